@@ -86,6 +86,9 @@ func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	}
 	err = t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition,
 		p.Channel, p.User, micros(now), store.Revoked)
+	if err == nil {
+		err = t.eraseAnswers()
+	}
 	if err != nil {
 		return err
 	}

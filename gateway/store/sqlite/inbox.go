@@ -85,7 +85,7 @@ func (t *tx) claimInbound(h lineEntry, member string, now time.Time) (store.Inbo
 		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", h.inbound); err != nil {
 			return store.Inbound{}, false, err
 		}
-		return store.Inbound{}, false, t.updateLine(h.chat)
+		return store.Inbound{}, false, errors.Join(t.eraseAnswers(), t.updateLine(h.chat))
 	}
 	if err != nil || !found {
 		return store.Inbound{}, false, err
@@ -148,10 +148,10 @@ func (t *tx) finishInbound(e finishRequest, now time.Time) (next bool, err error
 			return false, err
 		}
 	}
-	if err := t.eraseAnswers(id); err != nil {
-		return false, err
-	}
 	if e.chatsWithQuestions.notEmpty() {
+		if err := t.eraseAnswers(); err != nil {
+			return false, err
+		}
 		if err := t.closeQuestions(id, now); err != nil {
 			return false, err
 		}
@@ -301,6 +301,9 @@ func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, 
 func (t *tx) cancelPending(chat string, id int64, now time.Time) (int, error) {
 	n, err := t.execCount(`UPDATE inbox SET state = 'dead', ended = ?1
 		WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), chat, id)
+	if err == nil {
+		err = t.eraseAnswers()
+	}
 	if err != nil {
 		return 0, err
 	}

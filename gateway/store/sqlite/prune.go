@@ -43,9 +43,6 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.closeExpiredQuestions(ctx, now); err != nil {
 		return fmt.Errorf("prune: %w", err)
 	}
-	if err := s.eraseLeftAnswers(ctx); err != nil {
-		return fmt.Errorf("prune: %w", err)
-	}
 	for _, f := range prunableTables {
 		if err := s.pruneTable(ctx, f, keep, now); err != nil {
 			return fmt.Errorf("prune %s: %w", f.table, err)

@@ -2,9 +2,10 @@ package sqlite
 
 import "sync"
 
-// questionChats is the set of chats that may have an open question, so that messages of other chats
-// need no query. Only the daemon asks questions, so only its handle has a set; nil contains every
-// chat. The database decides: a chat that is in the set by mistake costs a query.
+// questionChats is the set of chats that may have an open question or a secret answer, so that
+// messages of other chats need no query. Only the daemon asks questions, so only its handle has a
+// set; nil contains every chat. The database decides: a chat that is in the set by mistake costs a
+// query.
 type questionChats struct {
 	mu      sync.Mutex
 	version int            // incremented by every add, so that removeIfUnchanged notices it
@@ -12,10 +13,10 @@ type questionChats struct {
 	storing map[string]int // the number of a chat's questions that are being stored
 }
 
-// loadQuestionChats reads the chats that have open questions.
+// loadQuestionChats reads the chats that have open questions or secret answers.
 func (t *tx) loadQuestionChats() (*questionChats, error) {
 	a := &questionChats{chats: map[string]int{}, storing: map[string]int{}}
-	err := t.queryRows("SELECT DISTINCT chat FROM question WHERE closed = 0", nil, func(scan func(...any) error) error {
+	err := t.queryRows("SELECT chat FROM question WHERE closed = 0 UNION SELECT chat FROM question WHERE secret = 1 AND answer IS NOT NULL", nil, func(scan func(...any) error) error {
 		var chat string
 		err := scan(&chat)
 		a.chats[chat] = 0

@@ -90,7 +90,11 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 	}
 	open, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
-		s.chatsWithQuestions.removeIfUnchanged(key, version)
+		var answered bool
+		_, err = s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", []any{key}, &answered)
+		if err == nil && !answered {
+			s.chatsWithQuestions.removeIfUnchanged(key, version)
+		}
 	}
 	return open, wrapError("read the open questions of %s", err, chat)
 }

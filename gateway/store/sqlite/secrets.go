@@ -23,18 +23,11 @@ func (s *Store) AsksSecret(ctx context.Context, chat channels.Chat, receipt stri
 	return found, wrapError("look up a secret question of %s", err, chat)
 }
 
-// eraseAnswers removes the answers to the secret questions of an inbound message.
-func (t *tx) eraseAnswers(inbound int64) error {
-	return t.erase("UPDATE question SET answer = NULL WHERE inbound = ? AND secret = 1 AND answer IS NOT NULL", inbound)
-}
-
-// eraseLeftAnswers removes the answers to the secret questions of inbound messages that have ended
-// without Finish: they were cancelled while they waited to run again.
-func (s *Store) eraseLeftAnswers(ctx context.Context) error {
-	return s.change(ctx, "erase answers", func(t *tx) error {
-		return t.erase(`UPDATE question SET answer = NULL WHERE secret = 1 AND answer IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = question.inbound AND inbox.ended = 0)`)
-	})
+// eraseAnswers removes the answers to the secret questions of inbound messages that have ended. It
+// is called wherever one ends. The index has only the few answers that are not erased.
+func (t *tx) eraseAnswers() error {
+	return t.erase(`UPDATE question INDEXED BY question_secret SET answer = NULL WHERE secret = 1 AND answer IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.id = question.inbound AND inbox.ended = 0)`)
 }
 
 // erase executes a statement that removes secrets. If it has removed any, the writer also removes
@@ -75,19 +68,19 @@ func withoutText(in channels.Incoming) channels.Incoming {
 
 // recordSecrets records the network's messages of an inbound message as transient.
 func (t *tx) recordSecrets(inbound store.Inbound) (secrets []store.Transient, err error) {
-	ids := []string{inbound.In.ID}
-	for i, p := range inbound.In.Pieces {
-		ids = append(ids[:i], p.ID)
+	pieces := inbound.In.Pieces
+	if len(pieces) == 0 {
+		pieces = []channels.Piece{{ID: inbound.In.ID}}
 	}
-	for _, id := range ids {
-		b := store.Transient{Chat: inbound.In.Chat, ID: id, Inbound: inbound.ID, Incoming: true}
-		if id == "" || inbound.In.Press != "" { // nobody has written it
+	for _, piece := range pieces {
+		transient := store.Transient{Chat: inbound.In.Chat, ID: piece.ID, Inbound: inbound.ID, Incoming: true}
+		if piece.ID == "" || inbound.In.Press != "" { // nobody has written it
 			continue
 		}
-		if err := t.addTransient(b, 0); err != nil {
+		if err := t.addTransient(transient, 0); err != nil {
 			return nil, err
 		}
-		secrets = append(secrets, b)
+		secrets = append(secrets, transient)
 	}
 	return secrets, nil
 }

@@ -91,14 +91,36 @@ var secretTests = []contractTest{
 		b.noSecretOnDisk()
 		b.equal("the other answer", *b.question("open").Answer, "yes")
 	}},
-	{"Prune erases the secret answers of a turn that was cancelled before it ran again", func(b *fixture) {
+	{"the end of a turn erases its secret answers, also if the chat has had no open question since", func(b *fixture) {
+		turn, _ := b.answerSecret()
+		open, err := b.OpenQuestions(ctx, ann)
+		b.noError(err)
+		b.equal("open questions", len(open), 0)
+		_, err = b.Finish(ctx, turn.ID, store.Done, store.Outcome{})
+		b.noError(err)
+		b.noSecretOnDisk()
+	}},
+	{"the end of a turn erases its secret answers, also after a restart", func(b *fixture) {
+		turn, _ := b.answerSecret()
+		b.reopen()
+		_, err := b.Adopt(ctx)
+		b.noError(err)
+		_, err = b.Finish(ctx, turn.ID, store.Done, store.Outcome{})
+		b.noError(err)
+		b.noSecretOnDisk()
+	}},
+	{"the secret answers of a turn that is cancelled before it runs again are erased at once", func(b *fixture) {
 		turn, _ := b.answerSecret()
 		b.noError(b.Requeue(ctx, turn.ID, false))
-		b.noError(b.Prune(ctx, store.Retention{}))
 		b.equal("the answer for the next attempt", *b.question("q").Answer, secretText)
 		_, err := b.Cancel(ctx, ann, turn.ID)
 		b.noError(err)
-		b.noError(b.Prune(ctx, store.Retention{}))
+		b.noSecretOnDisk()
+	}},
+	{"the secret answers of a turn whose person loses access before it runs again are erased at once", func(b *fixture) {
+		turn, _ := b.answerSecret()
+		b.noError(b.Requeue(ctx, turn.ID, false))
+		b.noError(b.Dismiss(ctx, store.Person{Channel: ann.Channel, User: turn.In.User.ID}))
 		b.noSecretOnDisk()
 	}},
 	{"a secret that answers no open question is stored without its text", func(b *fixture) {
