@@ -30,14 +30,15 @@ type shortage struct {
 	missing  syscall.Errno // 0: no shortage
 	failures int           // failed starts of agents
 	ended    int           // shortages that are over
-	freed    chan struct{} // wakes one of the turns that wait
+	// freed wakes one of the turns that wait. It has a buffer of 1 for a turn that is about to wait.
+	freed chan struct{}
 }
 
 // wakeOne lets one of the turns that wait try again, since an agent has ended.
 func (s *shortage) wakeOne() {
 	select {
 	case s.freed <- struct{}{}:
-	default: // none waits
+	default: // one is about to be woken
 	}
 }
 

@@ -192,7 +192,7 @@ func New(o Options) *Stage {
 	if o.BoardDelay == 0 {
 		o.BoardDelay = boardDelay
 	}
-	return &Stage{o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{})}, intakeClosed: make(chan struct{})}
+	return &Stage{o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{}, 1)}, intakeClosed: make(chan struct{})}
 }
 
 // Run runs the display tasks of turns until ctx ends, which also cancels their network calls.

@@ -532,6 +532,24 @@ func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 	})
 }
 
+func TestAnAgentThatEndsJustBeforeATurnWaitsForResourcesWakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		var r *fixture
+		r = newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+			if tries++; tries > 1 {
+				return terminal.Outcome{Status: terminal.Done}, nil
+			}
+			r.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0"}}, &fakeSlot{}).Run(t.Context())
+			return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
+		})
+		began := time.Now()
+		r.beginTurn().Run(t.Context())
+		checkEqual(t, "waited", time.Since(began), time.Duration(0))
+		r.stop()
+	})
+}
+
 func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
