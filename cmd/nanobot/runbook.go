@@ -128,9 +128,15 @@ Exit status: 0 everything is valid and as demanded, 1 it is not; the output says
 			if !slices.Contains([]runbook.Word{"", runbook.WordOfGateway, runbook.WordOfPerson}, v.Require) {
 				return exit.Usagef("runbook verify: --require is gateway or person (got %q)", require)
 			}
+			if _, err := runbook.ParseKey(key); key != "" && err != nil {
+				return exit.Usagef("runbook verify: --key: %v", err)
+			}
 			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
 				v.Key = func() (ed25519.PublicKey, error) { return exportKey(cmd.Context(), key, flags.config, std) }
 				return v.VerifyFile(args[0])
+			}
+			if key != "" {
+				return exit.Usagef("runbook verify: --key is for files, and %q is a run of the state", args[0])
 			}
 			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
 				return v.VerifyRun(cmd.Context(), runs, args[0])
@@ -151,7 +157,7 @@ func exportKey(ctx context.Context, given, path string, std stdio) (key ed25519.
 		return runbook.ParseKey(given)
 	}
 	err = withRuns(ctx, path, std, func(runs runbook.Runs) (err error) {
-		key, err = runs.PublicKey(ctx)
+		key, err = runs.VerificationKey(ctx)
 		return err
 	})
 	return key, err

@@ -23,10 +23,15 @@ func TestVulnerabilitiesAreLookedForWhereTheirDatabaseCanBeReached(t *testing.T)
 		}
 	}))
 	bin := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\necho \"go $*\"; exit 3\n"), 0o755))
-	run := func() (string, int) {
-		cmd := exec.Command("sh", "../../.ci/vulnerabilities")
-		cmd.Env = append(os.Environ(), "GOVULNDB="+db.URL, "PATH="+bin+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1")
+	must(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n[ \"$3\" = -version ] && exit \"${FETCH:-0}\"\necho \"go $*\"; exit 3\n"), 0o755))
+	shell, err := exec.LookPath("sh")
+	must(t, err)
+	dirname, err := exec.LookPath("dirname")
+	must(t, err)
+	must(t, os.Symlink(dirname, filepath.Join(bin, "dirname")))
+	run := func(env ...string) (string, int) {
+		cmd := exec.Command(shell, "../../.ci/vulnerabilities")
+		cmd.Env = append(append(os.Environ(), "GOVULNDB="+db.URL, "PATH="+bin+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1"), env...)
 		out, err := cmd.CombinedOutput()
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
@@ -37,6 +42,12 @@ func TestVulnerabilitiesAreLookedForWhereTheirDatabaseCanBeReached(t *testing.T)
 	}
 	if out, status := run(); status != 3 || !strings.HasPrefix(out, "go run golang.org/x/vuln/cmd/govulncheck@") || !strings.HasSuffix(out, " -db "+db.URL+" ./...\n") {
 		t.Errorf("status %d: %s", status, out)
+	}
+	if out, status := run("PATH=" + bin); status != 0 || !strings.Contains(out, "there is no curl") {
+		t.Errorf("without curl: status %d: %s", status, out)
+	}
+	if out, status := run("FETCH=1"); status != 0 || !strings.Contains(out, "cannot be fetched") {
+		t.Errorf("without the tool: status %d: %s", status, out)
 	}
 	db.Close()
 	if out, status := run(); status != 0 || !strings.Contains(out, "cannot be reached") {

@@ -48,8 +48,8 @@ func (rs Runs) Share(ctx context.Context, s ShareRequest) (Minted, error) {
 	return m, err
 }
 
-// Unshare makes a shared runbook one of the chat in which it was minted, unless that has another
-// one with this label by now.
+// Unshare makes a shared runbook one of the chat in which it was minted. It is an error if that has
+// another one with this label by now.
 func (rs Runs) Unshare(ctx context.Context, label string) (Minted, error) {
 	m, found, err := rs.loadShared(ctx, label)
 	if err == nil && !found {
@@ -59,7 +59,15 @@ func (rs Runs) Unshare(ctx context.Context, label string) (Minted, error) {
 		return m, err
 	}
 	m.SharedAt, m.Shared = time.Time{}, false
-	if _, err := rs.Records.SwapRecord(ctx, ownedKey(m.Chat, label), "", string(mustEncode(m))); err != nil {
+	owned := string(mustEncode(m))
+	if _, err := rs.Records.SwapRecord(ctx, ownedKey(m.Chat, label), "", owned); err != nil {
+		return m, err
+	}
+	left, err := rs.Records.LoadRecord(ctx, ownedKey(m.Chat, label))
+	if err == nil && left != owned { // an earlier call may have stored it and not come further
+		err = fmt.Errorf("chat %q has another runbook %q by now, which must be deleted first", m.Chat, label)
+	}
+	if err != nil {
 		return m, err
 	}
 	return m, rs.swap(ctx, sharedKey(label), m.stored, "")

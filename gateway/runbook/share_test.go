@@ -2,6 +2,7 @@ package runbook_test
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -37,6 +38,24 @@ func TestOperatorsShareOneRunbookAtATime(t *testing.T) {
 		t.Error("what nobody has shared is no longer shared")
 	}
 	if list := must1(runs.ListAllMinted(ctx)); len(list) != 3 {
+		t.Errorf("there are %+v", list)
+	}
+}
+
+func TestARunbookIsNotUnsharedIntoAChatThatHasAnotherOne(t *testing.T) {
+	runs, records := newRuns()
+	ctx := t.Context()
+	must1(runs.Mint(ctx, runbook.MintRequest{Chat: "net:1", Text: "# A\nfirst"}))
+	first := maps.Clone(records.values)
+	must1(runs.Mint(ctx, runbook.MintRequest{Chat: "net:1", Text: "# A\nsecond", Force: true}))
+	second := maps.Clone(records.values)
+	maps.Copy(records.values, first)
+	must1(runs.Share(ctx, runbook.ShareRequest{Label: "A"}))
+	maps.Copy(records.values, second) // as if the chat had stored it while the first was shared
+	if _, err := runs.Unshare(ctx, "A"); err == nil || !strings.Contains(err.Error(), "another runbook") {
+		t.Errorf("the first is lost: %v", err)
+	}
+	if list := must1(runs.ListAllMinted(ctx)); len(list) != 2 {
 		t.Errorf("there are %+v", list)
 	}
 }

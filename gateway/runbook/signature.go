@@ -13,19 +13,31 @@ import (
 // keyRecord is the key of the record with the seed of the bot's ed25519 key, in hex.
 const keyRecord = "runbook/key"
 
+// ErrNoKey says that the bot has no key yet, because no run was started.
+var ErrNoKey = errors.New("there is no key in the state, because no runbook was run")
+
+// loadKey returns the private key of the bot. The error is ErrNoKey if it has none.
+func (rs Runs) loadKey(ctx context.Context) (ed25519.PrivateKey, error) {
+	value, err := rs.Records.LoadRecord(ctx, keyRecord)
+	if err == nil && value == "" {
+		err = ErrNoKey
+	}
+	if err != nil {
+		return nil, err
+	}
+	seed, err := hex.DecodeString(value)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, errors.New("the key of the runbooks in the state is damaged")
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
 // key returns the private key of the bot. The first call creates it.
 func (rs Runs) key(ctx context.Context) (ed25519.PrivateKey, error) {
 	for {
-		value, err := rs.Records.LoadRecord(ctx, keyRecord)
-		if err != nil {
-			return nil, err
-		}
-		if value != "" {
-			seed, err := hex.DecodeString(value)
-			if err != nil || len(seed) != ed25519.SeedSize {
-				return nil, errors.New("the key of the runbooks in the state is damaged")
-			}
-			return ed25519.NewKeyFromSeed(seed), nil
+		key, err := rs.loadKey(ctx)
+		if !errors.Is(err, ErrNoKey) {
+			return key, err
 		}
 		if _, err := rs.Records.SwapRecord(ctx, keyRecord, "", Env{}.randomHex(ed25519.SeedSize)); err != nil {
 			return nil, err
@@ -33,7 +45,17 @@ func (rs Runs) key(ctx context.Context) (ed25519.PrivateKey, error) {
 	}
 }
 
-// PublicKey returns the key with which the exports of the bot can be checked.
+// VerificationKey is PublicKey without creating a key. The error is ErrNoKey if there is none.
+func (rs Runs) VerificationKey(ctx context.Context) (ed25519.PublicKey, error) {
+	key, err := rs.loadKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // as documented
+}
+
+// PublicKey returns the key with which the exports of the bot can be checked. The first call creates
+// it.
 func (rs Runs) PublicKey(ctx context.Context) (ed25519.PublicKey, error) {
 	key, err := rs.key(ctx)
 	if err != nil {

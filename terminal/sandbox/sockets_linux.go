@@ -29,8 +29,9 @@ func listSockets(dirs []string) []string {
 			}
 		}
 	}
+	slices.Sort(all) // each connection of a server has a row with the server's path
 	var found []string
-	for _, path := range all {
+	for _, path := range slices.Compact(all) {
 		if fuse[path] {
 			continue
 		}
