@@ -14,29 +14,29 @@ import (
 // removeIncoming deletes a message of a person, which contains a secret, from its chat. If the
 // network does not allow that, the person is asked to delete it. The record is dropped after that,
 // so that the next start continues after a crash.
-func (o *Outbox) removeIncoming(b store.Transient) {
-	id := messageID{b.Chat, b.ID}
+func (o *Outbox) removeIncoming(transient store.Transient) {
+	id := messageID{transient.Chat, transient.ID}
 	if !o.beginRemoval(id) {
 		return
 	}
 	o.spawn(func(ctx context.Context, _ *backgroundTask) {
 		defer o.endRemoval(id)
-		log := o.o.Log.With(zap.Stringer("chat", b.Chat), zap.String("id", b.ID))
+		log := o.o.Log.With(zap.Stringer("chat", transient.Chat), zap.String("id", transient.ID))
 		err := errNoEditor
-		if editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor); ok {
-			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, b.Chat, b.ID) })
+		if editor, ok := o.o.Channels[transient.Chat.Channel].(channels.Editor); ok {
+			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, transient.Chat, transient.ID) })
 		}
 		if ctx.Err() != nil {
 			return // the next start removes it
 		}
 		if err != nil {
 			log.Warn("message with a secret not deleted", zap.Error(err))
-			if err := o.askToDelete(ctx, b); err != nil {
+			if err := o.askToDelete(ctx, transient); err != nil {
 				log.Warn("person not asked to delete a message with a secret", zap.Error(err))
 				return
 			}
 		}
-		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), b); err != nil {
+		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), transient); err != nil {
 			log.Warn("message with a secret still recorded", zap.Error(err))
 		}
 	})
@@ -46,13 +46,13 @@ func (o *Outbox) removeIncoming(b store.Transient) {
 var errNoEditor = errors.New("the channel deletes no messages")
 
 // askToDelete asks a person to delete their message.
-func (o *Outbox) askToDelete(ctx context.Context, b store.Transient) error {
-	inbound, _, err := o.o.Store.Inbound(ctx, b.Inbound)
+func (o *Outbox) askToDelete(ctx context.Context, transient store.Transient) error {
+	inbound, _, err := o.o.Store.Inbound(ctx, transient.Inbound)
 	if err != nil {
 		return err
 	}
 	language := inbound.In.User.Language
-	return o.Post(ctx, &Message{About: b.Inbound, Message: channels.Message{
-		Chat: b.Chat, Kind: channels.Answer, Text: o.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: b.ID, Language: language,
+	return o.Post(ctx, &Message{About: transient.Inbound, Message: channels.Message{
+		Chat: transient.Chat, Kind: channels.Answer, Text: o.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: transient.ID, Language: language,
 	}})
 }

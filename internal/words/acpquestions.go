@@ -69,7 +69,7 @@ var acpQuestionTexts = map[Key]translations{
 	ButtonAllowReading:  {"Allow reading for this session", "Lesen in diesem Gespräch erlauben"},
 	QuestionMore:        {"(and more)", "(und mehr)"},
 	QuestionMoreBytes:   {"({count} more {count|byte|bytes})", "({count} {count|weiteres Byte|weitere Bytes})"},
-	QuestionBlanks:      {"({count} blank characters)", "({count} Leerzeichen)"},
+	QuestionBlanks:      {"({count} blank characters)", "({count} leere Zeichen)"},
 	QuestionDocument: {
 		"The next question shows only a part of this.",
 		"Die nächste Frage zeigt davon nur einen Teil.",

@@ -33,25 +33,25 @@ func (t *tx) saveMemory(chat channels.Chat, m store.Memory) error {
 }
 
 // AddTransient records a transient message.
-func (s *Store) AddTransient(ctx context.Context, b store.Transient) error {
-	return s.change(ctx, "record a transient message in "+b.Chat.String(), func(t *tx) error {
+func (s *Store) AddTransient(ctx context.Context, transient store.Transient) error {
+	return s.change(ctx, "record a transient message in "+transient.Chat.String(), func(t *tx) error {
 		var board int64
-		if b.Board {
+		if transient.Board {
 			board = micros(s.now())
 		}
-		return t.addTransient(b, board)
+		return t.addTransient(transient, board)
 	})
 }
 
 // addTransient records a transient message. board is when it was sent as a board; 0: it is none.
-func (t *tx) addTransient(b store.Transient, board int64) error {
+func (t *tx) addTransient(transient store.Transient, board int64) error {
 	return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming) VALUES (?, ?, ?, ?, ?)",
-		b.Chat.String(), b.ID, b.Inbound, board, b.Incoming)
+		transient.Chat.String(), transient.ID, transient.Inbound, board, transient.Incoming)
 }
 
 // DropTransient removes the record of a transient message.
-func (s *Store) DropTransient(ctx context.Context, b store.Transient) error {
-	return s.change(ctx, "remove the record of a transient message in "+b.Chat.String(), func(t *tx) error { return t.dropTransient(b.Chat.String(), b.ID) })
+func (s *Store) DropTransient(ctx context.Context, transient store.Transient) error {
+	return s.change(ctx, "remove the record of a transient message in "+transient.Chat.String(), func(t *tx) error { return t.dropTransient(transient.Chat.String(), transient.ID) })
 }
 
 func (t *tx) dropTransient(chat, id string) error {
@@ -65,9 +65,9 @@ func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
 }
 
 func scanTransient(scan func(...any) error) (store.Transient, error) {
-	var b store.Transient
+	var transient store.Transient
 	var chat string
-	err := scan(&chat, &b.ID, &b.Inbound, &b.Board, &b.Incoming)
-	b.Chat = chatOf(chat)
-	return b, err
+	err := scan(&chat, &transient.ID, &transient.Inbound, &transient.Board, &transient.Incoming)
+	transient.Chat = chatOf(chat)
+	return transient, err
 }
