@@ -54,8 +54,8 @@ func (rs Runs) VerificationKey(ctx context.Context) (ed25519.PublicKey, error) {
 	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // as documented
 }
 
-// PublicKey returns the key with which the exports of the bot can be checked. The first call creates
-// it.
+// PublicKey returns the key with which the exports of the bot can be checked. The first call
+// creates it.
 func (rs Runs) PublicKey(ctx context.Context) (ed25519.PublicKey, error) {
 	key, err := rs.key(ctx)
 	if err != nil {

@@ -60,8 +60,8 @@ type Questions interface {
 	// has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)
 	// EraseAnswer removes the answer to a secret question, so that its bytes are no longer in the
-	// files of the store. The question stays closed. The end of an inbound message does the same for
-	// all of its questions.
+	// files of the store. The question stays closed. The end of an inbound message does the same
+	// for all of its questions.
 	EraseAnswer(ctx context.Context, id string) error
 	// Withdraw closes an open question without an answer, also an expired one. It reports false
 	// when there is no such question.

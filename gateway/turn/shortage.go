@@ -30,7 +30,7 @@ type shortage struct {
 	missing  syscall.Errno // 0: no shortage
 	failures int           // failed starts of agents
 	ended    int           // shortages that are over
-	// freed wakes one of the turns that wait. It has a buffer of 1 for a turn that is about to wait.
+	// freed wakes one of the turns that wait. Its buffer is for a turn that is about to wait.
 	freed chan struct{}
 }
 
