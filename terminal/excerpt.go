@@ -46,7 +46,7 @@ func SendDocument(w words.Words, name, text string, emit func(Frame) error) erro
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder that stays is removed with the temporary files
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err

@@ -145,7 +145,8 @@ type ReceiveRequest struct {
 	Answer []channels.Outgoing
 	// Secret says that the text is a secret. The message is settled and stored without its text,
 	// and its messages on the network are recorded as Transients with Incoming, which are to be
-	// deleted. A Reply stores the text as the answer.
+	// deleted. A Reply stores the text as the answer. Later messages that quote the text are stored
+	// without the quote.
 	Secret bool
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.

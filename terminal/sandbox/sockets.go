@@ -158,7 +158,7 @@ func (s *Sandbox) reachableSockets() (found []string) {
 		info, err := os.Lstat(socket)
 		switch {
 		case err != nil || s.mayConnect(socket, g) || peersocket.IsPath(socket):
-		case withinAny(systemServices, socket) && info.Mode()&fs.FileMode(modebits.Write) != 0:
+		case withinAny(systemServices, socket) && info.Mode()&modebits.Write != 0:
 		case s.canConnect(socket, info):
 			found = append(found, socket)
 		}

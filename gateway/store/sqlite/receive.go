@@ -37,6 +37,9 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 	}
 	var part channels.Part
 	part, a.In = extractPart(a.In)
+	if err := s.dropErasedQuote(ctx, &a.In); err != nil {
+		return store.ReceiveResult{}, err
+	}
 	stored := a.In
 	if a.Secret {
 		a.Settle, stored = true, withoutText(a.In)

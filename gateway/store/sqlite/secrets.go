@@ -60,6 +60,27 @@ func (s *Store) EraseText(ctx context.Context, id int64) (secrets []store.Transi
 	return secrets, nil
 }
 
+// dropErasedQuote removes the text that a message quotes if the text of the quoted message was
+// erased, but its message could not be deleted from the chat.
+func (s *Store) dropErasedQuote(ctx context.Context, in *channels.Incoming) error {
+	if in.ReplyTo == nil || in.ReplyTo.ID == "" || in.ReplyTo.Text == "" {
+		return nil
+	}
+	var erased bool
+	_, err := s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM seen JOIN inbox ON inbox.id = seen.inbound WHERE seen.chat = ? AND seen.message = ?
+		AND incoming ->> 'text' = '' AND incoming ->> 'media' IS NULL AND incoming ->> 'press' IS NULL)`,
+		[]any{in.Chat.String(), in.ReplyTo.ID}, &erased)
+	if err != nil {
+		return wrapError("look up the message that %s of %s quotes", err, in.ID, in.Chat)
+	}
+	if erased {
+		quote := *in.ReplyTo
+		quote.Text = ""
+		in.ReplyTo = &quote
+	}
+	return nil
+}
+
 // withoutText returns a message that has no text.
 func withoutText(in channels.Incoming) channels.Incoming {
 	in.Text, in.Pieces = "", nil

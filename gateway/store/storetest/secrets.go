@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -150,5 +151,20 @@ var secretTests = []contractTest{
 		b.equal("the messages to delete", len(secrets), 1)
 		b.equal("the recorded messages", b.recordedTransients(), "[1]")
 		b.noSecretOnDisk()
+	}},
+	{"a message that quotes an erased text is stored without the quoted text, and other quotes are stored", func(b *fixture) {
+		for i, secret := range []bool{true, false} {
+			in := incoming(ann, fmt.Sprint("asked", i))
+			_, err := b.Receive(ctx, store.ReceiveRequest{In: in, Secret: secret, Settle: true})
+			b.noError(err)
+			reply := incoming(ann, fmt.Sprint("reply", i))
+			reply.ReplyTo = &channels.Quote{ID: in.ID, Text: secretText}
+			r, err := b.Receive(ctx, store.ReceiveRequest{In: reply})
+			b.noError(err)
+			b.equal("the quoted text", r.Inbound.In.ReplyTo.Text == "", secret)
+			if secret {
+				b.noSecretOnDisk()
+			}
+		}
 	}},
 }
