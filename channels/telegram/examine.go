@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram/botapi"
+	"nanobot/channels/telegram/receiving"
 )
 
 // The checks that Examine makes.
@@ -27,12 +28,12 @@ const fixSharedToken = "stop the other program, or get a token of its own from @
 // Examine checks the token, the bot's privacy mode, the webhook, and whether another program uses
 // the token.
 func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
-	x := &examination{Channel: c, options: e, clock: &clockTransport{next: c.api.http.Transport}}
+	x := &examination{groups: c.groups, webhook: c.webhook, options: e, clock: &clockTransport{}}
 	var err error
-	if x.api, err = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock}, c.pace); err != nil {
+	if x.api, err = c.api.Wrap(x.clock.wrap); err != nil {
 		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error()}}
 	}
-	defer c.api.http.CloseIdleConnections()
+	defer c.api.CloseIdleConnections()
 	if !x.examineToken(ctx) {
 		return x.findings
 	}
@@ -45,21 +46,22 @@ func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []chan
 
 // examination is one run of Examine.
 type examination struct {
-	*Channel
-	api      *api // instead of the channel's, with a transport that reads the server's clock
+	api      *botapi.Client // with a transport that reads the server's clock
+	groups   string
+	webhook  *receiving.Webhook // nil in poll mode
 	options  channels.ExamineOptions
 	clock    *clockTransport
 	findings []channels.Finding
 }
 
 func (x *examination) addFinding(check string, status channels.Verdict, detail, fix string) {
-	x.findings = append(x.findings, channels.Finding{Check: check, Status: status, Detail: x.api.redact(detail), Fix: fix})
+	x.findings = append(x.findings, channels.Finding{Check: check, Status: status, Detail: x.api.Redact(detail), Fix: fix})
 }
 
 // addFailure adds a finding for a call that failed.
 func (x *examination) addFailure(check string, err error) {
 	fix := "check the network, the proxy variables and channels.telegram.apiBase, and try again"
-	if isRateLimited(err) {
+	if botapi.RetryDelay(err) > 0 {
 		fix = "wait as long as it says, and try again"
 	}
 	x.addFinding(check, channels.Bad, err.Error(), fix)
@@ -67,8 +69,8 @@ func (x *examination) addFailure(check string, err error) {
 
 // examineToken checks the token. It reports whether further checks make sense.
 func (x *examination) examineToken(ctx context.Context) bool {
-	me, err := x.api.getMe(ctx)
-	if tokenErr := tokenError(err); tokenErr != nil {
+	me, err := x.api.GetMe(ctx)
+	if tokenErr := botapi.TokenError(err); tokenErr != nil {
 		x.addFinding(checkToken, channels.Bad, tokenErr.Error(), "copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
 		return false
 	}
@@ -78,20 +80,20 @@ func (x *examination) examineToken(ctx context.Context) bool {
 	}
 	x.addFinding(checkToken, channels.Good, "the bot is @"+me.Username, "")
 	switch {
-	case x.o.Groups == "all" && !me.ReadsAll:
+	case x.groups == "all" && !me.ReadsAll:
 		x.addFinding(checkPrivacy, channels.Doubtful, `channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
 			`send /setprivacy to @BotFather, choose the bot, then Disable, and add the bot to its groups again; or set channels.telegram.groups to "mention"`)
-	case x.o.Groups == "all":
+	case x.groups == "all":
 		x.addFinding(checkPrivacy, channels.Good, "privacy mode is off: the bot sees all messages of its groups", "")
 	default:
-		x.addFinding(checkPrivacy, channels.Good, fmt.Sprintf("channels.telegram.groups is %q, for which privacy mode makes no difference", x.o.Groups), "")
+		x.addFinding(checkPrivacy, channels.Good, fmt.Sprintf("channels.telegram.groups is %q, for which privacy mode makes no difference", x.groups), "")
 	}
 	return true
 }
 
 // examineWebhook checks whether a webhook is set, and looks for another poller if none is.
 func (x *examination) examineWebhook(ctx context.Context) {
-	info, err := x.api.getWebhookInfo(ctx)
+	info, err := x.api.GetWebhookInfo(ctx)
 	if err != nil {
 		x.addFailure(checkWebhook, err)
 		return
@@ -117,15 +119,15 @@ func (x *examination) examineWebhook(ctx context.Context) {
 const recentFailure = 10 * time.Minute
 
 // examineOwnWebhook checks the webhook in webhook mode.
-func (x *examination) examineOwnWebhook(info *webhookInfo) {
+func (x *examination) examineOwnWebhook(info *botapi.WebhookInfo) {
 	failed := time.Unix(info.LastError, 0)
 	switch {
 	case info.URL == "" && !x.options.Running:
 		x.addFinding(checkWebhook, channels.Good, "none is set yet; the start sets it", "")
-	case info.URL != x.webhook.url && !x.options.Running:
+	case info.URL != x.webhook.URL() && !x.options.Running:
 		x.addFinding(checkWebhook, channels.Doubtful, fmt.Sprintf("another one is set, to %s; the next start replaces it", webhookHost(info.URL)),
 			"nothing if an earlier run set it; if another program did, "+fixSharedToken)
-	case info.URL != x.webhook.url:
+	case info.URL != x.webhook.URL():
 		x.addFinding(checkWebhook, channels.Bad, "the one that our daemon has set was removed or replaced", fixSharedToken)
 	case info.LastError > 0 && time.Since(failed) < recentFailure:
 		x.addFinding(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Reason, failed.Format(time.TimeOnly), info.Pending),
@@ -144,17 +146,16 @@ func (x *examination) examinePoller(ctx context.Context) {
 		return
 	}
 	wait := max(x.options.Listen, time.Second)
-	call, cancel := context.WithTimeout(ctx, wait+callTimeout)
+	call, cancel := context.WithTimeout(ctx, wait+botapi.CallTimeout)
 	defer cancel()
-	waiting, err := x.api.getUpdates(call, map[string]any{"timeout": int(wait / time.Second), "limit": 1})
-	var apiErr *apiError
+	waiting, err := x.api.GetUpdates(call, map[string]any{"timeout": int(wait / time.Second), "limit": 1})
 	switch {
 	case err == nil && len(waiting) > 0:
 		x.addFinding(checkPoller, channels.Good, "messages wait for the daemon, so no other program polls", "")
 	case err == nil:
 		x.addFinding(checkPoller, channels.Good, fmt.Sprintf("nobody else polled within %s", wait.Truncate(time.Second)), "")
-	case errors.As(err, &apiErr) && apiErr.Code == http.StatusConflict:
-		x.addFinding(checkPoller, channels.Bad, explainConflict(err).Error(), fixSharedToken)
+	case botapi.IsConflict(err):
+		x.addFinding(checkPoller, channels.Bad, botapi.ExplainConflict(err).Error(), fixSharedToken)
 	default:
 		x.addFailure(checkPoller, err)
 	}
@@ -175,6 +176,12 @@ type clockTransport struct {
 	mu    sync.Mutex
 	ahead time.Duration
 	known bool
+}
+
+// wrap sets the transport that makes the requests.
+func (k *clockTransport) wrap(next http.RoundTripper) http.RoundTripper {
+	k.next = next
+	return k
 }
 
 // RoundTrip makes a request and reads the date of its response.

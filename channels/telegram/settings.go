@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram/receiving"
 	"nanobot/config"
 )
 
@@ -123,7 +124,7 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 		all = append(all, config.Problem{Path: key, Cause: []string{"mode"}, Text: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
 	}
 	secret := string(s.WebhookSecret)
-	if !s.WebhookSecret.IsReference() && secret != "" && (len(secret) > 256 || !webhookSecretPattern().MatchString(secret)) {
+	if !s.WebhookSecret.IsReference() && secret != "" && !receiving.IsWebhookSecret(secret) {
 		all = append(all, config.Problem{Path: []string{"webhookSecret"}, Text: "must be 1 to 256 letters, digits, _ or -"})
 	}
 	return all
@@ -138,7 +139,7 @@ func (s *Settings) webhookURLProblem() string {
 	switch {
 	case err != nil || !config.IsURL(s.WebhookURL) || u.User != nil:
 		return `must be a URL such as "https://bot.example.com/telegram"`
-	case u.RawQuery != "" || u.Fragment != "" || !webhookPathPattern().MatchString(u.EscapedPath()):
+	case !receiving.IsWebhookPath(u):
 		return "must have a path of letters, digits and . _ ~ - only, and no query or fragment"
 	case telegrams && u.Scheme != "https":
 		return `must begin with "https://", because Telegram delivers only to HTTPS`

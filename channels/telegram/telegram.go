@@ -1,8 +1,6 @@
-// Package telegram is the channel to Telegram, through the Bot API. It receives updates by polling
-// or by webhook, confirms an update only when it is stored, assembles albums, and sends text, files
-// and albums within the limits of the network. It knows nothing of agents, queues or storage.
-//
-// The library go-telegram/bot makes all calls except uploads, getUpdates and downloads: see api.
+// Package telegram is the channel to Telegram, through the Bot API: its settings, its diagnosis, and
+// the composition of its parts. Package receiving receives updates, sending sends messages, menus
+// shows commands, and botapi makes their calls. It knows nothing of agents, queues or storage.
 package telegram
 
 import (
@@ -13,26 +11,27 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
-	"nanobot/channels/relocated"
+	"nanobot/channels/telegram/botapi"
+	"nanobot/channels/telegram/chats"
+	"nanobot/channels/telegram/menus"
+	"nanobot/channels/telegram/pace"
+	"nanobot/channels/telegram/receiving"
+	"nanobot/channels/telegram/sending"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
 
 // Name is the channel's name in envelopes and chat keys.
-const Name = "telegram"
+const Name = chats.Channel
 
 // DefaultAPI is the address of Telegram's own Bot API.
-const DefaultAPI = "https://api.telegram.org"
+const DefaultAPI = botapi.Telegram
 
 // Options configures a channel.
 type Options struct {
@@ -65,47 +64,18 @@ type Options struct {
 	Unpaced bool
 }
 
-// Timing sets timeouts and intervals. Zero values are the defaults.
-type Timing struct {
-	Poll   time.Duration // timeout of a long poll: 50 s, Telegram's maximum
-	Margin time.Duration // additional time after which a poll counts as stalled: 10 s
-	Quiet  time.Duration // time without a new part after which an album counts as complete: 1 s
-	Paste  time.Duration // time to wait for the rest of a text that Telegram may have cut: 700 ms
-	// Comment is the time after a text for which a webhook waits for the messages that it
-	// introduces: 100 ms. In poll mode it bounds another request for them: 500 ms. Negative: no
-	// wait.
-	Comment time.Duration
-	Resend  time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
-	Watch   time.Duration // interval of webhook checks: 1 min
-}
+// Timing sets timeouts and intervals of receiving.
+type Timing = receiving.Timing
 
-// Channel is a bot on Telegram. See New.
+// Channel is a bot on Telegram: its receiver, its sender and its menu. See New.
 type Channel struct {
-	o             Options
-	log           *zap.Logger
-	api           *api
-	pace          *pacer
-	support       support
-	deletions     deletionQueues
-	unfinished    unfinishedSends
-	relocated     relocated.Messages // out of closed topics
-	uploadSlots   chan struct{}      // semaphore: one element per running upload
-	downloadSlots chan struct{}      // semaphore: one element per running download
-	downloads     *downloads.Folders
-	migrations    *migrations
-	webhook       *webhook                    // nil in poll mode
-	deliverUpdate atomic.Pointer[deliverFunc] // nil unless Run is running
-	memory        channels.Memory
-	legacy        *legacyState
-
-	menu             channels.CommandMenu
-	words            *words.Catalogue
-	resumeCursor     string  // the cursor from Resume, until loadIdentity has parsed it
-	lastStored       int64   // all updates up to this one are stored; only Run uses it once it runs
-	botUser          botUser // the bot's own account; only Run uses it
-	idPrefix         string  // prefix of message IDs; see loadIdentity
-	connectionHealth health  // of the connection to Telegram
-	storageHealth    health  // of storing received messages
+	*receiving.Receiver
+	*sending.Sender
+	*menus.Menu
+	api        *botapi.Client
+	migrations *chats.Migrations
+	groups     string
+	webhook    *receiving.Webhook // nil in poll mode
 }
 
 var (
@@ -118,6 +88,7 @@ var (
 	_ channels.ConnectionKeeper = (*Channel)(nil)
 	_ channels.Resumer          = (*Channel)(nil)
 	_ channels.MemoryUser       = (*Channel)(nil)
+	_ channels.WordsUser        = (*Channel)(nil)
 	_ channels.Mounter          = (*Channel)(nil)
 	_ channels.HealthReporter   = (*Channel)(nil)
 	_ channels.Menu             = (*Channel)(nil)
@@ -126,9 +97,6 @@ var (
 	_ channels.FileReceiver     = (*Channel)(nil)
 )
 
-// maxUploads and maxDownloads bound connections and disk traffic across all chats.
-const maxUploads, maxDownloads = 16, 4
-
 var tokenForm = lazyregexp.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
 // New returns a channel. It makes no network call: Run checks the token.
@@ -136,18 +104,6 @@ func New(o Options) (*Channel, error) {
 	o.Token = strings.TrimSpace(o.Token)
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, DefaultAPI), "/")
 	o.Groups = cmp.Or(o.Groups, "mention")
-	o.Timing.Poll = cmp.Or(o.Timing.Poll, 50*time.Second)
-	o.Timing.Margin = cmp.Or(o.Timing.Margin, 10*time.Second)
-	o.Timing.Quiet = cmp.Or(o.Timing.Quiet, time.Second)
-	o.Timing.Paste = cmp.Or(o.Timing.Paste, 700*time.Millisecond)
-	if o.Timing.Comment == 0 {
-		o.Timing.Comment = 500 * time.Millisecond
-		if o.Mode == "webhook" {
-			o.Timing.Comment = 100 * time.Millisecond
-		}
-	}
-	o.Timing.Resend = cmp.Or(o.Timing.Resend, 130*time.Second)
-	o.Timing.Watch = cmp.Or(o.Timing.Watch, time.Minute)
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
@@ -165,30 +121,37 @@ func New(o Options) (*Channel, error) {
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
 	}
-	var h *webhook
-	if o.Mode == "webhook" {
-		if h, err = newWebhook(o); err != nil {
-			return nil, err
-		}
-	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	earlier, err := readLegacyState(o.LegacyState)
+	log := o.Log.With(zap.String("channel", Name))
+	var webhook *receiving.Webhook
+	if o.Mode == "webhook" {
+		if webhook, err = receiving.NewWebhook(o.WebhookURL, o.WebhookSecret, o.Token, log); err != nil {
+			return nil, err
+		}
+	}
+	earlier, err := receiving.ReadLegacyState(o.LegacyState)
 	if err != nil {
 		return nil, err
 	}
-	pace := newPacer(o.Unpaced)
-	calls, err := newAPI(o.APIBase, o.Token, o.Client, pace)
+	pacer := pace.New(o.Unpaced)
+	api, err := botapi.New(o.APIBase, o.Token, o.Client, pacer)
 	if err != nil {
 		return nil, err
 	}
-	return &Channel{
-		o: o, webhook: h, log: o.Log.With(zap.String("channel", Name)),
-		api: calls, pace: pace, uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads),
-		migrations: newMigrations(earlier.moved), legacy: earlier, downloads: downloads.New(o.Folder),
-		deletions: deletionQueues{chats: map[int64]*deletionQueue{}},
-	}, nil
+	c := &Channel{api: api, migrations: chats.NewMigrations(earlier.Moved), groups: o.Groups, webhook: webhook}
+	c.Menu = menus.New(api, c.migrations, log)
+	c.Sender = sending.New(sending.Options{
+		API: api, Pace: pacer, Migrations: c.migrations, Log: log,
+		Rich: o.Rich != switchOff, Drafts: o.Drafts != switchOff, Reactions: o.Reactions != switchOff,
+		GroupDocuments: o.GroupDocuments, OwnServer: o.APIBase != DefaultAPI,
+	})
+	c.Receiver = receiving.New(receiving.Options{
+		API: api, Migrations: c.migrations, Sender: c.Sender, Menu: c.Menu, Webhook: webhook, Groups: o.Groups,
+		Folder: o.Folder, MaxDownload: o.MaxDownload, Admitted: o.Admitted, Legacy: earlier, Timing: o.Timing, Log: log,
+	})
+	return c, nil
 }
 
 // switchOff is the setting that switches off an optional part of the Bot API.
@@ -199,43 +162,18 @@ func areSwitches(settings ...string) bool {
 	return !slices.ContainsFunc(settings, func(s string) bool { return !slices.Contains([]string{"", "auto", switchOff}, s) })
 }
 
-// Resume sets the cursor of the last stored update. It must be called before Run.
-func (c *Channel) Resume(cursor string) { c.resumeCursor = cursor }
-
 // SetMemory sets the channel's memory. It must be called before Run.
-func (c *Channel) SetMemory(m channels.Memory) { c.memory = m }
-
-// SetFiles sets the limit and the records of received files. It must be called before Run.
-func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
-
-// chatAddress is a chat and, in a forum, a topic.
-type chatAddress struct {
-	chat   int64
-	thread int
+func (c *Channel) SetMemory(m channels.Memory) {
+	c.migrations.SetMemory(m)
+	c.Sender.SetMemory(m)
+	c.Receiver.SetMemory(m)
 }
 
-// parseChatAddress parses the gateway's chat ID. A topic is a chat of its own: -100123_45.
-func parseChatAddress(id string) (chatAddress, error) {
-	chat, thread, topic := strings.Cut(id, "_")
-	var p chatAddress
-	var err error
-	if p.chat, err = strconv.ParseInt(chat, 10, 64); err != nil || p.chat == 0 {
-		return chatAddress{}, fmt.Errorf("%q is not a Telegram chat", id)
-	}
-	if topic {
-		if p.thread, err = strconv.Atoi(thread); err != nil || p.thread <= 0 {
-			return chatAddress{}, fmt.Errorf("%q is not a Telegram topic", id)
-		}
-	}
-	return p, nil
+// SetWords sets the catalogue of the words that the channel adds to messages.
+func (c *Channel) SetWords(w *words.Catalogue) {
+	c.Sender.SetWords(w)
+	c.Receiver.SetWords(w)
 }
 
-func (p chatAddress) String() string {
-	if p.thread == 0 {
-		return strconv.FormatInt(p.chat, 10)
-	}
-	return fmt.Sprintf("%d_%d", p.chat, p.thread)
-}
-
-// isGroup reports whether the chat is a group. Telegram gives negative IDs to groups of all kinds.
-func (p chatAddress) isGroup() bool { return p.chat < 0 }
+// CloseIdleConnections closes the connections that no call uses.
+func (c *Channel) CloseIdleConnections() { c.api.CloseIdleConnections() }

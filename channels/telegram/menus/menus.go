@@ -1,0 +1,153 @@
+// Package menus shows the commands of the bot in Telegram's menus. It does not execute commands.
+package menus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/markdown"
+	"nanobot/channels/telegram/botapi"
+	"nanobot/channels/telegram/chats"
+	"nanobot/channels/telegram/entities"
+	"nanobot/internal/lazyregexp"
+	"nanobot/internal/words"
+)
+
+// What Telegram takes as a menu.
+const (
+	maxCommands = 100
+	maxHelp     = 256 // of a command, in UTF-16 units
+)
+
+var commandForm = lazyregexp.New(`^[a-z0-9_]{1,32}$`)
+
+// telegramMenu converts commands to a menu, under names that Telegram accepts. Commands without
+// such a name can still be typed.
+func telegramMenu(commands []channels.Command, language string) []models.BotCommand {
+	var menu []models.BotCommand
+	for _, c := range commands {
+		name := channels.MenuName(c.Name)
+		again := func(other models.BotCommand) bool { return other.Command == name }
+		if !commandForm().MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
+			continue
+		}
+		help := strings.Join(strings.Fields(c.HelpFor(language)), " ")
+		if parts := markdown.Plain(help).Split(maxHelp, entities.Cost); len(parts) > 0 {
+			help = parts[0].Text
+		}
+		menu = append(menu, models.BotCommand{Command: name, Description: cmp.Or(help, c.Name)})
+	}
+	return menu
+}
+
+// Menu is the command menu that Telegram shows beside the input field.
+type Menu struct {
+	channels.CommandMenu
+	api        *botapi.Client
+	migrations *chats.Migrations
+	log        *zap.Logger
+}
+
+// New returns an empty menu.
+func New(api *botapi.Client, migrations *chats.Migrations, log *zap.Logger) *Menu {
+	return &Menu{api: api, migrations: migrations, log: log}
+}
+
+// Has reports whether a command without a bot name is in the menu. Other commands may be for other
+// bots of the group.
+func (m *Menu) Has(command string) bool {
+	name := strings.ToLower(strings.TrimPrefix(command, "/"))
+	for _, c := range m.Commands() {
+		if strings.ToLower(c.Name) == name {
+			return true
+		}
+	}
+	return name == "start"
+}
+
+// KeepPublished publishes the menus now and after each change, until ctx ends.
+func (m *Menu) KeepPublished(ctx context.Context) {
+	for {
+		changed := m.Changed()
+		m.publishMenus(ctx, m.Commands())
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// publishMenus sets the command menu, and the menus for people with another language, with retries
+// until Telegram accepts or refuses them. The bot also works without.
+func (m *Menu) publishMenus(ctx context.Context, commands []channels.Command) {
+	if len(telegramMenu(commands, "")) == 0 {
+		return
+	}
+	m.publishMenu(ctx, commands, "")
+	for _, l := range menuLanguages(commands) {
+		m.publishMenu(ctx, commands, l)
+	}
+}
+
+// menuLanguages returns the languages that have menus of their own. A menu that an earlier start
+// has set stays until it is replaced, so they are set even if they do not differ.
+func menuLanguages(commands []channels.Command) []string {
+	var all []string
+	for _, c := range commands {
+		for l := range c.HelpIn {
+			if l != string(words.English) && !slices.Contains(all, l) {
+				all = append(all, l)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// publishMenu sets the command menu of one language; "": of all others.
+func (m *Menu) publishMenu(ctx context.Context, commands []channels.Command, language string) {
+	menu := telegramMenu(commands, language)
+	retrier := botapi.NewRetrier(m.log, "command menu not set, will retry")
+	for {
+		err := botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu, LanguageCode: language})
+		var apiErr *botapi.Error
+		if errors.As(err, &apiErr) && apiErr.IsPermanent() {
+			m.log.Warn("command menu not set", zap.Error(err))
+			return
+		}
+		if err == nil || !retrier.Wait(ctx, err) {
+			return
+		}
+	}
+}
+
+// SetChatMenu adds commands to the menu of one chat. All topics of a forum share one menu.
+func (m *Menu) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
+	to, err := chats.ParseAddress(chat.ID)
+	if err != nil {
+		return err
+	}
+	scope := &models.BotCommandScopeChat{ChatID: m.migrations.CurrentID(ctx, to.Chat)}
+	general := m.Commands()
+	for _, l := range append([]string{""}, menuLanguages(general)...) {
+		all, plain := telegramMenu(slices.Concat(general, commands), l), telegramMenu(general, l)
+		if len(all) == len(plain) {
+			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
+		} else {
+			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

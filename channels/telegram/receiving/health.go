@@ -1,0 +1,70 @@
+package receiving
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram/botapi"
+)
+
+// health is the current failure of one step of receiving.
+type health struct {
+	mu    sync.Mutex
+	err   error
+	since time.Time
+}
+
+// outageAfter is how long a step may fail before Health reports it: most failures end in seconds.
+const outageAfter = time.Minute
+
+// set records the result of the last attempt. A call that our own rate limit has refused says
+// nothing.
+func (h *health) set(err error) {
+	if errors.Is(err, channels.ErrBusy) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.since = time.Now()
+	}
+	h.err = err
+}
+
+// Health returns the error that prevents receiving. A conflict with another program does not end by
+// itself, so it is reported at once.
+func (r *Receiver) Health() error {
+	return cmp.Or(r.connectionHealth.lastingError(), r.storageHealth.lastingError())
+}
+
+func (h *health) lastingError() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if botapi.IsConflict(h.err) || time.Since(h.since) >= outageAfter {
+		return h.err
+	}
+	return nil
+}
+
+// retry repeats a step until it succeeds, Telegram rejects the token, or ctx ends.
+func (h *health) retry(ctx context.Context, log *zap.Logger, what string, step func() error) error {
+	for retrier := botapi.NewRetrier(log, what); ; {
+		err := step()
+		if tokenErr := botapi.TokenError(err); tokenErr != nil {
+			return tokenErr
+		}
+		h.set(err)
+		if err == nil {
+			return nil
+		}
+		if !retrier.Wait(ctx, err) {
+			return ctx.Err()
+		}
+	}
+}

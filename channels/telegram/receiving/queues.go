@@ -1,0 +1,182 @@
+package receiving
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"nanobot/channels/telegram/updates"
+)
+
+// pendingQueues holds the pending messages of all chats.
+type pendingQueues struct {
+	timing    Timing
+	byWebhook bool // updates are delivered instead of polled
+	// start is called when a message becomes pending, with mu locked. isOnly says that no other
+	// message of the chat is pending.
+	start func(ctx context.Context, q *chatQueue, p *pendingMessage, isOnly bool)
+
+	mu        sync.Mutex
+	chats     map[string]*chatQueue
+	count     int                     // of the pending messages of all chats
+	addressed map[senderKey]time.Time // when people have written a text to the bot in groups; see recordAddressed
+	pollStart time.Time               // when the current batch arrived; zero: no batch is being accepted
+}
+
+// chatQueue holds the pending messages of one chat. Everything except order is protected by
+// pendingQueues.mu.
+type chatQueue struct {
+	name    string
+	order   sync.Mutex // locked while an update is accepted, to keep the order
+	users   int        // goroutines that use the queue
+	pending []*pendingMessage
+}
+
+// Limits of the pending messages of all chats; beyond them Telegram keeps the updates. In webhook
+// mode, texts of chats without pending messages are still received; in poll mode polling stops for
+// all chats.
+const maxPendingWebhook, maxPendingPoll = 250, 5000
+
+func newPendingQueues(timing Timing, byWebhook bool, start func(context.Context, *chatQueue, *pendingMessage, bool)) *pendingQueues {
+	return &pendingQueues{timing: timing, byWebhook: byWebhook, start: start, chats: map[string]*chatQueue{}, addressed: map[senderKey]time.Time{}}
+}
+
+func (a *pendingQueues) hasPending(q *chatQueue) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(q.pending) > 0
+}
+
+// joinOrCreate returns the album that an update belongs to, or a new pending message. It returns
+// nil for an update that is pending already.
+func (a *pendingQueues) joinOrCreate(q *chatQueue, u *updates.Update, prefix string) (*pendingMessage, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range q.pending {
+		if slices.Contains(p.updates, u.ID) {
+			return nil, nil
+		}
+	}
+	for i, p := range q.pending {
+		if p.accepts(u.Message, i == len(q.pending)-1) {
+			p.storing++
+			return p, nil
+		}
+	}
+	if limit := a.limit(); a.count >= limit {
+		a.recheckAlbums()
+		return nil, fmt.Errorf("%d messages are pending already", limit)
+	}
+	a.count++
+	if !u.Message.IsEdit {
+		q.supersede(u.Message.Sender())
+	}
+	p := newPendingMessage(prefix + u.PartID())
+	p.storing++
+	return p, nil
+}
+
+func (a *pendingQueues) limit() int {
+	if !a.byWebhook {
+		return maxPendingPoll
+	}
+	return maxPendingWebhook
+}
+
+// addPart adds a durable update to its pending message. The caller holds pendingQueues.mu.
+func (a *pendingQueues) addPart(ctx context.Context, q *chatQueue, p *pendingMessage, u *updates.Update) {
+	p.updates, p.messages = append(p.updates, u.ID), append(p.messages, u.Message)
+	p.lastPartAt, p.awaitsParts, p.deadline = time.Now(), false, time.Time{}
+	if len(p.messages) > 1 {
+		return
+	}
+	p.firstPartAt = p.lastPartAt
+	p.follows = u.Message.Follows() && a.hasAddressed(u)
+	q.pending = append(q.pending, p)
+	isOnly := len(q.pending) == 1
+	if isOnly {
+		q.users++ // by the goroutine that receives the chat's messages
+	}
+	a.start(ctx, q, p, isOnly)
+}
+
+// endStoring ends what joinOrCreate has begun: the update is durable and becomes pending, is known
+// as received before, or could not be stored.
+func (a *pendingQueues) endStoring(ctx context.Context, q *chatQueue, p *pendingMessage, u *updates.Update, known bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p.storing--
+	if err == nil && !known {
+		a.addPart(ctx, q, p, u)
+	} else if len(p.messages) == 0 {
+		a.count--
+	} else if err != nil && a.byWebhook {
+		a.awaitResend(p)
+	}
+	p.recheck()
+}
+
+// isHalfFull reports whether half of the messages that may be pending are.
+func (a *pendingQueues) isHalfFull() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count >= maxPendingWebhook/2
+}
+
+// acquire returns the queue of a chat. The queue exists until release is called, and
+// while it has pending messages.
+func (a *pendingQueues) acquire(chat string) *chatQueue {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q := a.chats[chat]
+	if q == nil {
+		q = &chatQueue{name: chat}
+		a.chats[chat] = q
+	}
+	q.users++
+	return q
+}
+
+func (a *pendingQueues) release(q *chatQueue) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	q.users--
+	// When Run ends, messages stay pending. An update that is accepted after that must still find
+	// them, or it would be received before them.
+	if q.users == 0 && len(q.pending) == 0 {
+		delete(a.chats, q.name)
+	}
+}
+
+// storedPart is a part of a pending message that an earlier run has stored.
+type storedPart struct {
+	chat, group string
+	update      *updates.Update
+}
+
+// restore makes parts pending again, and returns the number of their messages. No message is
+// complete before all its parts are restored.
+func (a *pendingQueues) restore(ctx context.Context, parts []storedPart) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	groups := map[string]*pendingMessage{}
+	for _, part := range parts {
+		q := a.chats[part.chat]
+		if q == nil {
+			q = &chatQueue{name: part.chat}
+			a.chats[part.chat] = q
+		}
+		key := part.chat + " " + part.group
+		p := groups[key]
+		if p == nil {
+			p = newPendingMessage(part.group)
+			groups[key] = p
+			a.count++
+		}
+		a.addPart(ctx, q, p, part.update)
+		p.awaitsParts = p.awaitsMore()
+	}
+	return len(groups)
+}

@@ -1,0 +1,82 @@
+package sending
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram/botapi"
+	"nanobot/channels/telegram/pace"
+)
+
+const (
+	// rowWidth is about how many letters fit in a row on a phone, gaps included.
+	rowWidth = 28
+	// maxLabel is the longest label; the text above the buttons has the full choice.
+	maxLabel   = 60
+	maxButtons = 100
+)
+
+// keyboard lays out buttons in rows. It returns nil without buttons: the library would send a nil
+// pointer as null.
+func keyboard(buttons []channels.Button) models.ReplyMarkup {
+	if len(buttons) == 0 {
+		return nil
+	}
+	k := &models.InlineKeyboardMarkup{}
+	width := rowWidth
+	for _, b := range buttons[:min(len(buttons), maxButtons)] {
+		label := []rune(b.Label)
+		if len(label) == 0 {
+			label = []rune(b.Data)
+		}
+		if len(label) > maxLabel {
+			label = append(label[:maxLabel:maxLabel], '…')
+		}
+		if width += len(label) + 4; width > rowWidth {
+			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), len(label)+4
+		}
+		row := &k.InlineKeyboard[len(k.InlineKeyboard)-1]
+		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: buttonData(b)})
+	}
+	return k
+}
+
+// keepButtonsPrefix marks the data of a button that stays after a press: a callback query has no
+// other information about the button.
+const keepButtonsPrefix = "+"
+
+// buttonData is the data that Telegram returns with a press.
+func buttonData(b channels.Button) string {
+	if b.Stays {
+		return keepButtonsPrefix + b.Data
+	}
+	return b.Data
+}
+
+// ParseButtonData returns the data of a pressed button, and whether the button stays.
+func ParseButtonData(data string) (press string, stays bool) {
+	return strings.CutPrefix(data, keepButtonsPrefix)
+}
+
+// maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a chat.
+const maxButtonDelay = 10 * time.Minute
+
+// RemoveButtons removes the buttons of a message after a press, so that they are not pressed again.
+func (s *Sender) RemoveButtons(ctx context.Context, chat int64, message int) {
+	ctx, cancel := context.WithTimeout(ctx, maxButtonDelay)
+	defer cancel()
+	err := s.pace.WaitForSpare(ctx, chat, pace.Class{Edit: true, Transient: true})
+	if err == nil {
+		params := &bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: message}
+		err = botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).EditMessageReplyMarkup, params)
+	}
+	if err != nil && !botapi.IsNotModified(err) {
+		s.log.Debug("buttons not removed", zap.Error(err))
+	}
+}
