@@ -66,7 +66,6 @@ var exceptions = map[string]string{
 	"channels/telegram/botapi/refusals.go":    foreign,
 	"channels/telegram/examine.go":            forOperator,
 	"channels/telegram/receiving/download.go": forLog,
-	"channels/telegram/receiving/local.go":    forLog,
 	"channels/telegram/receiving/webhook.go":  forLog,
 	"channels/telegram/sending/errors.go":     foreign,
 	"channels/telegram/settings.go":           forOperator,

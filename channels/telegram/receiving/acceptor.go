@@ -98,9 +98,9 @@ func (in *acceptor) decodeUpdate(raw json.RawMessage) (*updates.Update, bool) {
 	u, err := updates.Decode(raw)
 	switch {
 	case u.ID == 0:
-		in.r.log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
+		in.r.o.Log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
 	case err != nil:
-		in.r.log.Error("undecodable update skipped", zap.Int64("id", u.ID), zap.Error(err))
+		in.r.o.Log.Error("undecodable update skipped", zap.Int64("id", u.ID), zap.Error(err))
 	default:
 		return u, true
 	}
@@ -228,10 +228,10 @@ func (in *acceptor) restorePending(ctx context.Context, parts []channels.Incomin
 	}
 	restored := in.pending.restore(ctx, own)
 	if foreign > 0 {
-		in.r.log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))
+		in.r.o.Log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))
 	}
 	if restored > 0 {
-		in.r.log.Info("completing messages of an earlier run", zap.Int("messages", restored))
+		in.r.o.Log.Info("completing messages of an earlier run", zap.Int("messages", restored))
 	}
 }
 
@@ -302,7 +302,7 @@ func (in *acceptor) retry(ctx context.Context, do func() error) bool {
 		}
 		after := pause.Next(err)
 		in.failures.report(pause, err, func() {
-			in.r.log.Warn("message not received, will retry", zap.Duration("after", after), zap.Error(err))
+			in.r.o.Log.Warn("message not received, will retry", zap.Duration("after", after), zap.Error(err))
 		})
 		if !httpclient.Sleep(ctx, after) {
 			return false

@@ -51,8 +51,8 @@ func (p *pendingMessage) albumParts() (n int) {
 	return n
 }
 
-// continues reports whether a message is a part of a message that is pending, so that it
-// need not address the bot itself.
+// continues reports whether a message is a part of a message that is pending, so that it need not
+// address the bot itself.
 func (a *pendingQueues) continues(u *updates.Update) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,9 +63,9 @@ func (a *pendingQueues) continues(u *updates.Update) bool {
 	return q.pending[len(q.pending)-1].accepts(u.Message, true)
 }
 
-// supersede ends the wait of a person's messages in a chat for further parts, because of a
-// command or a button. It reports whether the command may overtake the messages that are pending in
-// the chat: none is the person's, or they take time, because files are being downloaded.
+// supersede ends the wait of a person's messages in a chat for further parts, because of a command
+// or a button. It reports whether the command may overtake the messages that are pending in the
+// chat: none is the person's, or they take time, because files are being downloaded.
 func (a *pendingQueues) supersede(q *chatQueue, by channels.User) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -142,7 +142,7 @@ func (r *Receiver) importLegacyUpdates(ctx context.Context, folder, prefix strin
 		}
 		f, err := readLegacyUpdates(path)
 		if err != nil { // the others are still imported
-			r.log.Error("update of an earlier version cannot be read and stays there", zap.String("file", path), zap.Error(err))
+			r.o.Log.Error("update of an earlier version cannot be read and stays there", zap.String("file", path), zap.Error(err))
 			continue
 		}
 		files = append(files, f)
@@ -153,7 +153,7 @@ func (r *Receiver) importLegacyUpdates(ctx context.Context, folder, prefix strin
 			return err
 		}
 		if err := os.Remove(f.path); err != nil { // the next start imports it again, which changes nothing
-			r.log.Warn("imported update of an earlier version cannot be removed", zap.String("file", f.path), zap.Error(err))
+			r.o.Log.Warn("imported update of an earlier version cannot be removed", zap.String("file", f.path), zap.Error(err))
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ type poller struct {
 
 // run polls until ctx ends. It returns an error only if Telegram rejects the token.
 func (p *poller) run(ctx context.Context) error {
-	retrier := botapi.NewRetrier(p.r.log, "poll failed, will retry")
+	retrier := botapi.NewRetrier(p.r.o.Log, "poll failed, will retry")
 	firstPoll := true // no poll has succeeded yet, and no webhook was removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)

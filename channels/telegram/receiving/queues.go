@@ -125,8 +125,8 @@ func (a *pendingQueues) isHalfFull() bool {
 	return a.count >= maxPendingWebhook/2
 }
 
-// acquire returns the queue of a chat. The queue exists until release is called, and
-// while it has pending messages.
+// acquire returns the queue of a chat. The queue exists until release is called, and while it has
+// pending messages.
 func (a *pendingQueues) acquire(chat string) *chatQueue {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -75,7 +75,6 @@ func (t Timing) withDefaults(byWebhook bool) Timing {
 // Receiver receives the updates of one bot.
 type Receiver struct {
 	o         Options
-	log       *zap.Logger
 	downloads *downloader
 	memory    channels.Memory
 	words     *words.Catalogue
@@ -94,7 +93,7 @@ func New(o Options) *Receiver {
 		o.Admitted = func(string) bool { return true }
 	}
 	return &Receiver{
-		o: o, log: o.Log, identity: identity{groups: o.Groups, menu: o.Menu},
+		o: o, identity: identity{groups: o.Groups, menu: o.Menu},
 		downloads: &downloader{api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload, slots: make(chan struct{}, maxDownloads), log: o.Log},
 	}
 }
@@ -141,11 +140,11 @@ func (r *Receiver) Run(ctx context.Context, receive channels.Receive) error {
 
 // fetchBotUser fetches the bot's own account. Its username is needed to recognise mentions.
 func (r *Receiver) fetchBotUser(ctx context.Context) error {
-	return r.connectionHealth.retry(ctx, r.log, "cannot reach Telegram, will retry", func() error {
+	return r.connectionHealth.retry(ctx, r.o.Log, "cannot reach Telegram, will retry", func() error {
 		me, err := r.o.API.GetMe(ctx)
 		if err == nil {
 			r.identity.user = *me
-			r.log.Info("connected", zap.String("bot", "@"+me.Username))
+			r.o.Log.Info("connected", zap.String("bot", "@"+me.Username))
 		}
 		return err
 	})
@@ -169,7 +168,7 @@ func (r *Receiver) receiveUpdates(ctx context.Context, receive channels.Receive)
 // loadState loads the channel's memory and imports the files of earlier versions, with retries
 // until ctx ends. It returns the stored parts of pending messages.
 func (r *Receiver) loadState(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
-	err = r.storageHealth.retry(ctx, r.log, "cannot read the messages that earlier runs left, will retry", func() error {
+	err = r.storageHealth.retry(ctx, r.o.Log, "cannot read the messages that earlier runs left, will retry", func() error {
 		if err := r.importLegacyState(ctx, receive); err != nil {
 			return err
 		}
@@ -222,7 +221,7 @@ func (r *Receiver) saveIfMigrated(ctx context.Context, messages ...*updates.Mess
 func (r *Receiver) removeWebhook(ctx context.Context) error {
 	err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err == nil {
-		r.log.Info("removed the webhook of this bot, because the mode is poll")
+		r.o.Log.Info("removed the webhook of this bot, because the mode is poll")
 	}
 	return err
 }

@@ -37,11 +37,11 @@ func (r *Receiver) maintainWebhook(ctx context.Context, backlogReceived chan<- s
 		r.connectionHealth.set(nil)
 		if failed := info.LastError; failed > reportedUntil {
 			reportedUntil = failed
-			r.log.Warn("Telegram cannot deliver updates to the webhook and will retry", zap.String("url", r.o.Webhook.url),
+			r.o.Log.Warn("Telegram cannot deliver updates to the webhook and will retry", zap.String("url", r.o.Webhook.url),
 				zap.String("reason", info.Reason), zap.Int("waiting", info.Pending))
 		}
 		if info.URL != r.o.Webhook.url {
-			r.log.Warn("another program has changed this bot's webhook; setting it again",
+			r.o.Log.Warn("another program has changed this bot's webhook; setting it again",
 				zap.Bool("removed", info.URL == ""))
 			if err := r.registerWebhook(ctx); err != nil {
 				return err
@@ -61,7 +61,7 @@ func (r *Receiver) renewWebhook(ctx context.Context) {
 	}
 	err = botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err != nil && ctx.Err() == nil {
-		r.log.Debug("webhook not renewed", zap.Error(err))
+		r.o.Log.Debug("webhook not renewed", zap.Error(err))
 	}
 }
 
@@ -74,10 +74,10 @@ func (r *Receiver) registerWebhook(ctx context.Context) error {
 	params := &bot.SetWebhookParams{
 		URL: r.o.Webhook.url, SecretToken: r.o.Webhook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
 	}
-	return r.connectionHealth.retry(ctx, r.log, "webhook not registered, will retry", func() error {
+	return r.connectionHealth.retry(ctx, r.o.Log, "webhook not registered, will retry", func() error {
 		err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).SetWebhook, params)
 		if err == nil {
-			r.log.Info("webhook registered", zap.String("url", r.o.Webhook.url))
+			r.o.Log.Info("webhook registered", zap.String("url", r.o.Webhook.url))
 		}
 		return err
 	})

@@ -28,7 +28,11 @@ func (s *Sender) leaveTopic(ctx context.Context, p *outgoingPost, err error) boo
 		limit = captionLimit
 	}
 	notice := s.words.For(p.outgoing.Language).Text(words.TopicClosed)
-	if text := addLine(notice, p.text); channels.UTF16(text.Text) <= limit {
+	text := entities.Text{Text: notice}
+	if p.text.Text != "" {
+		text = prepend(notice+"\n", p.text)
+	}
+	if channels.UTF16(text.Text) <= limit {
 		p.text = text
 		return true
 	}
@@ -73,17 +77,3 @@ func (s *Sender) PressedChat(ctx context.Context, at chats.Address, chat int64, 
 }
 
 func relocatedID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
-
-// addLine returns a text after a line.
-func addLine(line string, t entities.Text) entities.Text {
-	out := entities.Text{Text: line}
-	if t.Text != "" {
-		out.Text += "\n" + t.Text
-	}
-	shift := channels.UTF16(line) + 1
-	for _, e := range t.Entities {
-		e.Offset += shift
-		out.Entities = append(out.Entities, e)
-	}
-	return out
-}

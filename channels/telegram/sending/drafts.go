@@ -16,7 +16,7 @@ import (
 // has refused one.
 func (s *Sender) Drafts(chat channels.Chat) bool {
 	to, err := chats.ParseAddress(chat.ID)
-	return err == nil && !to.IsGroup() && s.drafts && s.support.knows(draftMethod)
+	return err == nil && !to.IsGroup() && s.drafts && s.support.allows(draftMethod)
 }
 
 // Draft shows an unfinished answer for up to 30 seconds. It gives way to answers like every

@@ -16,15 +16,18 @@ func sendError(err error) error {
 	if err == nil {
 		return nil
 	}
+	return newSendError(err)
+}
+
+func newSendError(err error) *channels.SendError {
 	var known *channels.SendError
-	if errors.As(err, &known) {
-		return known
-	}
 	var apiErr *botapi.Error
 	var none *botapi.NoResponseError
 	switch {
+	case errors.As(err, &known):
+		return known
 	case errors.Is(err, chats.ErrMigrated):
-		return permanent(err)
+		return &channels.SendError{Err: err, Permanent: true}
 	case errors.As(err, &apiErr):
 		return &channels.SendError{Err: err, Permanent: apiErr.IsPermanent(), Unknown: apiErr.IsOutcomeUnknown(), After: botapi.RetryDelay(err)}
 	case errors.As(err, &none):

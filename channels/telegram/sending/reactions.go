@@ -20,7 +20,7 @@ var reactionEmoji = map[channels.Reaction]string{channels.Taken: "👀", channel
 // server or the chat has refused one.
 func (s *Sender) Reacts(chat channels.Chat) bool {
 	to, err := chats.ParseAddress(chat.ID)
-	return err == nil && to.IsGroup() && s.reactions && s.support.knows(reactionMethod) && s.support.reactsIn(to.Chat)
+	return err == nil && to.IsGroup() && s.reactions && s.support.allows(reactionMethod) && s.support.allows(to.Chat)
 }
 
 // React replaces the bot's reaction to a message, when no other call needs the rate limit. It does

@@ -58,9 +58,9 @@ func (s *Sender) sendParts(ctx context.Context, progress *sendProgress) error {
 		case progress.sent && botapi.RetryDelay(err) > 0 && waits < maxTries:
 			waits++ // waiting is better than sending everything again
 		case progress.sent && isNotMade(err) && s.unfinished.storeProgress(progress.post.outgoing.Key, progress):
-			return resumable(err)
+			return partiallySent(err, true)
 		case progress.sent:
-			return partiallySent(err)
+			return partiallySent(err, false)
 		default:
 			return err
 		}
@@ -97,8 +97,8 @@ func (s *Sender) sendPart(ctx context.Context, progress *sendProgress) error {
 
 // isNotMade reports whether a call was certainly not executed and may be made later.
 func isNotMade(err error) bool {
-	var se *channels.SendError
-	return errors.As(sendError(err), &se) && !se.Permanent && !se.Unknown
+	e := newSendError(err)
+	return !e.Permanent && !e.Unknown
 }
 
 // maxUnfinished bounds the posts that unfinishedSends holds. It is far more than are sent at the
@@ -241,22 +241,15 @@ func (p *outgoingPost) remainingText() []messagePart {
 	return parts
 }
 
-// partiallySent is the error of a post of which some messages were sent.
-func partiallySent(err error) error {
-	var se *channels.SendError
-	if !errors.As(sendError(err), &se) {
-		return err
+// partiallySent is the error of a post of which some messages were sent. If its progress is stored,
+// the next attempt continues.
+func partiallySent(err error, isStored bool) error {
+	e := newSendError(err)
+	partial := &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", e.Err), After: e.After, Partial: isStored}
+	if !isStored {
+		partial.Permanent, partial.Unknown = e.Permanent, !e.Permanent
 	}
-	return &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", se.Err), Permanent: se.Permanent, Unknown: !se.Permanent, After: se.After}
-}
-
-// resumable is the error of a post of which some messages were sent, and whose progress is stored.
-func resumable(err error) error {
-	var se *channels.SendError
-	if !errors.As(sendError(err), &se) {
-		return err
-	}
-	return &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", se.Err), After: se.After, Partial: true}
+	return partial
 }
 
 // isUnreadable reports whether a local file is missing or not permitted.

@@ -15,39 +15,20 @@ const (
 	richMethod     = "sendRichMessage"
 )
 
-// support records what the server has refused in this run: methods that it does not know, and chats
-// that allow no reactions.
+// support records what the server has refused in this run.
 type support struct {
-	log *zap.Logger
-
-	mu          sync.Mutex
-	unknown     map[string]bool // methods
-	noReactions map[int64]bool  // chats
+	log     *zap.Logger
+	refused sync.Map // keys: names of methods that it does not know, and IDs of chats that allow no reactions
 }
 
-// knows reports whether the server may know a method.
-func (s *support) knows(method string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.unknown[method]
-}
-
-// reactsIn reports whether a chat may allow reactions.
-func (s *support) reactsIn(chat int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.noReactions[chat]
+// allows reports whether the server may know a method, or a chat may allow reactions.
+func (s *support) allows(methodOrChat any) bool {
+	_, refused := s.refused.Load(methodOrChat)
+	return !refused
 }
 
 // refuseReactions records that a chat allows no reactions.
-func (s *support) refuseReactions(chat int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.noReactions == nil {
-		s.noReactions = map[int64]bool{}
-	}
-	s.noReactions[chat] = true
-}
+func (s *support) refuseReactions(chat int64) { s.refused.Store(chat, true) }
 
 // recordUnknown records that the server does not know a method, if that is what the error says, and
 // reports whether it is.
@@ -55,13 +36,7 @@ func (s *support) recordUnknown(method string, err error) bool {
 	if !botapi.IsMethodUnknown(err) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unknown == nil {
-		s.unknown = map[string]bool{}
-	}
-	if !s.unknown[method] {
-		s.unknown[method] = true
+	if _, known := s.refused.LoadOrStore(method, true); !known {
 		s.log.Info("the Bot API server does not know a method, which is not used again", zap.String("method", method), zap.Error(err))
 	}
 	return true
