@@ -1,6 +1,7 @@
-// Package telegram is the channel to Telegram, through the Bot API: its settings, its diagnosis, and
-// the composition of its parts. Package receiving receives updates, sending sends messages, menus
-// shows commands, and botapi makes their calls. It knows nothing of agents, queues or storage.
+// Package telegram is the channel to Telegram, through the Bot API: its settings, its diagnosis,
+// and the composition of its parts. Package receiving receives updates, sending sends messages,
+// menus shows commands, and botapi makes their calls. It knows nothing of agents, queues or
+// storage.
 package telegram
 
 import (

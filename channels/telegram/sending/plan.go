@@ -25,7 +25,8 @@ const (
 	// maxTextMessages is how many messages a text may fill before it becomes a document.
 	maxTextMessages = 4
 	// maxUpload is Telegram's limit for one request, maxPhoto for a photo, and maxLocalUpload the
-	// limit of a local Bot API server. Whether another server has a lower limit shows when it refuses.
+	// limit of a local Bot API server. Whether another server has a lower limit shows when it
+	// refuses.
 	maxUpload      = 50 << 20
 	maxPhoto       = 10 << 20
 	maxLocalUpload = 2000 << 20

@@ -1,5 +1,5 @@
-// Package sending plans, sends and changes messages on Telegram, within the limits of the network. It
-// knows nothing of received messages, queues or storage.
+// Package sending plans, sends and changes messages on Telegram, within the limits of the network.
+// It knows nothing of received messages, queues or storage.
 package sending
 
 import (
