@@ -8,15 +8,9 @@ import (
 	"nanobot/terminal"
 )
 
-// Decode decodes one line as a frame. It reports false for plain text: a line that is not valid
+// decode decodes one line as a frame. It reports false for plain text: a line that is not valid
 // JSON, not an object, or has no type. Of a repeated key the last counts. Fields of a wrong type
 // never make it fail.
-func Decode(line []byte) (terminal.Frame, bool) {
-	var f fields
-	return decode(line, &f)
-}
-
-// decode is Decode for callers that also need the fields.
 func decode(line []byte, f *fields) (terminal.Frame, bool) {
 	s := scanner{b: line}
 	if !s.scanObject(f) || !f.typ.present() {
