@@ -1,4 +1,4 @@
-package linediff
+package linediff_test
 
 import (
 	"fmt"
@@ -6,8 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"nanobot/internal/linediff"
 )
 
 func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
@@ -15,7 +19,7 @@ func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
 	text := func() string {
 		var s strings.Builder
 		for range random.IntN(40) {
-			s.WriteString([]string{"a", "b", "c", "", "- x", "\\"}[random.IntN(6)])
+			s.WriteString([]string{"a", "b", "c", "", "- x", "\\", "+", "@@ -1 +1 @@", strconv.Itoa(random.IntN(40))}[random.IntN(9)])
 			s.WriteByte('\n')
 		}
 		if random.IntN(3) == 0 {
@@ -25,50 +29,52 @@ func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
 	}
 	for range 2000 {
 		before, after := text(), text()
-		diff := Compare(before, after)
-		edits := diff.edits
-		var a, b strings.Builder
-		changed := 0
-		for _, e := range edits {
-			if e.op != '+' {
-				a.WriteString(e.line)
-			}
-			if e.op != '-' {
-				b.WriteString(e.line)
-			}
-			if e.op != ' ' {
-				changed++
-			}
+		diff := linediff.Compare(before, after)
+		if got := patch(t, before, diff.Unified()); got != after {
+			t.Fatalf("%q to %q became %q:\n%s", before, after, got, diff.Unified())
 		}
-		if diff.Added+diff.Removed != changed || diff.Added-diff.Removed != len(splitLines(after))-len(splitLines(before)) {
+		if lines := len(splitLines(after)) - len(splitLines(before)); diff.Added-diff.Removed != lines {
 			t.Fatalf("%q to %q: %d added, %d removed", before, after, diff.Added, diff.Removed)
-		}
-		if a.String() != before || b.String() != after {
-			t.Fatalf("%q to %q: %v", before, after, edits)
-		}
-		if least := countLeastEdits(splitLines(before), splitLines(after)); changed != least {
-			t.Fatalf("%q to %q: %d edits, %d would do", before, after, changed, least)
 		}
 	}
 }
 
-// countLeastEdits returns the number of edits in a shortest diff, by the longest common
-// subsequence.
-func countLeastEdits(a, b []string) int {
-	row := make([]int, len(b)+1)
-	for _, x := range a {
-		diagonal := 0
-		for j, y := range b {
-			next := row[j+1]
-			if x == y {
-				row[j+1] = diagonal + 1
-			} else {
-				row[j+1] = max(row[j+1], row[j])
+func splitLines(s string) []string { return slices.Collect(strings.Lines(s)) }
+
+// patch applies a unified diff to a text, whose lines must be those of the diff.
+func patch(t *testing.T, text, diff string) string {
+	t.Helper()
+	old := splitLines(text)
+	var out []string
+	at, op := 0, byte(0) // the next line of old, and what the line before did
+	for line := range strings.Lines(diff) {
+		switch line[0] {
+		case '@':
+			var start int
+			if _, err := fmt.Sscanf(line, "@@ -%d", &start); err != nil {
+				t.Fatal(line, err)
 			}
-			diagonal = next
+			if !strings.Contains(line, ",0 +") {
+				start--
+			}
+			out, at = append(out, old[at:start]...), start
+		case '\\': // the line before it has no line end
+			if last := len(out) - 1; op != '-' {
+				out[last] = strings.TrimSuffix(out[last], "\n")
+			}
+		case '+':
+			out = append(out, line[1:])
+		default:
+			if strings.TrimSuffix(old[at], "\n") != strings.TrimSuffix(line[1:], "\n") {
+				t.Fatalf("line %d is %q, not %q:\n%s", at, old[at], line, diff)
+			}
+			if at++; line[0] == ' ' {
+				out = append(out, line[1:])
+			}
 		}
+		op = line[0]
 	}
-	return len(a) + len(b) - 2*row[len(b)]
+	return strings.Join(append(out, old[at:]...), "")
 }
 
 func TestGitAppliesAUnifiedDiff(t *testing.T) {
@@ -84,7 +90,7 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"one line":       {numbers(1, 20), numbers(1, 9) + "ten\n" + numbers(11, 20)},
 		"two hunks":      {numbers(1, 30), "0\n" + numbers(1, 29)},
-		"near hunks":     {numbers(1, 12), "x\n" + numbers(2, 7) + "y\n" + numbers(9, 12)},
+		"near hunks":     {numbers(1, 12), "x\n" + numbers(2, 6) + "y\n" + numbers(8, 12)},
 		"far hunks":      {numbers(1, 12), "x\n" + numbers(2, 8) + "y\n" + numbers(10, 12)},
 		"from empty":     {"", numbers(1, 3)},
 		"to empty":       {numbers(1, 3), ""},
@@ -93,7 +99,7 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hunks := map[string]int{"two hunks": 2, "far hunks": 2}[name]
-			if got := strings.Count(Compare(c[0], c[1]).Unified(), "@@ -"); got != max(1, hunks) {
+			if got := strings.Count(linediff.Compare(c[0], c[1]).Unified(), "@@ -"); got != max(1, hunks) {
 				t.Errorf("%d hunks", got)
 			}
 			dir := t.TempDir()
@@ -103,12 +109,12 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 				}
 			}
 			put("f", c[0])
-			put("d", "--- a/f\n+++ b/f\n"+Compare(c[0], c[1]).Unified())
+			put("d", "--- a/f\n+++ b/f\n"+linediff.Compare(c[0], c[1]).Unified())
 			apply := exec.Command("git", "apply", "--unidiff-zero", "d")
 			apply.Dir = dir
 			apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 			if out, err := apply.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s\n%s", err, out, Compare(c[0], c[1]).Unified())
+				t.Fatalf("%v: %s\n%s", err, out, linediff.Compare(c[0], c[1]).Unified())
 			}
 			if got, _ := os.ReadFile(filepath.Join(dir, "f")); string(got) != c[1] {
 				t.Errorf("became %q", got)
@@ -117,34 +123,22 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 	}
 }
 
-func TestHugeTextsAreComparedWithBoundedEffort(t *testing.T) {
+func TestHugeTextsAreComparedByTheirUniqueLines(t *testing.T) {
 	var a, b strings.Builder
-	for i := range 60_000 {
-		fmt.Fprintf(&a, "old %d\n", i)
-		fmt.Fprintf(&b, "new %d\n", i)
+	const n = 60_000
+	for i := range n {
+		fmt.Fprintf(&a, "%d\nold %d\n", i, i)
+		fmt.Fprintf(&b, "%d\nnew %d\n", i, i)
 	}
-	edits := Compare("same\n"+a.String()+"end\n", "same\n"+b.String()+"end\n").edits
-	if len(edits) != 120_002 || edits[0].op != ' ' || edits[1].op != '-' || edits[60_001].op != '+' || edits[120_001].op != ' ' {
-		t.Errorf("%d edits", len(edits))
+	if d := linediff.Compare(a.String(), b.String()); d.Added != n || d.Removed != n {
+		t.Errorf("%d added, %d removed", d.Added, d.Removed)
 	}
-	// Equal lines are not searched for between too many lines that differ.
-	count := func(edits []edit) (same int) {
-		for _, e := range edits {
-			if e.op == ' ' {
-				same++
-			}
+}
+
+func TestEqualTextsHaveNoDifference(t *testing.T) {
+	for _, text := range []string{"", "a", "a\n"} {
+		if d := linediff.Compare(text, text); d.Added+d.Removed != 0 || d.Unified() != "" {
+			t.Errorf("%q: %+v", text, d)
 		}
-		return same
-	}
-	var c, d strings.Builder
-	for i := range maxEdits {
-		fmt.Fprintf(&c, "%d\nold %d\n", i, i)
-		fmt.Fprintf(&d, "%d\nnew %d\n", i, i)
-	}
-	if same := count(Compare(c.String(), d.String()).edits); same != 1 {
-		t.Errorf("%d lines were found to be the same", same)
-	}
-	if same := count(Compare("a\n"+a.String()+"b\n", "A\n"+a.String()+"B\n").edits); same != 0 {
-		t.Errorf("%d lines were found to be the same", same)
 	}
 }
