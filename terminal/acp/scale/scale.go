@@ -56,7 +56,7 @@ func Down(data []byte, side int) (scaled []byte, mime string, err error) {
 		return nil, "", fmt.Errorf("decode picture: %w", err)
 	}
 	width, height := fit(src.Bounds().Dx(), src.Bounds().Dy(), side)
-	return encode(average(src, width, height), format, data)
+	return encode(shrink(src, width, height), format, data)
 }
 
 // pixelSize returns how many bytes a decoder needs for a pixel at most.

@@ -104,22 +104,28 @@ func TestALargePictureIsScaledDown(t *testing.T) {
 }
 
 func TestEachPixelIsTheAverageOfItsArea(t *testing.T) {
-	m := image.NewNRGBA(image.Rect(0, 0, 3, 3)) // one of nine pixels is white
-	for i := range 9 {
-		m.SetNRGBA(i%3, i/3, color.NRGBA{A: 255})
+	const side = 32
+	m := image.NewNRGBA(image.Rect(0, 0, side, side)) // each fourth column is white
+	for i := range side * side {
+		c := color.NRGBA{A: 255}
+		if i%4 == 0 {
+			c = color.NRGBA{255, 255, 255, 255}
+		}
+		m.SetNRGBA(i%side, i/side, c)
 	}
-	m.SetNRGBA(1, 1, color.NRGBA{255, 255, 255, 255})
-	got, _, err := scale.Down(encodePNG(t, m), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := png.Decode(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 4 { // a quarter of the middle pixel is in an area of 9/4 pixels
-		if c := out.At(i%2, i/2); !near(c, color.Gray{Y: 28}) {
-			t.Errorf("pixel %d is %v", i, c)
+	for _, to := range []int{8, 4, 2} {
+		got, _, err := scale.Down(encodePNG(t, m), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := png.Decode(bytes.NewReader(got))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range to * to {
+			if c := out.At(i%to, i/to); !near(c, color.Gray{Y: 64}) {
+				t.Errorf("pixel %d of %d is %v", i, to*to, c)
+			}
 		}
 	}
 }
