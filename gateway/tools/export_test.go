@@ -3,13 +3,7 @@ package tools
 // MaxLine is the length of the longest message that is read.
 const MaxLine = maxLine
 
-// ScanID returns the ID of a message that is read in parts of a size.
-func ScanID(message []byte, size int) string {
-	var s idScanner
-	for len(message) > 0 {
-		n := min(size, len(message))
-		s.feed(message[:n])
-		message = message[n:]
-	}
-	return string(s.ID())
+// FindID returns the ID of a message, once found from its beginning and once from its end.
+func FindID(message []byte) (first, last string) {
+	return string(findID(message)), string(findIDAtEnd(message))
 }

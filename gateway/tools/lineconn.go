@@ -167,23 +167,27 @@ func (c *lineConn) isBusy() bool {
 // readMessage reads a line. The message is nil if the line was blank or refused.
 func (c *lineConn) readMessage() (jsonrpc.Message, error) {
 	c.awaitClient()
-	line, skipped, err := c.readLine()
+	line, tail, err := c.readLine()
 	switch {
 	case err != nil:
 		return nil, err
-	case skipped != nil:
-		return nil, c.refuseLine(skipped, codeTooLarge, fmt.Sprintf("The message is longer than %d bytes. Send less.", maxLine))
+	case tail != nil:
+		id := findID(line)
+		if string(id) == string(noID) {
+			id = findIDAtEnd(tail)
+		}
+		return nil, c.refuseLine(id, codeTooLarge, fmt.Sprintf("The message is longer than %d bytes. Send less.", maxLine))
 	case len(bytes.TrimSpace(line)) == 0:
 		return nil, nil //nolint:nilnil // there is nothing to answer
 	case !json.Valid(line): // also limits the nesting depth
-		return nil, c.refuseLine(scanID(line), jsonrpc.CodeParseError, "The line is not JSON.")
+		return nil, c.refuseLine(findID(line), jsonrpc.CodeParseError, "The line is not JSON.")
 	}
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		return nil, c.refuseLine(scanID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
+		return nil, c.refuseLine(findID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admitCall(r, len(line)) {
-		return nil, c.refuseLine(scanID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
+		return nil, c.refuseLine(findID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
 	}
 	return m, nil
 }
@@ -228,31 +232,29 @@ func (c *lineConn) awaitClient() {
 	}
 }
 
-// readLine reads a line. A line that is too long is skipped, and returned as the result of scanning
-// it. The last line may lack its newline.
-func (c *lineConn) readLine() (line []byte, skipped *idScanner, err error) {
+// readLine reads a line. Of a line that is too long it returns the beginning, and the end as tail.
+// The last line may lack its newline.
+func (c *lineConn) readLine() (line, tail []byte, err error) {
 	for {
 		part, err := c.input.ReadSlice('\n')
-		if skipped == nil && len(line)+len(part) > maxLine {
-			skipped, line = scanID(line), nil
-		}
-		if skipped == nil {
+		if tail == nil && len(line)+len(part) <= maxLine {
 			line = append(line, part...)
 		} else {
-			skipped.feed(part)
+			tail = append(tail, part...)
+			tail = tail[max(0, len(tail)-maxTail):]
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && (len(line) > 0 || skipped != nil):
-			return line, skipped, nil
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, tail, nil
 		default:
-			return line, skipped, err
+			return line, tail, err
 		}
 	}
 }
 
 // refuseLine answers a line that is not executed, with its ID if it has one.
-func (c *lineConn) refuseLine(s *idScanner, code int, message string) error {
+func (c *lineConn) refuseLine(id json.RawMessage, code int, message string) error {
 	type wireError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -261,7 +263,7 @@ func (c *lineConn) refuseLine(s *idScanner, code int, message string) error {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   wireError       `json:"error"`
-	}{"2.0", s.ID(), wireError{code, message}})
+	}{"2.0", id, wireError{code, message}})
 	if err != nil {
 		return err
 	}
