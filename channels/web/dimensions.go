@@ -8,6 +8,8 @@ import (
 	_ "image/jpeg" // sizes of pictures
 	_ "image/png"  // sizes of pictures
 	"io"
+
+	_ "golang.org/x/image/webp" // sizes of pictures
 )
 
 // dimensions returns the width and height of a picture or a video in pixels, so that the page can
@@ -22,8 +24,6 @@ func dimensions(f io.ReadSeeker, contentType string) (width, height int) {
 		return 0, 0
 	}
 	switch contentType {
-	case "image/webp":
-		return webpDimensions(f)
 	case "video/mp4":
 		return mp4Dimensions(f, 0, size, "moov", "trak", "tkhd")
 	case "video/webm":
@@ -47,25 +47,6 @@ const (
 	// maxBoxes bounds how many boxes of an MP4 file are read on each level.
 	maxBoxes = 100
 )
-
-// webpDimensions reads the header of the first chunk of a WebP file.
-func webpDimensions(f io.Reader) (width, height int) {
-	var b [30]byte
-	if _, err := io.ReadFull(f, b[:]); err != nil {
-		return 0, 0
-	}
-	switch string(b[12:16]) {
-	case "VP8 ":
-		return int(binary.LittleEndian.Uint16(b[26:]) & 0x3fff), int(binary.LittleEndian.Uint16(b[28:]) & 0x3fff)
-	case "VP8L":
-		bits := binary.LittleEndian.Uint32(b[21:])
-		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1
-	case "VP8X":
-		uint24 := func(at int) int { return int(b[at]) | int(b[at+1])<<8 | int(b[at+2])<<16 }
-		return uint24(24) + 1, uint24(27) + 1
-	}
-	return 0, 0
-}
 
 // mp4Dimensions returns the dimensions of the first video track between two offsets. path has the
 // types of the boxes that lead to the header of a track.

@@ -49,11 +49,13 @@ func TestARotatedVideoHasTheDimensionsThatAreShown(t *testing.T) {
 
 func TestWebPPicturesHaveDimensions(t *testing.T) {
 	for kind, header := range map[string]string{
-		"VP8 ": "\x00\x00\x00\x00\x30\x01\x00\x9d\x01\x2a\x2c\x01\xc8\x00",
-		"VP8L": "\x00\x00\x00\x00\x2f\x2b\xc1\x31\x00\x00\x00\x00\x00\x00",
-		"VP8X": "\x0a\x00\x00\x00\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00",
+		"VP8 ": "\x30\x01\x00\x9d\x01\x2a\x2c\x01\xc8\x00",
+		"VP8L": "\x2f\x2b\xc1\x31\x00\x00\x00\x00\x00\x00",
+		"VP8X": "\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00",
 	} {
-		if w, h := web.Dimensions(strings.NewReader("RIFF\x00\x00\x00\x00WEBP"+kind+header), "image/webp"); w != 300 || h != 200 {
+		chunk := "WEBP" + kind + string(binary.LittleEndian.AppendUint32(nil, uint32(len(header)))) + header
+		file := "RIFF" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(chunk)))) + chunk
+		if w, h := web.Dimensions(strings.NewReader(file), "image/webp"); w != 300 || h != 200 {
 			t.Errorf("%s has %d by %d pixels", kind, w, h)
 		}
 	}
