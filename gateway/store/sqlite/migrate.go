@@ -15,9 +15,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// schemaVersion is the version of the schema that this program uses: the number of the last file in
-// migrations/.
-const schemaVersion = 19
+// schemaVersion is the version of the schema that this program uses, oldestSchema the oldest one
+// that it reads: the numbers of the last and the first file in migrations/.
+const schemaVersion, oldestSchema = 19, 7
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.
@@ -57,9 +57,9 @@ func (t *tx) runMigrations() error {
 	return nil
 }
 
-// migrationScripts returns the scripts that upgrade a schema to the newest version.
+// migrationScripts returns the scripts that upgrade a schema to the newest version; 0 is no schema.
 func migrationScripts(have int) (scripts []string, err error) {
-	for n := have + 1; n <= schemaVersion; n++ {
+	for n := max(have+1, oldestSchema); n <= schemaVersion; n++ {
 		script, err := migrations.ReadFile(fmt.Sprintf("migrations/%d.sql", n))
 		if err != nil {
 			return nil, fmt.Errorf("migrate to schema %d: %w", n, err)
@@ -81,6 +81,8 @@ func (t *tx) readSchemaVersion() (int, error) {
 		return 0, dbfile.Newer(have, schemaVersion)
 	case have < 1:
 		return 0, dbfile.Damaged("it has no schema")
+	case have < oldestSchema:
+		return 0, dbfile.Damaged("it has schema %d; this version reads %d and newer ones", have, oldestSchema)
 	}
 	return have, nil
 }

@@ -99,25 +99,6 @@ func queryStrings(t *testing.T, db *sql.DB, query string) (all []string) {
 	return all
 }
 
-// oldStates returns states of earlier versions.
-func oldStates(t *testing.T) map[string]string {
-	t.Helper()
-	second := t.TempDir()
-	if err := os.CopyFS(second, os.DirFS("../../../cmd/nanobot/testdata/state-v7/state")); err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{"a state of the first schema": createFirstSchema(t, `
-		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, bubble, incoming) VALUES
-			(1, 'net:talks', 'done', 1, 10, 10, 20, '', '{"text":"one"}'), (2, 'net:talks', 'running', 1, 30, 30, 0, '77', '{"text":"two"}'),
-			(3, 'net:waits', 'pending', 0, 60, 0, 0, '', '{"text":"soon"}');
-		INSERT INTO line (chat) VALUES ('net:waits');
-		INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
-			(1, 2, 1, 0, x'', 'net:talks', 'sending', 30, 'outcome unknown: x', '{}');
-		INSERT INTO guest VALUES ('net', '9', '', '', '', 1), ('net', '8', '', '', 'CODE8888', 1);
-		INSERT INTO transcript (id, before, item, role, text, media, at) VALUES (1, 0, 1, 'user', 'one', '[]', 10), (2, 1, 1, 'agent', 'first', '[]', 20);
-		INSERT INTO talk VALUES ('net:talks', 2)`), "a state of the seventh schema": second}
-}
-
 func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -128,41 +109,38 @@ func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T)
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		step, first = 1, 1
 	}
-	for name, old := range oldStates(t) {
-		t.Run(name, func(t *testing.T) {
-			migrate := func(dir string, at int) (string, error) {
-				if err := os.CopyFS(dir, os.DirFS(old)); err != nil {
-					t.Fatal(err)
-				}
-				cmd := exec.Command(exe)
-				cmd.Env = append(os.Environ(), "NANOBOT_TEST_MIGRATE="+dir, "NANOBOT_TEST_KILL_AT="+strconv.Itoa(at))
-				cmd.Stderr = os.Stderr
-				out, err := cmd.Output()
-				return strings.TrimSpace(string(out)), err
-			}
-			whole := t.TempDir()
-			said, err := migrate(whole, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			statements, err := strconv.Atoi(said)
-			if err != nil || statements < 20 {
-				t.Fatalf("the migration has %q statements (%v)", said, err)
-			}
-			want := dumpDatabase(t, whole)
-			for at := first; at <= statements; at += step {
-				dir := t.TempDir()
-				_, err := migrate(dir, at)
-				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-					t.Fatalf("at statement %d the child was not killed: %v", at, err)
-				}
-				closeStore(t, openStore(t, dir, sqlite.Options{}))
-				if got := dumpDatabase(t, dir); got != want {
-					t.Fatalf("killed at statement %d of %d it is\n%s\nwant\n%s", at, statements, got, want)
-				}
-			}
-			t.Logf("%d statements", statements)
-		})
+	old := "../../../cmd/nanobot/testdata/state-v7/state"
+	migrate := func(dir string, at int) (string, error) {
+		if err := os.CopyFS(dir, os.DirFS(old)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "NANOBOT_TEST_MIGRATE="+dir, "NANOBOT_TEST_KILL_AT="+strconv.Itoa(at))
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
 	}
+	whole := t.TempDir()
+	said, err := migrate(whole, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements, err := strconv.Atoi(said)
+	if err != nil || statements < 20 {
+		t.Fatalf("the migration has %q statements (%v)", said, err)
+	}
+	want := dumpDatabase(t, whole)
+	for at := first; at <= statements; at += step {
+		dir := t.TempDir()
+		_, err := migrate(dir, at)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Fatalf("at statement %d the child was not killed: %v", at, err)
+		}
+		closeStore(t, openStore(t, dir, sqlite.Options{}))
+		if got := dumpDatabase(t, dir); got != want {
+			t.Fatalf("killed at statement %d of %d it is\n%s\nwant\n%s", at, statements, got, want)
+		}
+	}
+	t.Logf("%d statements", statements)
 }

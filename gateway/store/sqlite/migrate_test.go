@@ -2,7 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,17 +10,18 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 )
 
-// createFirstSchema creates a state with the first schema.
-func createFirstSchema(t *testing.T, rows string) string {
+// createOldestSchema creates a state with the oldest schema that is read.
+func createOldestSchema(t *testing.T, rows string) string {
 	t.Helper()
 	dir := t.TempDir()
-	schema, err := os.ReadFile("migrations/1.sql")
+	schema, err := os.ReadFile("migrations/7.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	editDatabase(t, dir, string(schema), "PRAGMA user_version = 1", rows)
+	editDatabase(t, dir, string(schema), "PRAGMA user_version = 7", rows)
 	return dir
 }
 
@@ -41,58 +42,15 @@ func editDatabase(t *testing.T, dir string, scripts ...string) {
 	}
 }
 
-// historyText returns the transcript of a chat.
-func historyText(t *testing.T, s *sqlite.Store, chat string) string {
-	t.Helper()
-	entries, err := s.History(ctx, channels.Chat{Channel: "net", ID: chat}, 9, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := []string{}
-	for _, e := range entries {
-		line := e.Role + ": " + e.Text
-		if len(e.Media) > 0 {
-			line += fmt.Sprint(e.Media)
-		}
-		said = append(said, line)
-	}
-	return fmt.Sprint(said)
-}
-
-func TestAnOldStateIsMigrated(t *testing.T) {
-	dir := createFirstSchema(t, `
-		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES
-			(1, 'net:talks', 'done', 1, 10, 10, 20, '{"text":"one"}'), (2, 'net:talks', 'done', 1, 30, 30, 40, '{"text":"two"}'),
-			(3, 'net:forgot', 'done', 1, 30, 30, 40, '{"text":"past"}'),
-			(4, 'net:began', 'done', 1, 30, 30, 40, '{"text":"past"}'), (5, 'net:began', 'done', 0, 50, 0, 50, '{"text":"/new"}'),
-			(6, 'net:began', 'done', 1, 60, 60, 70, '{"text":"now"}'),
-			(7, 'net:waits', 'pending', 0, 60, 0, 0, '{"text":"soon"}');
-		INSERT INTO line (chat) VALUES ('net:waits');
-		INSERT INTO transcript (id, before, item, role, text, media, at) VALUES
-			(1, 0, 1, 'user', 'one', '[]', 10), (2, 1, 1, 'agent', 'first', '["a.png"]', 20), (3, 2, 2, 'user', 'two', '[]', 30),
-			(4, 3, 2, 'agent', 'second', 'null', 40), (5, 4, 2, 'agent', 'third', 'null', 41),
-			(6, 0, 4, 'user', 'past', 'null', 30), (7, 6, 4, 'agent', 'old', 'null', 40),
-			(8, 0, 6, 'user', 'now', 'null', 60), (9, 8, 6, 'agent', 'new', 'null', 70);
-		INSERT INTO talk VALUES ('net:talks', 5), ('net:began', 9)`)
-	s := openStore(t, dir, sqlite.Options{})
-	defer closeStore(t, s)
-	if claimed, err := s.Claim(ctx, 1); len(claimed) != 1 || err != nil {
-		t.Fatal(claimed, err)
-	}
-	for chat, want := range map[string]string{
-		"talks":  "[user: one agent: first[a.png] user: two agent: second agent: third]",
-		"forgot": "[]",
-		"began":  "[user: now agent: new]",
-		"waits":  "[user: soon]",
-	} {
-		if got := historyText(t, s, chat); got != want {
-			t.Errorf("%s: got %s, want %s", chat, got, want)
-		}
+func TestASchemaThatIsTooOldIsRefused(t *testing.T) {
+	dir := createOldestSchema(t, "PRAGMA user_version = 6")
+	if s, err := sqlite.Open(ctx, dir, sqlite.Options{}); !errors.Is(err, dbfile.ErrDamaged) {
+		t.Errorf("opened %v with %v", s, err)
 	}
 }
 
 func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
-	dir := createFirstSchema(t, `
+	dir := createOldestSchema(t, `
 		INSERT INTO inbox (id, chat, state, attempt, received, incoming) VALUES (1, 'net:a', 'pending', 0, 10, '{"text":"waits"}');
 		INSERT INTO line (chat) VALUES ('net:a')`)
 	s := openStore(t, dir, sqlite.Options{})
@@ -103,8 +61,9 @@ func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
 }
 
 func TestTheTransientMessageOfAnOldStateIsStillKnown(t *testing.T) {
-	dir := createFirstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
-		(1, 'net:a', 'running', 10, '77', '{}'), (2, 'net:b', 'running', 10, '', '{}')`)
+	dir := createOldestSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES
+		(1, 'net:a', 'running', 10, '{}'), (2, 'net:b', 'running', 10, '{}');
+		INSERT INTO bubble VALUES ('net:a', '77', 1)`)
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
 	transients, err := s.Transients(ctx)
@@ -118,7 +77,7 @@ func TestTheTransientMessageOfAnOldStateIsStillKnown(t *testing.T) {
 }
 
 func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
-	dir := createFirstSchema(t, `INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
+	dir := createOldestSchema(t, `INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
 		(1, 0, 0, 0, x'', 'net:a', 'pending', 10, 'outcome unknown: cut off', '{}'),
 		(2, 0, 0, 0, x'', 'net:a', 'pending', 10, 'the outcome unknown', '{}'),
 		(3, 0, 0, 0, x'', 'net:a', 'unknown', 10, 'outcome unknown of an earlier try; then: 400', '{}'),
@@ -137,7 +96,7 @@ func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
 }
 
 func TestAPermissionQuestionOfAnOldStateIsAnApproval(t *testing.T) {
-	dir := createFirstSchema(t, `INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES
+	dir := createOldestSchema(t, `INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES
 		('permission', 1, 'net:a', '🔐 Run this command?', '["Yes","No"]', 10, 0), ('question', 1, 'net:a', 'Which one? 🔐', '["A","B"]', 10, 0)`)
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
@@ -149,12 +108,12 @@ func TestAPermissionQuestionOfAnOldStateIsAnApproval(t *testing.T) {
 }
 
 func TestACommandDoesNotMigrateWhileADaemonRuns(t *testing.T) {
-	dir := createFirstSchema(t, "SELECT 1")
+	dir := createOldestSchema(t, "SELECT 1")
 	s := openStore(t, dir, sqlite.Options{Shared: true}) // no daemon is running
 	closeStore(t, s)
 	daemon := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, daemon)
-	editDatabase(t, dir, "PRAGMA user_version = 1")
+	editDatabase(t, dir, "PRAGMA user_version = 7")
 	if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); err == nil {
 		closeStore(t, s)
 		t.Error("it was migrated")
@@ -176,13 +135,13 @@ func TestAnUnreadableRowDoesNotBlockOtherMessages(t *testing.T) {
 }
 
 func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
-	dir := createFirstSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES (1, 'net:a', 'pending', 10, '{"text":"soon"}')`)
+	dir := createOldestSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES (1, 'net:a', 'pending', 10, '{"text":"soon"}')`)
 	for range 5 {
 		closeStore(t, openStore(t, dir, sqlite.Options{}))
 		for _, name := range []string{"nanobot.db", "nanobot.db-wal", "nanobot.db-shm"} {
 			_ = os.Remove(filepath.Join(dir, name))
 		}
-		copies, err := filepath.Glob(filepath.Join(dir, "backups", "nanobot-*-schema-1.db"))
+		copies, err := filepath.Glob(filepath.Join(dir, "backups", "nanobot-*-schema-7.db"))
 		if err != nil || len(copies) == 0 {
 			t.Fatalf("copies: %v, %v", copies, err)
 		}
@@ -203,12 +162,12 @@ func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	var schema, talks int
-	if err := db.QueryRow("PRAGMA user_version").Scan(&schema); err != nil || schema != 1 {
+	var schema, transients int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&schema); err != nil || schema != 7 {
 		t.Errorf("schema %d, %v", schema, err)
 	}
-	if err := db.QueryRow("SELECT count(*) FROM talk").Scan(&talks); err != nil {
-		t.Error(err) // only the first schema has it
+	if err := db.QueryRow("SELECT count(*) FROM bubble").Scan(&transients); err != nil {
+		t.Error(err) // the newest schema does not have it
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "backups", "*")); len(left) != 3 {
 		t.Errorf("%d copies are kept: %v", len(left), left)

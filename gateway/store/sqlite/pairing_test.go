@@ -89,39 +89,3 @@ func TestManyMessagesOfStrangersDoNotGrowTheDatabase(t *testing.T) {
 		}
 	}
 }
-
-func TestAMigrationRemovesMessagesOfStrangers(t *testing.T) {
-	in := func(chat, user, text string) string {
-		return fmt.Sprintf(`{"chat":{"channel":"net","id":"%s"},"user":{"id":"%s"},"text":"%s"}`, chat, user, text)
-	}
-	now := time.Now().UnixMicro()
-	old := now - 48*time.Hour.Microseconds()
-	rows := "INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES "
-	for i := range 500 { // of user 8, who was never admitted
-		rows += fmt.Sprintf("(%d, 'net:8', 'done', 0, 10, 0, 10, '%s'),", 100+i, in("8", "8", "let me in"))
-	}
-	rows += fmt.Sprintf(`(1, 'net:7', 'done', 1, 10, 10, 20, '%s'), (2, 'net:7', 'done', 0, 30, 0, 30, '%s'),
-		(3, 'net:9', 'done', 0, 30, 0, 30, '%s'), (4, 'net:6', 'pending', 0, 30, 0, 0, '%s'), (5, 'net:6', 'done', 0, 30, 0, 30, '%s'),
-		(6, 'net:5', 'done', 0, 30, 0, 30, 'nonsense'), (7, 'net:8', 'done', 0, 30, 0, 30, '%s');`,
-		in("7", "7", "work"), in("7", "7", "/status"), in("9", "9", "paired later"), in("6", "6", "waits"), in("6", "6", "/status"), in("8", "8", "new"))
-	rows += fmt.Sprintf(`
-		INSERT INTO guest VALUES ('net', '9', '', '', '', 1), ('net', '8', '', '', 'CODE8888', 1);
-		INSERT INTO seen VALUES ('net:8', 'old', 100, %d), ('net:8', 'new', 7, %d), ('net:7', 'work', 1, %d);
-		INSERT INTO outbox (item, place, part, digest, chat, state, queued, settled, outgoing) VALUES
-			(100, 0, 0, x'', 'net:8', 'sent', 10, 10, '{}'), (7, 0, 0, x'', 'net:8', 'pending', 10, 0, '{}'), (1, 1, 0, x'', 'net:7', 'sent', 10, 10, '{}')`, old, now, old)
-	dir := createFirstSchema(t, rows)
-	s := openStore(t, dir, sqlite.Options{})
-	defer closeStore(t, s)
-	for query, want := range map[string]int64{
-		"SELECT count(*) FROM inbox": 6, "SELECT count(*) FROM inbox WHERE chat = 'net:8'": 0,
-		"SELECT count(*) FROM seen": 2, "SELECT count(*) FROM seen WHERE message = 'old'": 0,
-		"SELECT count(*) FROM outbox": 2, "SELECT count(*) FROM pairing": 2,
-	} {
-		if got := queryNumber(t, dir, query); got != want {
-			t.Errorf("%s: %d, want %d", query, got, want)
-		}
-	}
-	if i, ok, err := s.Inbound(ctx, 1); err != nil || !ok || i.In.Text != "work" {
-		t.Errorf("the turn is %+v, %t, %v", i, ok, err)
-	}
-}
