@@ -186,8 +186,8 @@ func (m mediaRules) checkFrameFile(f Frame, path string) (File, error) {
 }
 
 // emitMedia checks the files of a frame and emits the frame with those that may be sent, and with
-// remarks about the others, unless all are required. The files are open until emit returns. If there
-// are more than maxOpenFiles, the rest follows in further frames.
+// remarks about the others, unless all are required. The files are open until emit returns. If
+// there are more than maxOpenFiles, the rest follows in further frames.
 func (m mediaRules) emitMedia(f Frame, reveal bool, w words.Words, emit func(Frame) error) error {
 	f.Checked = nil
 	var notes []string

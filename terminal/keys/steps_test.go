@@ -203,7 +203,7 @@ func TestATurnAgentReadsAPrompt(t *testing.T) {
 func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]script{
-		// A shell between two commands may miss the interrupt, so the command says that it has begun.
+		// A shell between two commands may miss the interrupt: the command says that it has begun.
 		"in a command":          {Responses: []string{encodeResponse("", command{Keystrokes: "sh -c 'echo begun > begun; exec sleep 1000'\n", Duration: 60})}},
 		"while the agent hangs": {Responses: []string{encodeResponse("", command{Keystrokes: "echo begun > begun\n", Duration: 0.1})}, Then: "hang"},
 	} {
