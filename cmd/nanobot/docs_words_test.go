@@ -39,7 +39,7 @@ func TestRetiredWordsDoNotComeBack(t *testing.T) {
 		switch filepath.Ext(path) {
 		case ".go":
 			find = func(source []byte) []string { return words.findInGo(t, path, source) }
-		case ".md", ".js", ".html":
+		case ".md", ".js", ".html", ".jsonc":
 			find = func(source []byte) []string {
 				text, _, _ := strings.Cut(string(source), "### Retired words")
 				return words.findInText(path, text)

@@ -55,7 +55,7 @@ func CheckOverride(name string, overrides map[string]string) string {
 	if limit := maxLength(key); utf8.RuneCountInString(text) > limit {
 		return fmt.Sprintf("must have at most %d characters", limit)
 	}
-	known := placeholders(lookup(key).en)
+	known := placeholders(Template(key, English))
 	for _, p := range parse(text) {
 		if mistake := checkPlaceholder(p, known); mistake != "" {
 			return mistake

@@ -12,10 +12,9 @@ var sameInGerman = []Key{PageChat, PageChats, StatusAgent, StatusCPU, StatusMemo
 
 func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 	for _, key := range Keys() {
-		text := lookup(key)
-		want := placeholders(text.en)
+		want := placeholders(Template(key, English))
 		for _, l := range Languages() {
-			got := text.in(l)
+			got := Template(key, l)
 			if strings.TrimSpace(got) == "" {
 				t.Errorf("%s is empty in %s", key, l)
 			}
@@ -34,8 +33,9 @@ func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 				t.Errorf("%s in %s ends with a blank", key, l)
 			}
 		}
-		if text.en == text.de != slices.Contains(sameInGerman, key) {
-			t.Errorf("%s is %q in English and %q in German; sameInGerman lists the texts that are rightly equal", key, text.en, text.de)
+		en, de := Template(key, English), Template(key, German)
+		if en == de != slices.Contains(sameInGerman, key) {
+			t.Errorf("%s is %q in English and %q in German; sameInGerman lists the texts that are rightly equal", key, en, de)
 		}
 		if key == "" || strings.ContainsAny(string(key), ". ") {
 			t.Errorf("%q is no name of an override", key)
@@ -43,11 +43,12 @@ func TestEveryTextIsCompleteInEveryLanguage(t *testing.T) {
 	}
 }
 
-func TestNoKeyIsUsedTwice(t *testing.T) {
-	all := Keys()
-	for i, key := range all[1:] {
-		if key == all[i] {
-			t.Errorf("two texts have the key %s", key)
+func TestALanguageDecidesWhichNumbersAreSingular(t *testing.T) {
+	for l, singular := range map[Language][]any{English: {1, "1", int64(1)}, German: {1, "1", int64(1)}, "fr": {0, 1, "1", int64(1)}} {
+		for _, number := range []any{0, 1, "1", int64(1), 2, 11, 21, -1, "1.0", "many"} {
+			if got, want := isSingular(l, number), slices.Contains(singular, number); got != want {
+				t.Errorf("%#v is singular in %s: %v, want %v", number, l, got, want)
+			}
 		}
 	}
 }

@@ -3,11 +3,15 @@ package words
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
 )
 
 // A text has placeholders in braces: {name} is replaced by a value, and {name|one|other} by "one"
-// if the value is 1, else by "other".
+// if the language uses its singular for the value, as English does for 1, else by "other".
 
 // placeholder is a part of a text: literal text, or a placeholder with its name and, in source,
 // what is between its braces.
@@ -57,8 +61,8 @@ func placeholders(text string) []string {
 	return names
 }
 
-// fill replaces the placeholders of a text. names and values correspond.
-func fill(text string, names []string, values []any) string {
+// fill replaces the placeholders of a text in a language. names and values correspond.
+func fill(l Language, text string, names []string, values []any) string {
 	if !strings.Contains(text, "{") {
 		return text
 	}
@@ -69,7 +73,7 @@ func fill(text string, names []string, values []any) string {
 		case p.name == "":
 			b.WriteString(p.literal)
 		case at < 0 || at >= len(values):
-		case p.plural && fmt.Sprint(values[at]) == "1":
+		case p.plural && isSingular(l, values[at]):
 			b.WriteString(p.one)
 		case p.plural:
 			b.WriteString(p.other)
@@ -78,4 +82,10 @@ func fill(text string, names []string, values []any) string {
 		}
 	}
 	return b.String()
+}
+
+// isSingular reports whether a language uses the singular for a number.
+func isSingular(l Language, number any) bool {
+	n, err := strconv.ParseUint(fmt.Sprint(number), 10, 31) // MatchPlural panics for negative numbers
+	return err == nil && plural.Cardinal.MatchPlural(language.Make(string(l)), int(n), 0, 0, 0, 0) == plural.One
 }

@@ -4,18 +4,12 @@
 package words
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 )
 
 // Key names a text. Its value is the name under which an operator can override the text.
 type Key string
-
-// translations is a text in every language. A new language is a new field, which the compiler then
-// requires of each text.
-type translations struct{ en, de string }
 
 // Language is a language of the catalogue.
 type Language string
@@ -26,25 +20,15 @@ const (
 	German  Language = "de"
 )
 
-// Languages returns all languages of the catalogue.
-func Languages() []Language { return []Language{English, German} }
-
-func (t translations) in(l Language) string {
-	switch l {
-	case German:
-		return t.de
-	case English:
-	}
-	return t.en
-}
-
 // Match returns the language of the catalogue for a BCP 47 tag or a POSIX locale, such as "de-AT"
 // or "de_AT.UTF-8"; English for any other.
 func Match(tag string) Language {
 	first, _, _ := strings.Cut(tag, ",")
 	primary := strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune("-_.@;", r) })
-	if len(primary) > 0 && strings.EqualFold(strings.TrimSpace(primary[0]), string(German)) {
-		return German
+	for _, f := range files {
+		if len(primary) > 0 && strings.EqualFold(strings.TrimSpace(primary[0]), string(f.language)) {
+			return f.language
+		}
 	}
 	return English
 }
@@ -123,15 +107,11 @@ func (w Words) Language() Language {
 // Text returns a text. The values belong to its placeholders, in the order in which the English
 // text first names them.
 func (w Words) Text(k Key, values ...any) string {
-	t := lookup(k)
-	return fill(w.template(k, t), placeholders(t.en), values)
+	return fill(w.Language(), w.Template(k), placeholders(Template(k, English)), values)
 }
 
 // Template returns a text with its placeholders, for a program that fills them itself.
-func (w Words) Template(k Key) string { return w.template(k, lookup(k)) }
-
-// template returns the text with its placeholders.
-func (w Words) template(k Key, t translations) string {
+func (w Words) Template(k Key) string {
 	if len(w.overrides) > 0 {
 		for _, name := range []string{string(k) + "." + string(w.Language()), string(k)} {
 			if own, ok := w.overrides[name]; ok {
@@ -139,18 +119,5 @@ func (w Words) template(k Key, t translations) string {
 			}
 		}
 	}
-	return t.in(w.Language())
+	return Template(k, w.Language())
 }
-
-// Keys returns the keys of all texts, sorted.
-func Keys() []Key {
-	var all []Key
-	for _, area := range areas {
-		all = slices.AppendSeq(all, maps.Keys(area))
-	}
-	slices.Sort(all)
-	return all
-}
-
-// Template returns a text of the catalogue with its placeholders.
-func Template(k Key, l Language) string { return lookup(k).in(l) }
