@@ -29,7 +29,7 @@ func checkWords(c *Config) []fault {
 		at := joinPath(splitKey("gateway.words"), name)
 		key, _, _ := strings.Cut(name, ".")
 		if !slices.Contains(known.Keys, key) {
-			f := fault{path: at, text: "there is no text of this name; the page words.md lists them", aboutKey: true}
+			f := fault{path: at, text: `there is no text of this name; "nanobot words" lists them`, aboutKey: true}
 			if near := ClosestMatch(key, known.Keys); near != "" {
 				f.hint = didYouMean(near)
 			}

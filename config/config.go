@@ -107,7 +107,7 @@ type Gateway struct {
 	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
-	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. The page words.md lists them."`
+	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
 }
 

@@ -89,7 +89,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
 		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
-		newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newLogin(std), newBots(std),
+		newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newLogin(std), newBots(std),
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)
