@@ -115,10 +115,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer auditLog.Close()
 	options := gateway.Options{
 		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write,
-		PruneFiles: func(ctx context.Context, before time.Time) (int, error) {
-			folder := func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) }
-			return downloads.Prune(ctx, folder, db, before)
-		},
+		PruneFiles: d.pruneFiles(db),
 	}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
@@ -154,6 +151,14 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// pruneFiles returns the function that removes old received files.
+func (d daemon) pruneFiles(records channels.FileRecords) func(ctx context.Context, before time.Time) (int, error) {
+	return func(ctx context.Context, before time.Time) (int, error) {
+		folder := func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) }
+		return downloads.Prune(ctx, folder, records, before)
+	}
 }
 
 // openSocket opens the socket of the MCP tools, or returns nil if there is none.

@@ -97,7 +97,7 @@ func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
 		f.RawInput = t.inputInContent()
 	}
 	// Some agents shorten the title in the request.
-	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.v, "….. ")) {
+	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.v, ".… ")) {
 		f.Title.ok = false
 	}
 	t.apply(f, content)
