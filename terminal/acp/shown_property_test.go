@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
@@ -19,13 +21,57 @@ import (
 
 // allowed is a question that a person has answered with a permission, and the documents before it.
 type allowed struct {
-	text  string
-	calls int // that the permission covers; -1: all until the end of the session
+	text    string
+	command shownCommand
+	calls   int // that the permission covers; -1: all until the end of the session
 }
 
-// shows reports whether the person has seen all parts.
-func (a allowed) shows(parts []string) bool {
-	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(a.text, part) })
+// shownCommand is a command with its folder, "" for the agent's, and its variables, each in a line.
+type shownCommand struct{ line, folder, variables string }
+
+// readCommand returns the command of a question, exactly as the person has seen it.
+func readCommand(text, document string) (c shownCommand) {
+	const spanEnd = "`\n"
+	name, rest, _ := strings.Cut(text+"\n", "\n")
+	name, isCommand := strings.CutPrefix(name, "🔐 💻 ")
+	if !isCommand {
+		return shownCommand{}
+	}
+	c.line = name
+	if inside := strings.Trim(name, "`"); name == "`"+inside+"`" {
+		c.line = inside
+	}
+	if strings.HasPrefix(rest, "```") {
+		fence, body, _ := strings.Cut(rest, "\n")
+		c.line, rest, _ = strings.Cut(body, "\n"+fence+"\n")
+	}
+	// The document has what is cut: the command, the explanation, or both.
+	if whole, _, _ := strings.Cut(document, "\n\n{\"command\""); whole != "" && !strings.HasPrefix(whole, "{") {
+		c.line = whole
+	}
+	if folder, isFolder := strings.CutPrefix(rest, "in `"); isFolder {
+		c.folder, rest, _ = strings.Cut(folder, spanEnd)
+	}
+	for line := range strings.Lines(rest) {
+		if variable, isVariable := strings.CutPrefix(line, "with `"); isVariable {
+			c.variables += strings.TrimSuffix(variable, spanEnd) + "\n"
+		}
+	}
+	return c
+}
+
+// need is what a person must have seen before a call: the command, or all parts of a change.
+type need struct {
+	command shownCommand
+	parts   []string
+}
+
+// shows reports whether the person has seen what a call needs.
+func (a allowed) shows(n need) bool {
+	if n.command != (shownCommand{}) {
+		return a.command == n.command
+	}
+	return !slices.ContainsFunc(n.parts, func(part string) bool { return !strings.Contains(a.text, part) })
 }
 
 // randomAgent generates scripts of an agent, and answers its questions at random. Its record of the
@@ -34,7 +80,7 @@ type randomAgent struct {
 	*rand.Rand
 	p         *person
 	record    string // the file with the calls of the agent
-	documents []string
+	documents map[string]string
 	allowed   []allowed
 	standing  map[string]bool // methods of which everything is allowed for the session
 	focus     focus
@@ -70,7 +116,8 @@ func (g *randomAgent) command() string {
 		return g.focus.command
 	}
 	line := fmt.Sprintf("echo c%d$X >> ran", 10+g.IntN(2))
-	return line + g.pick("", "", " #"+strings.Repeat("x", 3000)+"end", strings.Repeat("\n", 100)+"echo hidden >> ran")
+	return line + g.pick("", "", " #"+strings.Repeat("x", 3000)+"end", strings.Repeat("\n", 100)+"echo hidden >> ran",
+		" # `a` *b* \"c\" 'd'", "; echo '*`*' >> ran", " # ```", " `echo \"*\"`")
 }
 
 // text returns the text of a file with a few lines.
@@ -115,9 +162,16 @@ func (g *randomAgent) step() string {
 	write := func(file, text string) string {
 		return "record " + g.record + ` fs/write_text_file ` + toJSON(map[string]string{"sessionId": "SESSION", "path": file, "content": text})
 	}
-	switch g.IntN(12) {
+	askCommand := func() string {
+		input := toJSON(map[string]string{"command": g.focus.command, "cwd": g.maybe(g.p.path("sub"))})
+		return strings.TrimSpace(askStep(fmt.Sprintf(`"toolCallId":"t%d","title":"Do it","kind":"execute","rawInput":%s`, id, input)))
+	}
+	switch g.IntN(13) {
 	case 7:
-		return strings.TrimSpace(askStep(fmt.Sprintf(`"toolCallId":"t%d","title":"Do it","kind":"execute","rawInput":{"command":%s}`, id, toJSON(g.focus.command))))
+		return askCommand()
+	case 11: // runs a part of the command
+		part, _, _ := strings.Cut(g.focus.command, g.pick("\n", " #", ";", " `"))
+		return askCommand() + "\nrecord " + g.record + " terminal/create " + toJSON(map[string]string{"sessionId": "SESSION", "command": part})
 	case 8:
 		return "record " + g.record + " terminal/create " + toJSON(map[string]string{"sessionId": "SESSION", "command": g.focus.command})
 	case 9:
@@ -148,9 +202,8 @@ func (g *randomAgent) step() string {
 
 // ask answers a question at random, and records what it permits.
 func (g *randomAgent) ask(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-	text := strings.Join(append(g.documents, q.Text), "\n")
-	a := allowed{text: text + strings.ReplaceAll(text, `\n`, "\n")} // a newline in an argument is shown as \n
-	g.documents = nil
+	a := allowed{text: g.documents["changes.diff"] + "\n" + q.Text, command: readCommand(q.Text, g.documents["command.txt"])}
+	clear(g.documents)
 	n := g.IntN(len(q.Options) + 1)
 	if n == len(q.Options) {
 		return terminal.Answer{}, &terminal.DismissedError{By: "ann"}
@@ -174,9 +227,9 @@ func (g *randomAgent) ask(_ context.Context, q terminal.Question) (terminal.Answ
 	return terminal.Answer{Text: option, By: "ann"}, nil
 }
 
-// parts returns what a person must have seen before a call: the command with its folder and its
+// need returns what a person must have seen before a call: the command with its folder and its
 // variables, or the path and every line that the call adds or removes.
-func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
+func (g *randomAgent) need(c acptest.RecordedCall) (n need) {
 	var p struct {
 		Command, Cwd, Path, Content string
 		Args                        []string
@@ -186,37 +239,45 @@ func (g *randomAgent) parts(c acptest.RecordedCall) (parts []string) {
 		panic(err)
 	}
 	if c.Method == "terminal/create" {
-		for _, v := range p.Env {
-			parts = append(parts, v.Name+"="+v.Value)
+		n.command = shownCommand{line: p.Command, folder: p.Cwd}
+		for _, arg := range p.Args {
+			quoted, err := syntax.Quote(arg, syntax.LangBash)
+			if err != nil {
+				panic(err)
+			}
+			n.command.line += " " + quoted
 		}
-		return append(parts, append(p.Args, p.Command, p.Cwd)...)
+		for _, v := range p.Env {
+			n.command.variables += v.Name + "=" + v.Value + "\n"
+		}
+		return n
 	}
 	before, after := strings.SplitAfter(c.Before, "\n"), strings.SplitAfter(p.Content, "\n")
 	for _, line := range before {
 		if !slices.Contains(after, line) {
-			parts = append(parts, "-"+line)
+			n.parts = append(n.parts, "-"+line)
 		}
 	}
 	for _, line := range after {
 		if !slices.Contains(before, line) {
-			parts = append(parts, "+"+line)
+			n.parts = append(n.parts, "+"+line)
 		}
 	}
-	if len(parts) > 0 {
-		parts = append(parts, filepath.Base(p.Path))
+	if len(n.parts) > 0 {
+		n.parts = append(n.parts, filepath.Base(p.Path))
 	}
-	return parts
+	return n
 }
 
 // check returns the calls that were not refused and that nobody has allowed, and the number of
 // those that were not refused. Each permission for one call is matched with at most one call, so
 // that as many calls as possible have one (a maximum matching).
 func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done int) {
-	parts, user := make([][]string, len(calls)), map[int]int{} // of a permission: the call that uses it
+	needs, user := make([]need, len(calls)), map[int]int{} // of a permission: the call that uses it
 	var match func(call int, tried map[int]bool) bool
 	match = func(call int, tried map[int]bool) bool {
 		for i, a := range g.allowed {
-			if tried[i] || !a.shows(parts[call]) {
+			if tried[i] || !a.shows(needs[call]) {
 				continue
 			}
 			tried[i] = true
@@ -233,9 +294,10 @@ func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done 
 			continue
 		}
 		done++
-		parts[n] = g.parts(c)
-		if !g.standing[c.Method] && len(parts[n]) > 0 && !match(n, map[int]bool{}) {
-			wrong = append(wrong, fmt.Sprintf("%.400s of %.200q needs %.400q", c.Params, c.Before, parts[n]))
+		needs[n] = g.need(c)
+		changes := c.Method == "terminal/create" || len(needs[n].parts) > 0
+		if !g.standing[c.Method] && changes && !match(n, map[int]bool{}) {
+			wrong = append(wrong, fmt.Sprintf("%.400s of %.200q needs %.400q", c.Params, c.Before, needs[n]))
 		}
 	}
 	return wrong, done
@@ -261,7 +323,7 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 	if err := os.Mkdir(p.path("sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	g := &randomAgent{Rand: rand.New(rand.NewPCG(seed, 0)), p: p, record: filepath.Join(t.TempDir(), "calls"), standing: map[string]bool{}}
+	g := &randomAgent{Rand: rand.New(rand.NewPCG(seed, 0)), p: p, record: filepath.Join(t.TempDir(), "calls"), standing: map[string]bool{}, documents: map[string]string{}}
 	p.ask = g.ask
 	p.onFrame = func(f terminal.Frame) {
 		for _, path := range f.Media {
@@ -269,7 +331,7 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			g.documents = append(g.documents, string(data))
+			g.documents[filepath.Base(path)] = string(data)
 		}
 	}
 	all, granted := 0, map[string]int{}
@@ -280,6 +342,7 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 		}
 		// What was allowed once ends with its turn.
 		g.allowed = slices.DeleteFunc(g.allowed, func(a allowed) bool { return a.calls >= 0 })
+		clear(g.documents) // the changes of the turn before
 		g.focusOn()
 		var script []string
 		for range 16 {
