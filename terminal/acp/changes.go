@@ -137,7 +137,7 @@ func (c *changes) summary() string {
 
 // headLine returns the name of a changed file and the number of its changed lines.
 func (c *changes) headLine(f *changedFile) string {
-	text := displayPath(c.dir, f.path)
+	text := codePath(c.dir, f.path, titleLength)
 	if len(f.diffs) > 0 && f.diffs[0].OldText == nil {
 		text += changeNote(c.words, words.ChangeNew)
 	}

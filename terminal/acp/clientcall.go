@@ -55,7 +55,7 @@ func (c *clientCall) describe(w words.Words) {
 		more = append(more, w.Text(words.CommandVariable, codeLine(v)))
 	}
 	if c.target != "" {
-		c.tool.notes = append(c.tool.notes, w.Text(words.FileTarget, terminal.CodeSpan(c.target)))
+		c.tool.notes = append(c.tool.notes, w.Text(words.FileTarget, codeLine(c.target)))
 	}
 	if c.protected {
 		c.tool.notes = append(c.tool.notes, w.Text(words.FileProtected))

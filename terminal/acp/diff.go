@@ -37,7 +37,7 @@ type renderedDiff struct {
 
 // render returns the change for display, with paths relative to dir.
 func (d fileDiff) render(dir string, w words.Words) renderedDiff {
-	name := displayPath(dir, d.Path)
+	name := codePath(dir, d.Path, titleLength)
 	before, note := "", ""
 	if d.OldText == nil {
 		note = changeNote(w, words.ChangeNew)
@@ -64,9 +64,9 @@ func changeNote(w words.Words, k words.Key) string { return " · " + w.Text(k) }
 
 func countNote(added, removed int) string { return fmt.Sprintf(" · +%d −%d", added, removed) }
 
-// displayPath returns a path as a code span, relative to dir if it is inside.
-func displayPath(dir, path string) string {
-	return terminal.CodeSpan(terminal.OneLine(relativePath(dir, path), titleLength))
+// codePath returns a path as a code span of up to n characters, relative to dir if it is inside.
+func codePath(dir, path string, n int) string {
+	return terminal.CodeSpan(terminal.OneLine(visibleLine(relativePath(dir, path)), n))
 }
 
 // excerpt returns the first lines of a text, shortened to diffWidth, and whether that is the

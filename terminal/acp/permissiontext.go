@@ -50,7 +50,7 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		input.path = t.path
 	}
 	for _, s := range []string{t.pathInQuestion(dir, input.path), input.url} {
-		if s = terminal.OneLine(s, 500); s != "" && !strings.Contains(t.name(), s) {
+		if s = terminal.OneLine(visibleLine(s), 500); s != "" && !strings.Contains(t.name(), s) {
 			parts = append(parts, terminal.CodeSpan(s))
 		}
 	}
@@ -81,10 +81,11 @@ func (t *toolCall) nameShows(command string) bool {
 	return !strings.Contains(command, "`") && (name == command || name == terminal.CodeSpan(command))
 }
 
+// visibleLine returns a text as one line in which nothing is hidden.
+func visibleLine(s string) string { return strings.ReplaceAll(terminal.Visible(s), "\n", "\u240a") }
+
 // codeLine returns a text as a code span of one line, in which nothing is hidden.
-func codeLine(s string) string {
-	return terminal.CodeSpan(strings.ReplaceAll(terminal.Visible(s), "\n", "\u240a"))
-}
+func codeLine(s string) string { return terminal.CodeSpan(visibleLine(s)) }
 
 // explanation returns the texts of the content, without those that repeat the input and the plan,
 // which is a message of its own.
@@ -134,9 +135,9 @@ func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
 		switch {
 		case f.real != filepath.Clean(f.path):
-			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relativePath(dir, f.path), 500))+" → "+terminal.CodeSpan(terminal.OneLine(f.real, 500)))
+			parts = append(parts, codePath(dir, f.path, 500)+" → "+codePath("", f.real, 500))
 		case f.path != shown && !changed:
-			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relativePath(dir, f.path), 500)))
+			parts = append(parts, codePath(dir, f.path, 500))
 		}
 	}
 	return parts
@@ -153,7 +154,7 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 			shown, all = short, false
 		}
 		// The summary shortens a path, and has no text that is too large to compare.
-		all = all && c.header != "" && terminal.OneLine(d.Path, titleLength) == d.Path
+		all = all && c.header != "" && terminal.OneLine(visibleLine(d.Path), titleLength) == visibleLine(d.Path)
 		if !all {
 			cut += cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n")
 		}
