@@ -240,8 +240,8 @@ func newFileCall(kind string, title words.Key, path string, at *agentFile) clien
 	return c
 }
 
-// addDiff adds the change that writing text would make.
-func (a *agentFile) addDiff(about *toolCall, text string) {
+// diff returns the change that writing text would make.
+func (a *agentFile) diff(text string) fileDiff {
 	d := fileDiff{Path: a.path, NewText: text}
 	old, err := a.content()
 	switch {
@@ -251,7 +251,7 @@ func (a *agentFile) addDiff(about *toolCall, text string) {
 	default: // too large, or not text: the new text is shown as a whole
 		d.OldText = new(string)
 	}
-	about.diffs = []fileDiff{d}
+	return d
 }
 
 // makes reports whether writing text to the file makes exactly these changes of it. The texts of a

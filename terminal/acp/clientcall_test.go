@@ -513,6 +513,30 @@ func TestALinkThatChangesWhileThePersonIsAskedIsRefused(t *testing.T) {
 	}
 }
 
+// The question showed a diff against the text that the file had then.
+func TestAFileThatChangesWhileThePersonIsAskedIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	p, a := newPersonWithRules(t, "ask", nil, nil)
+	for name, before := range map[string]string{"an existing file": "old", "a file that is not text": "\xff", "a new file": ""} {
+		path := p.path("f")
+		_ = os.Remove(path)
+		if before != "" {
+			if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.answer = func(terminal.Question) (string, error) {
+			return "Allow once", os.WriteFile(path, []byte("theirs"), 0o600)
+		}
+		if text := p.send("write " + path + " new").text(terminal.Message); !strings.Contains(text, refusedCode) {
+			t.Errorf("%s: said %q", name, text)
+		}
+		if b, _ := os.ReadFile(path); string(b) != "theirs" {
+			t.Errorf("%s: has %q", name, b)
+		}
+	}
+}
+
 func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "-load -list", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")

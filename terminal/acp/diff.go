@@ -59,6 +59,14 @@ func (d fileDiff) render(dir string, w words.Words) renderedDiff {
 	}
 }
 
+// keepsCRLF reports whether all lines end with CRLF before and after the change.
+func (d fileDiff) keepsCRLF() bool {
+	isCRLF := func(s string) bool {
+		return strings.Contains(s, "\r\n") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
+	}
+	return d.OldText != nil && isCRLF(*d.OldText) && isCRLF(d.NewText)
+}
+
 // changeNote returns what follows the name of a changed file.
 func changeNote(w words.Words, k words.Key) string { return " · " + w.Text(k) }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"syscall"
 
 	"nanobot/internal/atomicfile"
@@ -26,11 +27,15 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 		return nil, invalidParams("content: missing")
 	}
 	var allow func(*agentFile) *rpcError
+	var shown []fileDiff // in a question about this call
 	if permit != nil {
 		allow = func(at *agentFile) *rpcError {
 			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
-			c.addDetail = func(about *toolCall) { at.addDiff(about, *ask.Content) }
+			c.addDetail = func(about *toolCall) {
+				shown = []fileDiff{at.diff(*ask.Content)}
+				about.diffs = shown
+			}
 			c.makes = func(changes []fileDiff) bool { return at.makes(changes, *ask.Content) }
 			return permit(c)
 		}
@@ -40,6 +45,9 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 		return nil, rerr
 	}
 	defer at.close()
+	if shown != nil && !reflect.DeepEqual(shown[0], at.diff(*ask.Content)) {
+		return nil, refusedError("the file has changed since permission was asked")
+	}
 	if err := at.write(*ask.Content); err != nil {
 		return nil, fileError(ask.Path, err)
 	}

@@ -149,7 +149,11 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 	left, more := maxQuestionDetail, 0
 	for _, d := range t.diffs {
 		c := d.render(dir, t.words)
-		shown, all := excerpt(terminal.Visible(strings.ReplaceAll(c.body, "\r\n", "\n")), diffExcerpt)
+		body := c.body
+		if d.keepsCRLF() {
+			body = strings.ReplaceAll(body, "\r\n", "\n")
+		}
+		shown, all := excerpt(terminal.Visible(body), diffExcerpt)
 		if short := terminal.Shorten(shown, max(left, 0)); short != shown {
 			shown, all = short, false
 		}

@@ -222,6 +222,15 @@ func TestWhatAQuestionShowsOnlyInPartComesBeforeItAsADocument(t *testing.T) {
 		"a change behind a carriage return": {
 			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":null,"newText":"evil\rgood\r\n"}]`, "+evil␍good", map[string]string{},
 		},
+		"new line ends": {
+			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":null,"newText":"cd build\r\nrm *\r\n"}]`, "+cd build␍\n+rm *␍\n", map[string]string{},
+		},
+		"other line ends": {
+			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":"a\r\nb\n","newText":"a\nb\r\n"}]`, "-a␍\n-b\n+a\n+b␍\n", map[string]string{},
+		},
+		"the same line ends": {
+			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":"a\r\n","newText":"b\r\n"}]`, "-a\n+b\n", map[string]string{},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := askAfter(t, "ask", "Reject", `"title":"Do it",`+c.request, usualOptions)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"nanobot/internal/linediff"
 	"nanobot/internal/words"
@@ -188,7 +189,7 @@ func (p plannedChange) shortDiff(w words.Words, c Command) (shown, cut string) {
 		}
 		return w.Text(words.BlocksTooLarge, len(p.after)), cut + c.Text + "\n"
 	}
-	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
+	diff := showBytes(linediff.Compare(string(p.before), string(p.after)).Unified())
 	if diff == "" {
 		return w.Text(words.BlocksNoChange), ""
 	}
@@ -202,4 +203,22 @@ func (p plannedChange) shortDiff(w words.Words, c Command) (shown, cut string) {
 		cut = diff
 	}
 	return terminal.CodeBlock("diff", shown), cut
+}
+
+// showBytes replaces each byte that is not UTF-8 with its value, so that a change of it is seen.
+func showBytes(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, "<0x%02X>", text[0])
+		} else {
+			b.WriteRune(r)
+		}
+		text = text[n:]
+	}
+	return b.String()
 }

@@ -264,3 +264,11 @@ func TestAChangeThatAQuestionShowsOnlyInPartIsSentAsADocument(t *testing.T) {
 	r.script("", "[EDIT_FILE path=\".git/config\" start_line=\"2\" end_line=\"4\"]\nshort\n[/EDIT_FILE]", doneBlock)
 	asked("lines of a large file", "--- a/.git/config\n+++ b/.git/config\n@@ -2,3 @@\nshort\n")
 }
+
+func TestAQuestionShowsAChangeOfBytesThatAreNotText(t *testing.T) {
+	r := newProtectFixture(t, "[CREATE_FILE path=\".git/config\"]\nx\xfe\n[/CREATE_FILE]", doneBlock)
+	r.putFile(".git/config", "x\xff")
+	r.answerWith("No")
+	r.runToDone("go")
+	checkContains(t, strings.Join(r.asked, "\n--\n"), "-x<0xFF>\n", "+x<0xFE>\n")
+}
