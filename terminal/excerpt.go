@@ -14,19 +14,25 @@ import (
 // blankRun matches white space that would move the text after it out of a person's sight.
 var blankRun = lazyregexp.New(`[ \t]{40,}|(?:[ \t]*\n){4,}[ \t]*`)
 
-// Excerpt returns a text that a person decides about, such as a command, with at most about n
-// characters: its beginning and its end, since either may be the dangerous part. Long runs of white
-// space are folded, and characters that cannot be seen are replaced as by Visible. whole reports
-// whether nothing is omitted.
-func Excerpt(w words.Words, text string, n int) (shown string, whole bool) {
-	all := strings.TrimRight(Visible(text), "\n")
-	shown = blankRun().ReplaceAllStringFunc(all, func(run string) string {
+// FoldBlanks replaces long runs of white space in a text that a person decides about with their
+// length.
+func FoldBlanks(w words.Words, text string) string {
+	return blankRun().ReplaceAllStringFunc(text, func(run string) string {
 		space := " "
 		if strings.Contains(run, "\n") {
 			space = "\n"
 		}
 		return space + w.Text(words.QuestionBlanks, len(run)) + space
 	})
+}
+
+// Excerpt returns a text that a person decides about, such as a command, with at most about n
+// characters: its beginning and its end, since either may be the dangerous part. White space is
+// folded as by FoldBlanks, and characters that cannot be seen are replaced as by Visible. whole
+// reports whether nothing is omitted.
+func Excerpt(w words.Words, text string, n int) (shown string, whole bool) {
+	all := strings.TrimRight(Visible(text), "\n")
+	shown = FoldBlanks(w, all)
 	if runes := []rune(shown); len(runes) > n {
 		head, tail := runes[:n/2], runes[len(runes)-n/2:]
 		omitted := len(shown) - len(string(head)) - len(string(tail))

@@ -26,7 +26,7 @@ type document struct{ name, text string }
 func (t *toolCall) question(dir string) (text string, documents []document) {
 	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(terminal.Visible(t.name()))}
 	var cut []string
-	excerpt := func(text string, limit int) string {
+	showPart := func(text string, limit int) string {
 		shown, whole := terminal.Excerpt(t.words, text, limit)
 		if !whole {
 			cut = append(cut, text)
@@ -38,10 +38,10 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		input.command = t.title // all that is known of the call
 	}
 	if input.command != "" && !t.nameShows(input.command) {
-		parts = append(parts, terminal.CodeBlock("", excerpt(input.command, maxQuestionDetail)))
+		parts = append(parts, terminal.CodeBlock("", showPart(input.command, maxQuestionDetail)))
 	}
 	if folder := input.folderOutside(dir); folder != "" {
-		parts = append(parts, t.words.Text(words.CommandFolder, excerpt(codeLine(folder), 500)))
+		parts = append(parts, t.words.Text(words.CommandFolder, showPart(codeLine(folder), 500)))
 	}
 	switch {
 	case len(t.diffs) > 0:
@@ -59,7 +59,7 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 	diffs, diffsCut := t.diffLines(dir)
 	parts = append(parts, diffs...)
 	if text := t.explanation(); text != "" {
-		parts = append(parts, excerpt(text, max(100, maxQuestionDetail-len(strings.Join(diffs, "")))))
+		parts = append(parts, showPart(text, max(100, maxQuestionDetail-len(strings.Join(diffs, "")))))
 	}
 	if len(cut) > 0 {
 		name := "details.txt"
@@ -153,12 +153,14 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 		if d.keepsCRLF() {
 			body = strings.ReplaceAll(body, "\r\n", "\n")
 		}
-		shown, all := excerpt(terminal.Visible(body), diffExcerpt)
+		body = terminal.Visible(body)
+		folded := terminal.FoldBlanks(t.words, body)
+		shown, all := excerpt(folded, diffExcerpt)
 		if short := terminal.Shorten(shown, max(left, 0)); short != shown {
 			shown, all = short, false
 		}
 		// The summary shortens a path, and has no text that is too large to compare.
-		all = all && c.header != "" && terminal.OneLine(visibleLine(d.Path), titleLength) == visibleLine(d.Path)
+		all = all && folded == body && c.header != "" && terminal.OneLine(visibleLine(d.Path), titleLength) == visibleLine(d.Path)
 		if !all {
 			cut += cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n")
 		}

@@ -222,6 +222,10 @@ func TestWhatAQuestionShowsOnlyInPartComesBeforeItAsADocument(t *testing.T) {
 		"a change behind a carriage return": {
 			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":null,"newText":"evil\rgood\r\n"}]`, "+evil␍good", map[string]string{},
 		},
+		"a change behind blanks": {
+			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":null,"newText":"ok` + strings.Repeat(" ", 400) + `evil\n"}]`, "+ok (400 blank characters) evil",
+			map[string]string{"changes.diff": "--- /dev/null\n+++ bDIR/f\n@@ -0,0 +1 @@\n+ok" + strings.Repeat(" ", 400) + "evil\n"},
+		},
 		"new line ends": {
 			`"kind":"edit","content":[{"type":"diff","path":"DIR/f","oldText":null,"newText":"cd build\r\nrm *\r\n"}]`, "+cd build␍\n+rm *␍\n", map[string]string{},
 		},
