@@ -147,6 +147,7 @@ func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 // part as one text.
 func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 	left, more := maxQuestionDetail, 0
+	var inPart strings.Builder
 	for _, d := range t.diffs {
 		c := d.render(dir, t.words)
 		body := c.body
@@ -162,7 +163,7 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 		// The summary shortens a path, and has no text that is too large to compare.
 		all = all && folded == body && c.header != "" && terminal.OneLine(visibleLine(d.Path), titleLength) == visibleLine(d.Path)
 		if !all {
-			cut += cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n")
+			inPart.WriteString(cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n"))
 		}
 		if left <= 0 {
 			more++
@@ -180,7 +181,7 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 	if more > 0 {
 		parts = append(parts, "… "+t.words.Text(words.MoreFiles, more))
 	}
-	return parts, cut
+	return parts, inPart.String()
 }
 
 // toolInput is the relevant part of a tool's input. The input has no fixed schema; agents use these
