@@ -3,10 +3,14 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"nanobot/gateway/audit"
 	"nanobot/gateway/runbook"
+	"nanobot/terminal"
 )
 
 // beginMinted stores a runbook with one command and begins a run of it. It returns the arguments
@@ -53,9 +57,6 @@ func TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt(t *testing.T) {
 	if got := answer(); !strings.Contains(got, runbook.UserDeclined) {
 		t.Errorf("the agent was told %s", got)
 	}
-	if got := c.callForJSON("kairos_next", c.beginMinted("true "+strings.Repeat("x", 1500))); !strings.Contains(got, "ELICITATION_FAILED") || !strings.Contains(got, "whole") {
-		t.Errorf("about a long command the agent was told %s", got)
-	}
 	if r.workspaceFile("ran") != "" {
 		t.Fatal("the command was executed")
 	}
@@ -67,5 +68,54 @@ func TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt(t *testing.T) {
 	}
 	if got := r.workspaceFile("allowed"); got != "seen\n" {
 		t.Errorf("the command wrote %q", got)
+	}
+}
+
+func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var decisions []string
+	r := newRunbookFixture(t, "true", nil)
+	r.audit = func(rec audit.Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		if rec.Event == audit.Decided {
+			decisions = append(decisions, rec.Title)
+		}
+	}
+	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
+	r.protocol, r.terminal.Timeout, r.settings.Runbooks.CheckShell = protocol, 3600, true
+	r.start()
+	defer close(protocol.end)
+	c := r.connectTools()
+	r.net.UserWrites("1", "ann", "ship it")
+	<-protocol.turns
+	for name, test := range map[string]struct {
+		command, shown string
+		button         int
+		decision       string
+	}{
+		"behind blanks": {"echo a" + strings.Repeat(" ", 1400) + "; echo evil > ran", "echo a (1400 blank characters) ; echo evil > ran", 1, "refused"},
+		"long":          {"echo seen > allowed #" + strings.Repeat("x", 3000) + "end", "xend\n```", 0, "approved"},
+	} {
+		answer := c.startProof(c.beginMinted(test.command))
+		question := r.awaitText("1", test.shown)
+		var documents []string
+		for _, call := range r.net.Sent("1") {
+			documents = append(documents, call.Files["command.txt"])
+		}
+		if !slices.Contains(documents, test.command) {
+			t.Errorf("%s: the documents are %.300q", name, documents)
+		}
+		r.pressButton("ann", question, test.button)
+		answer()
+		mu.Lock()
+		if want := "runbook command: " + test.decision + " by user ann: " + terminal.AuditQuote(test.command); !slices.Contains(decisions, want) {
+			t.Errorf("%s: the audit log has %.300q", name, decisions)
+		}
+		mu.Unlock()
+	}
+	if r.workspaceFile("ran") != "" || r.workspaceFile("allowed") != "seen\n" {
+		t.Error("another command was executed")
 	}
 }

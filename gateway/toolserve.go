@@ -71,13 +71,19 @@ func (g *Gateway) ownerExecEnv(ctx context.Context, o terminal.Owner) (terminal.
 
 // auditTool records the use of a tool.
 func (g *Gateway) auditTool(c ToolCaller, tool string, err error) {
-	if g.o.Audit == nil {
-		return
-	}
-	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed, Agent: c.Owner.Agent}
+	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed}
 	if err != nil {
 		r.Decision = audit.Failed
 	}
+	g.auditCaller(c, r)
+}
+
+// auditCaller records something about a process that uses tools.
+func (g *Gateway) auditCaller(c ToolCaller, r audit.Record) {
+	if g.o.Audit == nil {
+		return
+	}
+	r.Agent = c.Owner.Agent
 	if t, ok := g.lanes.RunningTurn(c.chat()); ok && c.Owner.Channel != "" {
 		r.Run = t.Inbound().ID
 	}
