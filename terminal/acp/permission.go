@@ -84,8 +84,8 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 		}
 	}
 	what := fmt.Sprintf("%q", about.name())
-	if about.input.command != "" {
-		what += " " + terminal.AuditQuote(about.input.command)
+	if input := cmp.Or(about.input.command, about.input.unknown); input != "" {
+		what += " " + terminal.AuditQuote(input)
 	}
 	p.view.audit("permission: %s: %s: %s", about.kind, d, what)
 	return answer, nil

@@ -178,8 +178,8 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 	long, half := strings.Repeat("x", 200<<10), strings.Repeat("x", maxQuestionDetail/2)
 	for input, want := range map[string]string{
 		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + half[:len(half)-10] + "…\n(203310 more bytes)\n…" + half + "\n```",
-		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + half[:len(half)-11] + "…\n(203313 more bytes)\n…" + half[:len(half)-2] + "\"}\n```",
-		`{"script":"short"}`:                   "🔐 💻 Bash",
+		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```json\n{\"script\":\"" + half[:len(half)-11] + "…\n(203313 more bytes)\n…" + half[:len(half)-2] + "\"}\n```",
+		`{"script":"short"}`:                   "🔐 💻 Bash\n```json\n{\"script\":\"short\"}\n```",
 	} {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
 		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)

@@ -58,7 +58,11 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 	parts = append(parts, t.notes...)
 	diffs, diffsCut := t.diffLines(dir)
 	parts = append(parts, diffs...)
-	if text := t.explanation(); text != "" {
+	text = t.explanation()
+	if input.unknown != "" && input.path == "" && len(t.diffs) == 0 && text == "" && t.plan() == "" {
+		parts = append(parts, terminal.CodeBlock("json", showPart(input.unknown, maxQuestionDetail)))
+	}
+	if text != "" {
 		parts = append(parts, showPart(text, max(100, maxQuestionDetail-len(strings.Join(diffs, "")))))
 	}
 	if len(cut) > 0 {
@@ -188,10 +192,8 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 // names.
 type toolInput struct {
 	command, folder, path, url, plan string
+	unknown                          string // the JSON of an input that has none of these
 }
-
-// maxUnknownInput is the size of an input of unknown form from which on a question shows it.
-const maxUnknownInput = 16 << 10
 
 // folderOutside returns the folder of the command, or "" if it is the agent's working folder.
 func (in toolInput) folderOutside(dir string) string {
@@ -220,8 +222,8 @@ func newToolInput(raw json.RawMessage) toolInput {
 	if json.Unmarshal(fields["args"], &args) == nil {
 		in.command = shellCommand(in.command, args)
 	}
-	if in == (toolInput{}) && len(raw) > maxUnknownInput {
-		in.command = string(raw)
+	if in == (toolInput{}) && !hasNothing(raw) {
+		in.unknown = string(raw)
 	}
 	return in
 }

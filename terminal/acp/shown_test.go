@@ -194,6 +194,11 @@ func TestWhatAQuestionShowsOnlyInPartComesBeforeItAsADocument(t *testing.T) {
 			`"kind":"execute","rawInput":{"command":"ls ` + strings.Repeat("x", 5000) + `; rm y"}`, "xx; rm y",
 			map[string]string{"command.txt": "ls " + strings.Repeat("x", 5000) + "; rm y"},
 		},
+		"an input of unknown form": {`"kind":"other","rawInput":{"script":"rm -rf z"}`, "\n```json\n{\"script\":\"rm -rf z\"}\n```", map[string]string{}},
+		"a long input of unknown form": {
+			`"kind":"other","rawInput":{"script":"` + strings.Repeat("x", 5000) + `; rm y"}`, "xx; rm y\"}\n```",
+			map[string]string{"details.txt": `{"script":"` + strings.Repeat("x", 5000) + `; rm y"}`},
+		},
 		"a command behind blanks": {
 			`"kind":"execute","rawInput":{"command":"ls` + strings.Repeat(`\n`, 1000) + `rm y"}`, "ls\n(1000 blank characters)\nrm y",
 			map[string]string{"command.txt": "ls" + strings.Repeat("\n", 1000) + "rm y"},

@@ -122,7 +122,8 @@ func hasNothing(raw json.RawMessage) bool {
 // inputInContent returns the tool's input that some agents report as the content of a call.
 func (t *toolCall) inputInContent() json.RawMessage {
 	for _, b := range t.content {
-		if raw := json.RawMessage(b.Text); b.Type == "text" && json.Valid(raw) && newToolInput(raw) != (toolInput{}) {
+		raw := json.RawMessage(b.Text)
+		if in := newToolInput(raw); b.Type == "text" && json.Valid(raw) && in != (toolInput{unknown: in.unknown}) {
 			return raw
 		}
 	}
