@@ -23,7 +23,7 @@ func TestTheLastPrintedLineIsShownOnTheBoard(t *testing.T) {
 		"a progress bar":           {[]string{"10%\r20%\r"}, []string{"`20%`"}},
 		"a bar that clears itself": {[]string{"10%\r\x1b[K20%\r\x1b[K\r"}, []string{"`20%`"}},
 		"a line without an end":    {[]string{"one\nPassword: "}, []string{"`Password:`"}},
-		"colours":                  {[]string{"\x1b[1;32mok\x1b[0m `x`\n"}, []string{"`ok 'x'`"}},
+		"colours":                  {[]string{"\x1b[1;32mok\x1b[0m `x`\n"}, []string{"`` ok `x` ``"}},
 		"CRLF":                     {[]string{"one\r\ntwo\r\n\r\n"}, []string{"`two`"}},
 		"nothing":                  {[]string{"", "\n \r\n"}, nil},
 		"one after the other":      {[]string{"a", "b\n", "\n", "c\n"}, []string{"`a`", "`ab`", "`c`"}},
