@@ -48,6 +48,7 @@ type fixture struct {
 	outbox   *fakeOutbox
 	agents   *fakeAgents // those of the default agent
 	settings intake.Settings
+	denied   sync.Map                      // people who lose their access while a test runs
 	about    map[string]terminal.AgentInfo // by agent
 	chosen   []string                      // agents that were chosen
 
@@ -82,7 +83,7 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
 		r.options = intake.Options{
 			Channels: map[string]channels.Channel{"net": r.net}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
-			Settings: func() intake.Settings { return r.settings },
+			Settings: r.currentSettings,
 			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
 				return r.about[agent], nil
 			},
@@ -547,3 +548,14 @@ func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }
 func (a *fakeAgents) EndIdleAgent(chat string)         { a.endedIdle = append(a.endedIdle, chat) }
 func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = append(a.endedSessions, chat) }
 func (a *fakeAgents) WarmAgents() int                  { return 0 }
+
+// currentSettings returns the settings without the people who have lost their access.
+func (r *fixture) currentSettings() intake.Settings {
+	now := r.settings
+	r.denied.Range(func(user, _ any) bool {
+		admitted := slices.DeleteFunc(slices.Clone(now.AllowFrom["net"]), func(id string) bool { return id == user })
+		now.AllowFrom = map[string][]string{"net": admitted}
+		return true
+	})
+	return now
+}

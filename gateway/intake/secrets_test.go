@@ -100,7 +100,7 @@ func TestALineThatWaitedForAPasswordPromptIsRemovedAlsoAfterAFailureAndWithoutAc
 		r.disk.failedErasures = 2
 		r.writeToProtocol("ann", "/key asks for a password")
 		r.writeToProtocol("ann", "/key hunter2")
-		r.settings.AllowFrom = map[string][]string{"net": {"bob"}} // after both were received
+		r.denied.Store("ann", true) // after both were received
 		r.awaitAndCheck("ann")
 		r.checkEqual("carried out", len(r.agents.done), 1)
 		r.checkInbounds("ann", "/key asks for a password done", " done")
