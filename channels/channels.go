@@ -1,5 +1,5 @@
 // Package channels defines the contract between the gateway and the chat networks, the messages
-// that pass between them, and the code that channels share: album planner, media kinds, checks of
+// that pass between them, and the code that channels share: media kinds, checks of
 // links and of text direction. It knows nothing of agents, queues or storage.
 package channels
 
