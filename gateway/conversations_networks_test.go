@@ -96,6 +96,11 @@ func openTelegram(r *fixture) chatNetwork {
 	}
 	r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 	r.start()
+	if _, ok := api.AwaitCalls("setMyCommands", testTimeout, func(calls []telegramtest.Call) bool {
+		return len(calls) == 2 && calls[0].Done && calls[1].Done // one for each language
+	}); !ok {
+		r.t.Fatal("the commands were not registered")
+	}
 	return telegramNetwork{r, api}
 }
 
@@ -126,16 +131,16 @@ func (n telegramNetwork) loseNextReceipt() {
 	n.api.FailNext("sendMessage", telegramtest.ErrorAfterEffect(http.StatusBadGateway))
 }
 
-// passing are the methods that change nothing a person sees for longer than a moment, and the one
+// passingCalls are the methods that change nothing a person sees for longer than a moment, and the one
 // that takes the buttons off a message, which comes before or after an edit that does the same.
-var sessionMemory = []string{
+var passingCalls = []string{
 	"editMessageReplyMarkup", "getMe", "getUpdates", "getWebhookInfo", "deleteWebhook", "sendChatAction", "getFile", "getChat", telegramtest.Download,
 }
 
 func (n telegramNetwork) transcript() string {
 	var all callLog
 	for _, c := range n.api.Calls("") {
-		if slices.Contains(sessionMemory, c.Method) {
+		if slices.Contains(passingCalls, c.Method) {
 			continue
 		}
 		about := noMessage
@@ -181,6 +186,11 @@ func openDiscord(r *fixture) chatNetwork {
 	r.start()
 	n := discordNetwork{r: r, api: api, dm: api.DM(adaOnDiscord).ID}
 	api.AwaitReady(r.t)
+	if _, ok := api.AwaitCalls(discordtest.PutCommands, testTimeout, func(calls []discordtest.Call) bool {
+		return len(calls) == 1 && calls[0].Done
+	}); !ok {
+		r.t.Fatal("the commands were not registered")
+	}
 	return n
 }
 
