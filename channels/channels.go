@@ -192,15 +192,6 @@ type Notification struct {
 	Private bool `json:"private,omitempty"`
 }
 
-// Button is a choice under a message. A press arrives as an Incoming with Press set to Data. A
-// channel without buttons omits them, since the text also says what to type.
-type Button struct {
-	Label string `json:"label"`
-	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; 63 if Stays is set
-	// Stays means that the button can be pressed repeatedly: a press does not remove the buttons.
-	Stays bool `json:"stays,omitempty"`
-}
-
 // Outgoing is one network call of a message. It is stored as JSON.
 type Outgoing struct {
 	Chat Chat   `json:"chat"`

@@ -37,7 +37,7 @@ func components(buttons []channels.Button, w words.Words) []discordgo.MessageCom
 		n := min(len(buttons), rowSize)
 		row := discordgo.ActionsRow{}
 		for _, b := range buttons[:n] {
-			row.Components = append(row.Components, discordgo.Button{Label: buttonLabel(b), Style: discordgo.SecondaryButton, CustomID: buttonData(b)})
+			row.Components = append(row.Components, discordgo.Button{Label: buttonLabel(b), Style: discordgo.SecondaryButton, CustomID: b.Encode()})
 		}
 		rows, buttons = append(rows, row), buttons[n:]
 	}
@@ -51,7 +51,7 @@ func selectMenus(buttons []channels.Button, w words.Words) []discordgo.MessageCo
 		n := min(len(buttons), maxOptions)
 		menu := discordgo.SelectMenu{MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1), Placeholder: w.Text(words.ButtonChoose)}
 		for _, b := range buttons[:n] {
-			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: buttonLabel(b), Value: buttonData(b)})
+			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: buttonLabel(b), Value: b.Encode()})
 		}
 		rows, buttons = append(rows, discordgo.ActionsRow{Components: []discordgo.MessageComponent{menu}}), buttons[n:]
 	}
@@ -70,26 +70,6 @@ func distinctButtons(buttons []channels.Button) []channels.Button {
 		}
 	}
 	return out
-}
-
-// keepButtonsPrefix marks the data of a button that stays after a press, so that the press shows
-// it.
-const keepButtonsPrefix = "+"
-
-// buttonData is the data that Discord returns with a press.
-func buttonData(b channels.Button) string {
-	if b.Stays {
-		return keepButtonsPrefix + b.Data
-	}
-	return b.Data
-}
-
-// detailsPrefix marks the data of the button that shows the details of a message. Only the person
-// who presses it sees them.
-const detailsPrefix = "details:"
-
-func detailsButton(press string, w words.Words) channels.Button {
-	return channels.Button{Label: w.Text(words.ButtonDetails), Data: detailsPrefix + press, Stays: true}
 }
 
 func buttonLabel(b channels.Button) string {

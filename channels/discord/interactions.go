@@ -61,7 +61,7 @@ func (c *Channel) newResponse(i *interaction) *interactionResponse {
 	if r.command {
 		r.private = slices.ContainsFunc(c.menu.Commands(), func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
 	} else { // the gateway answers only people whom it knows
-		r.private = strings.HasPrefix(i.pressedData(), keepButtonsPrefix+detailsPrefix) && c.isAdmitted(by)
+		r.private = i.pressed().Private && c.isAdmitted(by)
 	}
 	return r
 }
@@ -138,22 +138,19 @@ func (i *interaction) incoming() channels.Incoming {
 		in.ThreadID = in.Chat.ID
 	}
 	if i.Type == discordgo.InteractionMessageComponent {
-		in.ID, in.Press = pressPrefix+i.ID.String(), i.pressedData()
-		if data, ok := strings.CutPrefix(in.Press, keepButtonsPrefix); ok {
-			in.Press = strings.TrimPrefix(data, detailsPrefix)
-		}
+		in.ID, in.Press = channels.PressID(i.ID.String()), i.pressed().Data
 		return in
 	}
 	in.ID, in.Text = commandPrefix+i.ID.String(), i.commandText()
 	return in
 }
 
-// pressedData is the data of the pressed button or of the chosen option.
-func (i *interaction) pressedData() string {
+// pressed is the pressed button or the chosen option.
+func (i *interaction) pressed() channels.Button {
 	if len(i.Data.Values) > 0 {
-		return i.Data.Values[0]
+		return channels.DecodeButton(i.Data.Values[0])
 	}
-	return i.Data.CustomID
+	return channels.DecodeButton(i.Data.CustomID)
 }
 
 // commandText is the text of a command: free text for the agent, or a gateway command as it would
@@ -261,7 +258,7 @@ func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
 	case u.command && u.private && (c.isAdmitted(by) || !u.claimContent(quotedCommand)):
 	case u.command && inTime:
 		err = c.api.editOriginal(ctx, u.to, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions})
-	case u.command || strings.HasPrefix(u.pressedData(), keepButtonsPrefix): // its buttons stay
+	case u.command || u.pressed().Stays: // its buttons stay
 	case u.Message == nil || !c.isAdmitted(by):
 	case u.Message.Flags&discordgo.MessageFlagsEphemeral != 0: // only the interaction's token can edit it
 		if inTime {

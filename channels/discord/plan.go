@@ -36,12 +36,10 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, fmt.Errorf("%q is not a Discord chat", m.Chat.ID)
 	}
 	if m.Details != "" && m.DetailsPress != "" { // Discord cannot fold text
-		m.Buttons = append(slices.Clone(m.Buttons), detailsButton(m.DetailsPress, w))
+		m.Buttons = append(slices.Clone(m.Buttons), channels.Button{Label: w.Text(words.ButtonDetails), Data: m.DetailsPress, Stays: true, Private: true})
 	}
-	for _, b := range m.Buttons {
-		if len(buttonData(b)) > maxButtonData {
-			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
-		}
+	if err := channels.CheckButtons(m.Buttons, maxButtonData); err != nil {
+		return nil, err
 	}
 	var out []channels.Outgoing
 	for _, p := range splitMessage(m, w) {

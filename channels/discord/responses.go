@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"nanobot/channels"
 )
 
 const (
-	// commandPrefix and pressPrefix distinguish the ID of an interaction from the ID of a message.
-	commandPrefix, pressPrefix = "slash-", "press-"
+	// commandPrefix distinguishes the ID of a command from the ID of a message.
+	commandPrefix = "slash-"
 	// maxResponses bounds the remembered interactions.
 	maxResponses = 256
 	// tokenLifetime is how long an interaction can be answered, a little below Discord's 15
@@ -126,10 +128,12 @@ func (s *responses) find(id string) *interactionResponse {
 
 // interactionNumber returns Discord's ID of an interaction; 0 if the ID is that of a message.
 func interactionNumber(id string) snowflake {
-	for _, prefix := range []string{commandPrefix, pressPrefix} {
-		if number, ok := strings.CutPrefix(id, prefix); ok {
-			return parseSnowflake(number)
-		}
+	number, ok := strings.CutPrefix(id, commandPrefix)
+	if !ok {
+		number, ok = channels.ParsePressID(id)
 	}
-	return 0
+	if !ok {
+		return 0
+	}
+	return parseSnowflake(number)
 }

@@ -13,9 +13,6 @@ import (
 // maxPressBody bounds the body of a request, in bytes.
 const maxPressBody = 16 << 10
 
-// pressPrefix separates the IDs of presses from those of messages.
-const pressPrefix = "press-"
-
 // CloseQuestion shows the outcome of a question instead of its buttons.
 func (c *Channel) CloseQuestion(ctx context.Context, chat channels.Chat, id, outcome string) error {
 	h, err := c.openHistory()
@@ -46,7 +43,7 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	actor := c.requester(r)
 	d := history.NewEvent{
 		Chat: chat, Actor: actor, Type: history.Pressed, ID: press.Message, ForGateway: true,
-		Body: history.Body{User: actor.User, Language: requestLanguage(r), Data: press.Data, Press: pressPrefix + newID()},
+		Body: history.Body{User: actor.User, Language: requestLanguage(r), Data: press.Data, Press: channels.PressID(newID())},
 	}
 	var e history.Event
 	d.MaxWaiting = maxWaiting

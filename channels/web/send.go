@@ -73,7 +73,7 @@ func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
 	if d.Terminal, err = decodeTerminal(o); err != nil {
 		return d, &channels.SendError{Err: err, Permanent: true}
 	}
-	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // presses are not shown
+	if _, pressed := channels.ParsePressID(d.ReplyTo); pressed { // presses are not shown
 		d.ReplyTo = ""
 	}
 	return d, nil

@@ -4,6 +4,7 @@ package display
 
 import (
 	"nanobot/channels"
+	"nanobot/gateway/press"
 	"nanobot/terminal"
 )
 
@@ -42,16 +43,13 @@ func color(c interface {
 	return channels.RGB(r, g, b)
 }
 
-// maxCommand is the longest command that a button can carry, in bytes.
-const maxCommand = 63
-
 // Buttons converts the control buttons of a protocol. They stay after they are pressed. A command
 // that is too long for a button is omitted; it can be typed.
 func Buttons(all []terminal.ControlButton) []channels.Button {
 	var out []channels.Button
 	for _, b := range all {
-		if len(b.Command) <= maxCommand {
-			out = append(out, channels.Button{Label: b.Label, Data: b.Command, Stays: true})
+		if len(b.Command) < press.MaxData { // a button that stays has a byte less
+			out = append(out, channels.Button{Label: b.Label, Data: press.Type(b.Command), Stays: true})
 		}
 	}
 	return out

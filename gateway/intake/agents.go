@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
@@ -61,7 +62,7 @@ func (c commandCall) unknownAgentText(wanted string, names []string) string {
 // addAgentButtons adds a button for each agent to the answer.
 func (c commandCall) addAgentButtons(names []string) {
 	for _, name := range names[:min(len(names), maxButtons)] {
-		c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: name, Data: cmdAgent + ":" + name})
+		c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: name, Data: press.Agent(name)})
 	}
 }
 

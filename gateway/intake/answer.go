@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -85,9 +86,8 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 // findQuestion returns the question that a message may answer: the one of the pressed button, else
 // an open question of the chat.
 func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
-	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		id, _, _ := strings.Cut(data, ":")
-		q, ok, err := i.o.Store.Question(ctx, id)
+	if pressed, ok := press.ParseAnswer(in.Press); ok {
+		q, ok, err := i.o.Store.Question(ctx, pressed.Question)
 		return q, ok && q.Answer == nil && q.Chat == in.Chat && !q.IsPicker(), err
 	}
 	if in.Press != "" {
@@ -114,7 +114,7 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.
 }
 
 func (i *Intake) asksAboutRun(q store.Question) bool {
-	return i.o.Runbooks != nil && i.o.Runbooks.IsQuestion(q.ID)
+	return i.o.Runbooks != nil && press.IsRunQuestion(q.ID)
 }
 
 // repliesTo reports whether a message is a reply to the message of a question.
@@ -149,12 +149,11 @@ func matchTyped(open []store.Question, in channels.Incoming) (store.Question, bo
 
 // storeOldButton stores the press of a button that is neither a command nor an open question's.
 func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error {
-	data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress)
+	pressed, ok := press.ParseAnswer(in.Press)
 	if !ok {
 		return i.storeWithoutTurn(ctx, in, "")
 	}
-	id, _, _ := strings.Cut(data, ":")
-	q, found, err := i.o.Store.Question(ctx, id)
+	q, found, err := i.o.Store.Question(ctx, pressed.Question)
 	if err != nil {
 		return fmt.Errorf("read question: %w", err)
 	}
@@ -166,31 +165,53 @@ func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error
 
 // matchOption returns the option that a message chooses.
 func matchOption(q store.Question, in channels.Incoming) (string, bool) {
-	said := strings.TrimSpace(in.Text)
-	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
-		said = number
+	if in.Press == "" && (len(q.Options) == 0 || q.OtherText == store.OtherTextAnswers) {
+		return in.Text, strings.TrimSpace(in.Text) != ""
 	}
-	if len(q.Options) == 0 || in.Press == "" && q.OtherText == store.OtherTextAnswers {
-		return in.Text, said != ""
+	n := optionNumber(q, in)
+	if n == 0 {
+		return "", false
 	}
-	return MatchOption(q.Options, said)
+	return q.Options[n-1], true
+}
+
+// optionNumber returns the number of the option that a message chooses, from 1; 0: none.
+func optionNumber(q store.Question, in channels.Incoming) int {
+	if pressed, ok := press.ParseAnswer(in.Press); ok {
+		return checkOption(q.Options, pressed.Option)
+	}
+	return findOption(q.Options, in.Text)
 }
 
 // MatchOption returns the option with the given number or text. Without options, every non-empty
 // text is an answer.
 func MatchOption(options []string, said string) (string, bool) {
-	said = strings.TrimSpace(said)
 	if len(options) == 0 {
+		said = strings.TrimSpace(said)
 		return said, said != ""
 	}
-	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(options) {
-		return options[n-1], true
-	}
-	i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, said) })
-	if i < 0 {
+	n := findOption(options, said)
+	if n == 0 {
 		return "", false
 	}
-	return options[i], true
+	return options[n-1], true
+}
+
+// findOption returns the number of the option with the given number or text; 0: there is none.
+func findOption(options []string, said string) int {
+	said = strings.TrimSpace(said)
+	if n, err := strconv.Atoi(said); err == nil && checkOption(options, n) != 0 {
+		return n
+	}
+	return slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, said) }) + 1
+}
+
+// checkOption returns the number of an option, or 0 if there is no such option.
+func checkOption(options []string, n int) int {
+	if n < 1 || n > len(options) {
+		return 0
+	}
+	return n
 }
 
 // postNotice posts a message of the gateway to a chat.

@@ -6,14 +6,9 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
-)
-
-const (
-	rerunPress = "rerun:"
-	// maxPress is the longest data of a button, in bytes; see channels.Button.
-	maxPress = 64
 )
 
 // changeMessage handles the edit or the deletion of an earlier message. A message that waits is
@@ -80,7 +75,7 @@ func (i *Intake) planChangeAnswers(ctx context.Context, a *store.ChangeRequest) 
 	a.Withdraw = own || ctl.isCommand()
 	w := i.words(a.In)
 	offer := channels.Message{Text: w.Text(words.EditedSendAgain), Notification: channels.Notification{Silent: true}}
-	if data := rerunPress + a.In.ID; len(data) <= maxPress {
+	if data := press.Rerun(a.In.ID); data != "" {
 		offer.Text = w.Text(words.EditedRunning)
 		offer.Buttons = []channels.Button{{Label: w.Text(words.ButtonRunNewText), Data: data}}
 	}

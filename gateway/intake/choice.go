@@ -6,18 +6,15 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
-	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
 
-// pressID is the beginning of the ID of a message that is a press of a button.
-const pressID = "press-"
-
 // enqueueChoice handles the press of a button that an agent has put under a message: the button's
 // text gets a turn as if the person had written it. It is never a command, nor the answer to a
 // question, since other words may be meant by it. The buttons of a message can be used once.
-func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice outbox.Choice) error {
+func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice press.Said) error {
 	text, id, err := i.findChoice(ctx, in, choice)
 	if err != nil {
 		return err
@@ -30,7 +27,7 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 		return i.dropMessage(ctx, refused, events.RateLimited, refusal)
 	}
 	// A second press of the message's buttons, by anybody, is a duplicate.
-	in.Text, in.Press, in.Pressed, in.ID = text, "", true, pressID+id
+	in.Text, in.Press, in.Pressed, in.ID = text, "", true, channels.PressID(id)
 	if open, err := i.hasPickers(ctx, in); err != nil {
 		return err
 	} else if open {
@@ -45,7 +42,7 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, choice
 // findChoice returns the text of a pressed button, and an ID that all buttons of its message have.
 // The text is "" if there is no such button in the chat any more. A turn that was repeated has sent
 // the same buttons again: the newest count.
-func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, choice outbox.Choice) (text, id string, err error) {
+func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, choice press.Said) (text, id string, err error) {
 	deliveries, err := i.o.Store.Deliveries(ctx, choice.Inbound)
 	if err != nil {
 		return "", "", fmt.Errorf("read the message of a button: %w", err)
@@ -54,7 +51,7 @@ func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, choice ou
 	for _, p := range deliveries {
 		for _, b := range p.Out.Buttons {
 			if b.Data == in.Press && p.Out.Chat == in.Chat && p.ID > newest {
-				newest, text, id = p.ID, b.Label, fmt.Sprintf("%s:%d", choice.Message, p.ID)
+				newest, text, id = p.ID, b.Label, fmt.Sprintf("%s:%d", choice.Offer, p.ID)
 			}
 		}
 	}

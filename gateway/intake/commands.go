@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -245,11 +245,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 
 // runAgain carries out the button under the report of a turn that was cut off.
 func (c commandCall) runAgain(ctx context.Context) (string, error) {
-	id, err := strconv.ParseInt(c.args, 10, 64)
-	if err != nil {
-		return "", nil //nolint:nilerr // a button that we did not make
-	}
-	inbound, ok, err := c.o.Store.Inbound(ctx, id)
+	inbound, ok, err := c.o.Store.Inbound(ctx, press.Inbound(c.args))
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
@@ -277,9 +273,9 @@ func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string
 
 // cancelWaiting carries out the button under the notice of a queued message.
 func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
-	id, err := strconv.ParseInt(c.args, 10, 64)
-	if err != nil {
-		return "", nil //nolint:nilerr // a button that we did not make
+	id := press.Inbound(c.args)
+	if id == 0 {
+		return "", nil
 	}
 	n, err := c.o.Store.Cancel(ctx, c.in.Chat, id)
 	if err != nil {
@@ -312,13 +308,10 @@ func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok 
 
 // commandWord splits a message into a possible command and its arguments.
 func commandWord(in channels.Incoming) (word, args string) {
-	text := in.Text
 	if in.Press != "" {
-		text = in.Press
-	}
-	word, args, _ = strings.Cut(strings.TrimSpace(text), " ")
-	if name, data, found := strings.Cut(word, ":"); in.Press != "" && found {
-		word, args = "/"+name, data
+		word, args = press.ParseCommand(in.Press)
+	} else {
+		word, args, _ = strings.Cut(strings.TrimSpace(in.Text), " ")
 	}
 	return strings.ToLower(word), strings.TrimSpace(args)
 }

@@ -3,17 +3,17 @@ package intake
 import (
 	"context"
 	"fmt"
-	"strconv"
 
+	"nanobot/gateway/press"
 	"nanobot/internal/words"
 )
 
 // details carries out the Details button under a folded board. Only the person who pressed it sees
 // the answer, where the network can do that.
 func (c commandCall) details(ctx context.Context) (string, error) {
-	id, err := strconv.ParseInt(c.args, 10, 64)
-	if err != nil {
-		return "", nil //nolint:nilerr // a button that we did not make
+	id := press.Inbound(c.args)
+	if id == 0 {
+		return "", nil
 	}
 	c.reply.Private = true
 	inbound, ok, err := c.o.Store.Inbound(ctx, id)

@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -283,7 +284,7 @@ func (i *Intake) storePart(ctx context.Context, in channels.Incoming) error {
 
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
-	if choice, ok := outbox.ParseChoice(in.Press); ok {
+	if choice, ok := press.ParseSay(in.Press); ok {
 		return i.enqueueChoice(ctx, in, choice)
 	}
 	in.Text = startText(in)

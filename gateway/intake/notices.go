@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/tasks"
 	"nanobot/internal/words"
@@ -215,7 +216,7 @@ func (n *notice) show(ctx context.Context) error {
 	w := n.i.words(in)
 	parts, err := ch.Plan(channels.Message{
 		Chat: in.Chat, Kind: channels.Progress, Text: w.Text(words.Queued), ReplyTo: in.ID, Language: in.User.Language,
-		Buttons:      []channels.Button{{Label: w.Text(words.ButtonCancel), Data: fmt.Sprintf("cancel:%d", n.inbound.ID)}},
+		Buttons:      []channels.Button{{Label: w.Text(words.ButtonCancel), Data: press.Cancel(n.inbound.ID)}},
 		Notification: channels.Notification{Silent: true},
 	})
 	if err != nil || len(parts) == 0 {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
@@ -70,7 +69,7 @@ func (i *Intake) choosePicked(ctx context.Context, in channels.Incoming) (bool, 
 	}
 	refused := in // has the ID of this press, so that a refused one does not use up the picker
 	if in.Press != "" {
-		in.ID = pressID + q.ID // a second press, by anybody, is a duplicate
+		in.ID = channels.PressID(q.ID) // a second press, by anybody, is a duplicate
 	}
 	in.Text, in.Press, in.Pressed = q.Commands[slices.Index(q.Options, option)], "", true
 	request := store.ReceiveRequest{In: in, Choose: &store.Reply{Question: q.ID, Text: option, By: in.User.ID}}
@@ -85,9 +84,8 @@ func (i *Intake) choosePicked(ctx context.Context, in channels.Incoming) (bool, 
 // findPicked returns the open picker that a message chooses from, and the option that it chooses;
 // "": it chooses none.
 func (i *Intake) findPicked(ctx context.Context, in channels.Incoming) (store.Question, string, error) {
-	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		id, _, _ := strings.Cut(data, ":")
-		q, found, err := i.o.Store.Question(ctx, id)
+	if pressed, ok := press.ParseAnswer(in.Press); ok {
+		q, found, err := i.o.Store.Question(ctx, pressed.Question)
 		if err != nil || !found || !q.IsPicker() || q.Closed || q.Chat != in.Chat {
 			return store.Question{}, "", err
 		}

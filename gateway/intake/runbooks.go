@@ -2,13 +2,10 @@ package intake
 
 import (
 	"context"
-	"slices"
-	"strconv"
-	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
-	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
@@ -22,9 +19,7 @@ type Runbooks interface {
 	List(language string) (text string, runnable []string)
 	// Command carries out /run with the text after it.
 	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
-	// IsQuestion reports whether a question ID belongs to a run. Answer handles a person's answer
-	// to such a question.
-	IsQuestion(question string) bool
+	// Answer handles a person's answer to a question about a run.
 	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)
 }
 
@@ -43,15 +38,12 @@ func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks
 func (c commandCall) runbooks(context.Context) (string, error) {
 	text, names := c.o.Runbooks.List(c.in.User.Language)
 	for _, name := range names[:min(len(names), maxButtons)] {
-		if data := "/" + cmdRun + " " + name; len(data) <= maxButtonData {
+		if data := press.Type("/" + cmdRun + " " + name); data != "" {
 			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: c.text(words.ButtonRun, name), Data: data})
 		}
 	}
 	return text, nil
 }
-
-// maxButtonData is the longest data of a button, in bytes; Telegram allows 64.
-const maxButtonData = 64
 
 // runRunbook carries out /run. A run that starts or continues gets a turn.
 func (i *Intake) runRunbook(ctx context.Context, in channels.Incoming, args string) error {
@@ -100,18 +92,6 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	}
 	in.Text = text // the history contains the labels of buttons, too
 	return true, i.continueRun(ctx, in, result)
-}
-
-// optionNumber returns the number of the option that a message chooses, from 1; 0: none.
-func optionNumber(q store.Question, in channels.Incoming) int {
-	said := strings.TrimSpace(in.Text)
-	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
-		said = number
-	}
-	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {
-		return n
-	}
-	return slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, said) }) + 1
 }
 
 // storeDuplicate stores a message that the network has delivered again. It must not be carried out

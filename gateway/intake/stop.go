@@ -3,10 +3,10 @@ package intake
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -23,7 +23,7 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	if known && c.in.ID != "" { // a duplicate must not end commands that were started since
 		return "", nil
 	}
-	if c.in.Press != "" && c.args != "" && !c.isRunning(c.args) {
+	if c.in.Press != "" && c.args != "" && !c.isRunning(press.Inbound(c.args)) {
 		return c.text(words.EndedAlready), nil
 	}
 	waiting, err := c.waiting(ctx)
@@ -65,8 +65,8 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 }
 
 // isRunning reports whether the chat's turn is that of the given inbound message.
-func (c commandCall) isRunning(inbound string) bool {
-	return c.running != nil && strconv.FormatInt(c.running.Inbound().ID, 10) == inbound
+func (c commandCall) isRunning(inbound int64) bool {
+	return c.running != nil && c.running.Inbound().ID == inbound
 }
 
 // stopRunning has the running turn stopped, if there is one. It reports whether an earlier command

@@ -12,16 +12,13 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/press"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
 // receiptWait is how long ShowOutcome waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
-
-// AnswerPress is the prefix of the data of a question's buttons. The question's ID and the number
-// of an option follow.
-const AnswerPress = "answer:"
 
 // Question is a question to a person, with the fields that only its message needs.
 type Question struct {
@@ -41,7 +38,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: o.KeepsButtons(q.Chat)})
+		buttons = append(buttons, channels.Button{Label: option, Data: press.Answer(q.ID, i+1), Stays: o.KeepsButtons(q.Chat)})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,

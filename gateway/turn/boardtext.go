@@ -2,12 +2,12 @@ package turn
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/press"
 	"nanobot/internal/words"
 )
 
@@ -48,7 +48,7 @@ func (b *board) render() *channels.Outgoing {
 	return planBoard(b.t.ch, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
 		Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,
-		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: b.t.words.Text(words.ButtonStop), Data: fmt.Sprintf("stop:%d", b.t.inbound.ID)}),
+		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: b.t.words.Text(words.ButtonStop), Data: press.Stop(b.t.inbound.ID)}),
 	})
 }
 

@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,14 +9,11 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
-
-// DetailsPress is the prefix of the data of a Details button. The ID of the inbound message
-// follows.
-const DetailsPress = "details:"
 
 // turnEnd is how a turn ended, for its board.
 type turnEnd struct {
@@ -85,7 +81,7 @@ func (s *Stage) endFold(f store.PendingFold) {
 
 // foldMessage returns the message that a board becomes.
 func foldMessage(f store.Fold, inbound int64) channels.Message {
-	return channels.Message{Kind: channels.Answer, Text: f.Summary, Details: f.Details, DetailsPress: fmt.Sprint(DetailsPress, inbound)}
+	return channels.Message{Kind: channels.Answer, Text: f.Summary, Details: f.Details, DetailsPress: press.Details(inbound)}
 }
 
 // onceInsteadOfBoard returns the message that a turn has instead of a folded board, at most once.

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -98,7 +99,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
 			Text:    w.Text(words.Restarted),
-			Buttons: []channels.Button{{Label: w.Text(words.ButtonRunAgain), Data: fmt.Sprintf("again:%d", inbound.ID)}},
+			Buttons: []channels.Button{{Label: w.Text(words.ButtonRunAgain), Data: press.Again(inbound.ID)}},
 		})
 		report.Sequence = outbox.ReportSequence + inbound.Attempt
 		if err := s.o.Outbox.Post(ctx, report); err != nil {

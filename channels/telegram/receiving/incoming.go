@@ -15,7 +15,6 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
-	"nanobot/channels/telegram/sending"
 	"nanobot/channels/telegram/updates"
 	"nanobot/internal/words"
 )
@@ -175,11 +174,11 @@ func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) chann
 	at := r.o.Sender.PressedChat(ctx, p.Message.Address(), p.Message.Chat.ID, p.Message.ID)
 	in := channels.Incoming{
 		Chat:  channels.Chat{Channel: chats.Channel, ID: at.String()},
-		ID:    "press-" + p.ID,
+		ID:    channels.PressID(p.ID),
 		User:  p.From.ToUser(),
 		Group: p.Message.IsGroup(),
+		Press: channels.DecodeButton(p.Data).Data,
 	}
-	in.Press, _ = sending.ParseButtonData(p.Data)
 	if at.Thread != 0 {
 		in.ThreadID = strconv.Itoa(at.Thread)
 	}
@@ -198,7 +197,7 @@ func (r *Receiver) answerCallbackQuery(ctx context.Context, p *updates.CallbackQ
 // removeButtons removes the buttons of a message after a press, unless the pressed button stays or
 // the person may not talk to the bot.
 func (r *Receiver) removeButtons(ctx context.Context, p *updates.CallbackQuery) {
-	if _, stays := sending.ParseButtonData(p.Data); !stays && r.o.Admitted(p.From.ToUser().ID) {
+	if !channels.DecodeButton(p.Data).Stays && r.o.Admitted(p.From.ToUser().ID) {
 		r.o.Sender.RemoveButtons(ctx, p.Message.Chat.ID, p.Message.ID)
 	}
 }

@@ -2,7 +2,6 @@ package sending
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -42,26 +41,9 @@ func keyboard(buttons []channels.Button) models.ReplyMarkup {
 			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), len(label)+4
 		}
 		row := &k.InlineKeyboard[len(k.InlineKeyboard)-1]
-		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: buttonData(b)})
+		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: b.Encode()})
 	}
 	return k
-}
-
-// keepButtonsPrefix marks the data of a button that stays after a press: a callback query has no
-// other information about the button.
-const keepButtonsPrefix = "+"
-
-// buttonData is the data that Telegram returns with a press.
-func buttonData(b channels.Button) string {
-	if b.Stays {
-		return keepButtonsPrefix + b.Data
-	}
-	return b.Data
-}
-
-// ParseButtonData returns the data of a pressed button, and whether the button stays.
-func ParseButtonData(data string) (press string, stays bool) {
-	return strings.CutPrefix(data, keepButtonsPrefix)
 }
 
 // maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a chat.

@@ -85,10 +85,8 @@ func (p *Planner) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range m.Buttons {
-		if len(buttonData(b)) > maxButtonData {
-			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxButtonData)
-		}
+	if err := channels.CheckButtons(m.Buttons, maxButtonData); err != nil {
+		return nil, err
 	}
 	parts := addDetails(splitter{p.maxUpload, p.groupDocuments, p.words.For(m.Language)}.split(m), m.Details)
 	rich := p.richForm(m, parts)

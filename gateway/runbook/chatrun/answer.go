@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
@@ -62,8 +62,8 @@ const maxName = 80
 // Answer handles a person's answer to a question about a run. It may be called again with the same
 // message.
 func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
-	run, step, _ := parseQuestion(q.ID)
-	r, err := rb.o.Runs.Load(ctx, run)
+	asked, _ := press.ParseRunQuestion(q.ID)
+	r, err := rb.o.Runs.Load(ctx, asked.Run)
 	switch {
 	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && runChat(r) != s.In.Chat:
 		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
@@ -74,7 +74,7 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	case q.Closed:
 		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
 	}
-	result, end, err := rb.applyDecision(ctx, r, decision{q, step, s})
+	result, end, err := rb.applyDecision(ctx, r, decision{q, asked.Step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
 		return Result{Reply: rb.reply(s, words.QuestionClosed)}, rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunDecided))
@@ -118,7 +118,7 @@ func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Que
 	result := Result{Decided: true}
 	switch {
 	case IsExecuted(r):
-		result.Continue, result.Press = true, outbox.AnswerPress+q.ID
+		result.Continue, result.Press = true, press.Decided(q.ID)
 	case !waited:
 		now, err := rb.o.Runs.Load(ctx, r.ID)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/turn"
 	"nanobot/internal/words"
@@ -17,8 +17,8 @@ import (
 
 // Executes reports whether a message starts or continues a run.
 func (rb *Runbooks) Executes(in channels.Incoming) bool {
-	if id, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		return rb.IsQuestion(id)
+	if pressed, ok := press.ParseAnswer(in.Press); ok {
+		return press.IsRunQuestion(pressed.Question)
 	}
 	_, ok := commandArgs(in)
 	return ok && rb.Available()
@@ -26,11 +26,10 @@ func (rb *Runbooks) Executes(in channels.Incoming) bool {
 
 // commandArgs returns the arguments of /run in a message or a press.
 func commandArgs(in channels.Incoming) (args string, ok bool) {
-	text := in.Text
+	word, args, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
 	if in.Press != "" {
-		text = in.Press
+		word, args = press.ParseCommand(in.Press)
 	}
-	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
 	return strings.TrimSpace(args), strings.EqualFold(word, "/run")
 }
 
@@ -59,8 +58,8 @@ func (rb *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Ou
 // the chat knows why.
 func (e *execution) findRun(ctx context.Context) (found bool, err error) {
 	in := e.turn.Inbound.In
-	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		return e.findRunOfQuestion(ctx, data)
+	if pressed, ok := press.ParseAnswer(in.Press); ok {
+		return e.findRunOfQuestion(ctx, pressed.Question)
 	}
 	args, _ := commandArgs(in)
 	if word, id, _ := strings.Cut(args, " "); strings.EqualFold(word, resumeWord) {
@@ -86,11 +85,10 @@ func (e *execution) findRun(ctx context.Context) (found bool, err error) {
 	return false, e.sendEnded()
 }
 
-// findRunOfQuestion finds the run of a question by the data of its buttons.
-func (e *execution) findRunOfQuestion(ctx context.Context, data string) (found bool, err error) {
-	id, _, _ := strings.Cut(data, ":")
-	run, _, _ := parseQuestion(id)
-	e.run, err = e.o.Runs.Load(ctx, run)
+// findRunOfQuestion finds the run of a question.
+func (e *execution) findRunOfQuestion(ctx context.Context, id string) (found bool, err error) {
+	q, _ := press.ParseRunQuestion(id)
+	e.run, err = e.o.Runs.Load(ctx, q.Run)
 	switch {
 	case err != nil || runChat(e.run) != e.turn.Inbound.In.Chat:
 		return false, err

@@ -2,20 +2,15 @@ package chatrun
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
-
-// questionPrefix is the prefix of question IDs about runs. The run, the number of the step and the
-// number of the question follow.
-const questionPrefix = "run."
 
 // The options of a question.
 const (
@@ -25,25 +20,6 @@ const (
 	skipOption    = words.ButtonSkip
 	abortOption   = words.ButtonAbort
 )
-
-// IsQuestion reports whether a question is about a run, by its ID.
-func (rb *Runbooks) IsQuestion(question string) bool {
-	return strings.HasPrefix(question, questionPrefix)
-}
-
-func questionID(run string, step, n int) string {
-	return fmt.Sprintf("%s%s.%d.%d", questionPrefix, run, step, n)
-}
-
-// parseQuestion returns the run and the step of a question.
-func parseQuestion(id string) (run string, step int, ok bool) {
-	parts := strings.Split(id, ".")
-	if len(parts) != 4 || parts[0]+"." != questionPrefix {
-		return "", 0, false
-	}
-	step, err := strconv.Atoi(parts[2])
-	return parts[1], step, err == nil
-}
 
 // askCurrentStep asks for a decision about the current step of a run, unless that question is open.
 // With again, an open question is repeated below later messages. If the run has changed meanwhile,
@@ -59,7 +35,7 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 				return runbook.ErrStale
 			}
 			d.Asked++
-			d.Question = questionID(now.ID, now.Step, d.Asked)
+			d.Question = press.RunQuestion{Run: now.ID, Step: now.Step, Number: d.Asked}.ID()
 			d.Retry = false
 			return nil
 		})
@@ -81,7 +57,7 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 // and returns the ID of a question that was recorded but, because of a crash, not asked.
 func (rb *Runbooks) prepareQuestion(ctx context.Context, r runbook.Run, again bool) (id string, ask bool, err error) {
 	d := driverOf(r)
-	_, step, ok := parseQuestion(d.Question)
+	asked, ok := press.ParseRunQuestion(d.Question)
 	if !ok {
 		return "", true, nil
 	}
@@ -89,11 +65,11 @@ func (rb *Runbooks) prepareQuestion(ctx context.Context, r runbook.Run, again bo
 	switch {
 	case err != nil:
 		return "", false, err
-	case !found && step == r.Step:
+	case !found && asked.Step == r.Step:
 		return d.Question, true, nil
 	case !found || q.Closed:
 		return "", true, nil
-	case step == r.Step && !again:
+	case asked.Step == r.Step && !again:
 		return "", false, nil
 	}
 	return "", true, rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunAskedAgain))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
 )
 
@@ -94,16 +95,16 @@ func (rb *Runbooks) countOpen(ctx context.Context, of runbook.Run) (open int, er
 		return 0, err
 	}
 	for _, q := range questions {
-		run, step, ok := parseQuestion(q.ID)
-		if !ok || run == of.ID {
+		asked, ok := press.ParseRunQuestion(q.ID)
+		if !ok || asked.Run == of.ID {
 			continue
 		}
-		r, err := rb.o.Runs.Load(ctx, run)
+		r, err := rb.o.Runs.Load(ctx, asked.Run)
 		switch {
 		case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged):
 		case err != nil:
 			return 0, err
-		case !IsExecuted(r) && r.Status == runbook.Waiting && r.Step == step:
+		case !IsExecuted(r) && r.Status == runbook.Waiting && r.Step == asked.Step:
 			open++
 		}
 	}
