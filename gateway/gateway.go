@@ -14,10 +14,13 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
+	"nanobot/gateway/notices"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/runbook/chatrun"
@@ -102,13 +105,19 @@ type Options struct {
 type Gateway struct {
 	o        Options
 	settings atomic.Pointer[appliedSettings]
-	intake   *intake.Intake
-	lanes    *lanes.Lanes[*turn.Turn]
-	turns    *turn.Stage
-	outbox   *outbox.Outbox
-	runbooks *chatrun.Runbooks
-	rates    toolRates
 	words    *words.Catalogue
+	// Below the stages:
+	access     *access.Access
+	revocation *access.Revocation[*turn.Turn]
+	choice     *choice.Choice
+	notices    *notices.Notices
+	runbooks   *chatrun.Runbooks
+	rates      toolRates
+	// The stages:
+	intake *intake.Intake
+	lanes  *lanes.Lanes[*turn.Turn]
+	turns  *turn.Stage
+	outbox *outbox.Outbox
 
 	mu         sync.Mutex
 	health     map[string]ChannelHealth
@@ -149,35 +158,30 @@ func New(o Options) *Gateway {
 		Runs:  runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
 		Questions: o.Store, Outbox: g.outbox, Log: o.Log,
 	})
-	g.turns = turn.New(turn.Options{
-		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Executor: g.runbooks,
-		Admits: func(ctx context.Context, channel, user string) (bool, error) {
-			return g.intake.Admits(ctx, channel, user)
-		},
-		SessionAccess: func(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
-			return g.intake.SessionAccess(ctx, in, agent)
-		},
-		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.AgentInfo) []channels.Command { return g.intake.AgentCommands(agent, a) },
-		IsChosen: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
-			now, err := g.intake.NextAgent(ctx, chat)
-			return now == agent, err
-		},
-		Words:           g.words,
-		MayPush:         g.mayPush,
-		AnnounceWaiting: func(inbound store.Inbound) { g.intake.AnnounceWaiting(inbound) },
-		OfferQueue:      func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
-		AbandonAfter:    o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
+	g.access = access.New(access.Options{Store: o.Store, Channels: o.Channels, Settings: func() access.Settings { return g.settings.Load().access }, Log: o.Log})
+	g.choice = choice.New(choice.Options{Store: o.Store, Agents: func() map[string]choice.Agent { return g.settings.Load().agents }, HasRunbooks: g.runbooks.Available, Words: g.words})
+	g.notices = notices.New(notices.Options{
+		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Delay: o.NoticeDelay, Words: g.words, Log: o.Log,
 	})
-	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn {
-		g.intake.TurnBegins(inbound.In.Chat)
-		return g.turns.NewTurn(inbound, slot)
-	}
+	g.turns = turn.New(turn.Options{
+		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Access: g.access, Choice: g.choice, Notices: g.notices,
+		Executor: g.runbooks, Words: g.words,
+		Wake:         func() { g.lanes.Wake() },
+		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
+		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
+	})
+	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
-		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
+		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
+		Access: g.access, Choice: g.choice, Notices: g.notices, Settings: func() intake.Settings { return g.settings.Load().intake },
 		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Dismissed: g.turns.Dismiss, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
-		Runbooks: g.runbooks, NoticeDelay: o.NoticeDelay, Words: g.words,
+		Runbooks: g.runbooks, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
+	})
+	g.revocation = access.NewRevocation(access.RevocationOptions[*turn.Turn]{
+		Access: g.access, Dismissed: o.Store.Dismissed, RunningTurns: g.lanes.RunningTurns, Outbox: g.outbox, Log: o.Log,
+		Agents: func() []access.Agents { return g.settings.Load().persistent },
 	})
 	g.applySettings(o.Settings)
 	return g
@@ -186,47 +190,57 @@ func New(o Options) *Gateway {
 // Reload changes the settings. Running turns keep the settings that they started with; at the end
 // of the last one, their runners are closed. Only one goroutine may call it.
 func (g *Gateway) Reload(s Settings) {
-	earlier, menu := g.currentSettings().Words, g.intake.Menu()
+	earlier, menu := g.currentSettings().Words, g.choice.Menu()
 	g.applySettings(s)
-	if !reflect.DeepEqual(s.Words, earlier) || !reflect.DeepEqual(menu, g.intake.Menu()) {
+	if !reflect.DeepEqual(s.Words, earlier) || !reflect.DeepEqual(menu, g.choice.Menu()) {
 		g.setMenus()
 	}
 }
 
 func (g *Gateway) applySettings(s Settings) {
 	g.words.Reload(s.Words)
-	g.settings.Store(&appliedSettings{s, intakeSettings(s)}) // before a runner is closed, so that nobody can find a closed one
+	g.settings.Store(newAppliedSettings(s)) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
-	g.intake.RecheckAccess()
+	g.revocation.Recheck()
 }
 
 // setMenus sets the menus of commands of all channels that have one.
 func (g *Gateway) setMenus() {
 	for _, ch := range g.o.Channels {
 		if m, ok := ch.(channels.Menu); ok {
-			m.SetMenu(g.intake.Menu())
+			m.SetMenu(g.choice.Menu())
 		}
 	}
 }
 
-// appliedSettings are the settings, with the settings of intake that follow from them.
+// appliedSettings are the settings, with what the parts of the gateway are told of them.
 type appliedSettings struct {
 	Settings
-	intake intake.Settings
+	intake     intake.Settings
+	access     access.Settings
+	agents     map[string]choice.Agent
+	persistent []access.Agents
+}
+
+func newAppliedSettings(s Settings) *appliedSettings {
+	applied := &appliedSettings{
+		Settings: s,
+		intake: intake.Settings{
+			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather, Agents: map[string]intake.Agent{},
+		},
+		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers},
+		agents: map[string]choice.Agent{},
+	}
+	for name, agent := range s.Agents {
+		applied.intake.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable}
+		applied.access.Approvers[name] = agent.Approvers
+		applied.agents[name] = agent.Runner
+		applied.persistent = append(applied.persistent, agent.Runner)
+	}
+	return applied
 }
 
 func (g *Gateway) currentSettings() *Settings { return &g.settings.Load().Settings }
-
-func intakeSettings(s Settings) intake.Settings {
-	set := intake.Settings{
-		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather, Agents: map[string]intake.Agent{},
-		RunApprovers: s.Runbooks.Approvers,
-	}
-	for name, agent := range s.Agents {
-		set.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable, Approvers: agent.Approvers}
-	}
-	return set
-}
 
 func turnSettings(s Settings) turn.Settings {
 	t := turn.Settings{OnCrash: s.OnCrash, Agents: map[string]turn.AgentSettings{}}
@@ -252,6 +266,6 @@ func (g *Gateway) agentInfo(ctx context.Context, chat channels.Chat, agent strin
 // IsAdmitted reports whether a person has access, so that a channel can save effort for others. It
 // reports false if the store cannot tell.
 func (g *Gateway) IsAdmitted(channel, user string) bool {
-	ok, err := g.intake.Admits(context.Background(), channel, user)
+	ok, err := g.access.Admits(context.Background(), channel, user)
 	return ok && err == nil
 }

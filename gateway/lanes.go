@@ -19,12 +19,3 @@ func (l chatLanes) RunningTurn(chat channels.Chat) intake.Turn {
 	}
 	return nil
 }
-
-// RunningTurns returns the running turns of all chats.
-func (l chatLanes) RunningTurns() []intake.Turn {
-	var all []intake.Turn
-	for _, t := range l.Lanes.RunningTurns() {
-		all = append(all, t)
-	}
-	return all
-}

@@ -37,7 +37,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	sends.Go(func() { g.outbox.Run(sending) })
 	sends.Go(func() { g.turns.Run(sending) })
 	sends.Go(func() { g.intake.RunControls(sending) })
-	sends.Go(func() { g.intake.RunNotices(sending) })
+	sends.Go(func() { g.notices.Run(sending) })
 	defer sends.Wait()
 	defer stopSending()
 	if !g.recover(ctx) {
@@ -53,7 +53,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	// Access is watched while turns run, including the drain.
 	watching, unwatch := context.WithCancel(killed)
 	var background sync.WaitGroup
-	background.Go(func() { g.intake.WatchRevoked(watching) })
+	background.Go(func() { g.revocation.Run(watching) })
 	defer background.Wait()
 	defer unwatch()
 	working, endWork := context.WithCancel(killed)
@@ -61,7 +61,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer endWork()
 	var work errgroup.Group
 	work.Go(func() error {
-		err := retry.Until(ctx, func() error { return g.intake.DismissUnadmitted(ctx) }, func(err error) {
+		err := retry.Until(ctx, func() error { return g.access.DismissUnadmitted(ctx) }, func(err error) {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
@@ -136,7 +136,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
 	}
 	if m, ok := ch.(channels.Menu); ok {
-		m.SetMenu(g.intake.Menu())
+		m.SetMenu(g.choice.Menu())
 	}
 	pause := backoff.NewExponentialBackOff()
 	for {

@@ -180,40 +180,13 @@ func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools
 	return found, nil
 }
 
-// recentMessages is the number of a chat's latest messages whose senders are checked for access.
-const recentMessages = 20
-
-// checkAccess returns an error if none of the senders of the chat's latest messages has access.
-// Otherwise it returns the latest message of a person with access.
+// checkAccess returns the latest message of a person with access in a chat, or errNoAccess.
 func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int64, err error) {
-	recent, err := g.o.Store.Recent(ctx, chat, recentMessages)
-	if err != nil {
-		return 0, err
+	last, ok, err := g.access.LastAdmitted(ctx, chat)
+	if !ok && err == nil {
+		err = errNoAccess
 	}
-	seen := map[string]bool{}
-	for _, i := range recent {
-		if seen[i.In.User.ID] {
-			continue
-		}
-		seen[i.In.User.ID] = true
-		ok, err := g.intake.Admits(ctx, chat.Channel, i.In.User.ID)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			return i.ID, nil
-		}
-	}
-	return 0, errNoAccess
-}
-
-// mayPush is checkAccess for messages that agents send between turns.
-func (g *Gateway) mayPush(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error) {
-	last, err = g.checkAccess(ctx, chat)
-	if errors.Is(err, errNoAccess) {
-		return 0, false, nil
-	}
-	return last, err == nil, err
+	return last, err
 }
 
 // ownerAgent returns the agent that a process belongs to. A process that no agent has started has
@@ -225,7 +198,7 @@ func (g *Gateway) ownerAgent(ctx context.Context, o terminal.Owner) (Agent, erro
 	}
 	if name == "" {
 		var err error
-		if name, err = g.intake.NextAgent(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
+		if name, _, err = g.choice.Next(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
 			return Agent{}, err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,24 +24,6 @@ const (
 	// oldest.
 	openCodes, codesPerHour = 20, 60
 )
-
-// Admits reports whether a person has access.
-func (i *Intake) Admits(ctx context.Context, channel, user string) (bool, error) {
-	if i.admittedBySettings(channel, user) {
-		return true, nil
-	}
-	ok, err := i.o.Store.Allowed(ctx, channel, user)
-	if err != nil {
-		return false, fmt.Errorf("look up access: %w", err)
-	}
-	return ok, nil
-}
-
-// admittedBySettings reports whether the settings admit a person.
-func (i *Intake) admittedBySettings(channel, user string) bool {
-	list, guarded := i.o.Settings().AllowFrom[channel]
-	return !guarded || slices.Contains(list, "*") || slices.Contains(list, user)
-}
 
 // checkRate reports whether a message is within its sender's rate limit. If not, refusal is the
 // answer to it. Commands that stop the turn are always allowed.

@@ -39,11 +39,11 @@ func TestTheSettingsDecideWhoIsAdmitted(t *testing.T) {
 			{[]string{"ann", "*"}, "anybody", true},
 			{nil, "anybody", true},
 		} {
-			r.settings.AllowFrom = map[string][]string{"other": {}}
+			r.people.AllowFrom = map[string][]string{"other": {}}
 			if c.list != nil {
-				r.settings.AllowFrom["net"] = c.list
+				r.people.AllowFrom["net"] = c.list
 			}
-			if got, err := r.Admits(r.t.Context(), "net", c.user); got != c.want || err != nil {
+			if got, err := r.access.Admits(r.t.Context(), "net", c.user); got != c.want || err != nil {
 				r.t.Errorf("%s is admitted by %v: %v, %v", c.user, c.list, got, err)
 			}
 		}
@@ -138,14 +138,7 @@ func TestAPersonWhoLosesAccessIsStoppedAndTheirInjectionsAreWithdrawn(t *testing
 		r.receive(in)
 		r.agents.idle = []terminal.IdleAgent{{Chat: "net:ann", Users: []string{"ann", "bob"}}, {Chat: "net:bob", Users: []string{"bob"}}, {Chat: "net:unused"}}
 
-		ctx, cancel := context.WithCancel(r.t.Context())
-		ended := make(chan struct{})
-		go func() { r.WatchRevoked(ctx); close(ended) }()
-		r.settings.AllowFrom["net"] = []string{"ann"}
-		r.RecheckAccess()
-		time.Sleep(time.Minute)
-		cancel()
-		<-ended
+		r.watchRevoked(func() { r.people.AllowFrom["net"] = []string{"ann"} })
 		of := r.lanes.turns
 		r.checkEqual("bob's turn is revoked", of[chatOf("bob")].revoked, true)
 		r.checkEqual("ann's turn is revoked", of[chatOf("ann")].revoked, false)

@@ -2,31 +2,27 @@ package intake
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
-
-// cmdAgent is available only with several agents. Otherwise /agent is passed to the agent, like all
-// unknown commands.
-const cmdAgent = "agent"
 
 // maxButtons bounds the buttons of an answer. Discord allows 25 per message.
 const maxButtons = 20
 
 // agent carries out /agent: it shows the chat's agent, or chooses another.
 func (c commandCall) agent(ctx context.Context) (string, error) {
-	now, _, err := c.chosenAgent(ctx, c.in.Chat)
+	now, _, err := c.o.Choice.Next(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
-	names := c.agentNames()
+	names := c.o.Choice.Names()
 	wanted := strings.ToLower(c.args)
 	switch {
 	case wanted == "":
@@ -42,7 +38,7 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 	case wanted == now:
 		return c.text(words.SameAgent, now), nil
 	}
-	c.request.Remember = store.Memory{Key: choiceMemory, Value: wanted}
+	c.request.Remember = choice.Remember(wanted)
 	*c.chosen = wanted
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		return c.text(words.NextAgentBusy, wanted, t.Agent()), nil
@@ -66,5 +62,21 @@ func (c commandCall) addAgentButtons(names []string) {
 	}
 }
 
-// agentNames returns the sorted names of the configured agents.
-func (i *Intake) agentNames() []string { return slices.Sorted(maps.Keys(i.o.Settings().Agents)) }
+// assignAgent sets the agent of a message that may get a turn. If the chosen agent is no longer
+// configured, the person is told once: the transaction that stores the message also stores the
+// notice and clears the choice.
+func (i *Intake) assignAgent(ctx context.Context, request *store.ReceiveRequest) error {
+	name, gone, err := i.o.Choice.Next(ctx, request.In.Chat)
+	if request.Agent = name; gone == "" || err != nil {
+		return err
+	}
+	notice := words.AgentGone
+	if i.o.Choice.Several() {
+		notice = words.AgentGoneChoose
+	}
+	request.Remember = choice.Remember("")
+	request.Answer, err = i.planAnswer(request.In, channels.Message{
+		Text: i.words(request.In).Text(notice, gone, name), Notification: channels.Notification{Silent: true},
+	})
+	return err
+}

@@ -1,11 +1,9 @@
 package intake_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/intake"
@@ -85,8 +83,8 @@ func TestWithOneAgentThereIsNoAgentCommand(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		has := func(want bool) {
 			r.t.Helper()
-			offered := slices.ContainsFunc(r.Commands(), func(c channels.Command) bool { return c.Name == "agent" })
-			its := r.AgentCommands(store.DefaultAgent, terminal.AgentInfo{Commands: []terminal.Command{{Name: "agent"}}})
+			offered := slices.ContainsFunc(r.choice.GatewayCommands(), func(c channels.Command) bool { return c.Name == "agent" })
+			its := r.choice.AgentCommands(store.DefaultAgent, terminal.AgentInfo{Commands: []terminal.Command{{Name: "agent"}}})
 			if offered != want || (len(its) == 0) != want {
 				r.t.Errorf("offered %v, the agent's own are %v, want %v", offered, its, want)
 			}
@@ -210,12 +208,7 @@ func TestPersistentAgentsEndWithTheAccessOfTheirLastPerson(t *testing.T) {
 		coder := r.addAgents("coder")["coder"]
 		coder.idle = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}, {Chat: "net:ann", Users: []string{"ann"}}}
 		r.agents.idle = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}}
-		ctx, cancel := context.WithCancel(r.t.Context())
-		ended := make(chan struct{})
-		go func() { r.WatchRevoked(ctx); close(ended) }()
-		time.Sleep(time.Minute)
-		cancel()
-		<-ended
+		r.watchRevoked(func() {})
 		r.checkEqual("released of coder", slices.Compact(coder.endedIdle), []string{"net:eve"})
 		r.checkEqual("released of default", slices.Compact(r.agents.endedIdle), []string{"net:eve"})
 	})

@@ -3,19 +3,12 @@ package intake
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
-
-// approves reports whether a person is on a list of approvers (channel:userid). An empty list
-// contains everybody with access.
-func approves(list []string, channel, user string) bool {
-	return len(list) == 0 || slices.Contains(list, channel+":"+user)
-}
 
 // mayAnswer reports whether a person may answer a question. Questions that grant a permission are
 // for the approvers of the asking agent in the current settings; if the agent is no longer
@@ -28,8 +21,7 @@ func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Qu
 	if err != nil {
 		return false, err
 	}
-	agent, configured := i.o.Settings().Agents[name]
-	return configured && approves(agent.Approvers, in.Chat.Channel, in.User.ID), nil
+	return i.o.Access.MayApprove(name, in.Chat.Channel, in.User.ID), nil
 }
 
 // refuseAnswer tells a person that they may not answer a question, and audits the refusal once.

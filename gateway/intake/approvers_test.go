@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
@@ -29,9 +30,7 @@ func (r *fixture) messageInChat(other, user, text, press string) channels.Incomi
 }
 
 func (r *fixture) setApprovers(agent string, list ...string) {
-	a := r.settings.Agents[agent]
-	a.Approvers = list
-	r.settings.Agents[agent] = a
+	r.people.Approvers[agent] = list
 }
 
 const onlyApprovers = "Only approvers can decide this."
@@ -121,12 +120,10 @@ func TestTheApproversAreThoseThatTheSettingsNameNowForTheAgentThatAsks(t *testin
 		r.writeMessage("ann", "hello")
 		r.askApproval("q")
 		r.pressButton("ann", "answer:q:1", onlyApprovers)
-		coder := r.settings.Agents["coder"]
-		delete(r.settings.Agents, "coder")
+		delete(r.people.Approvers, "coder")
 		r.pressButton("ann", "answer:q:1", onlyApprovers)
 		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
-		coder.Approvers = []string{"net:ann"}
-		r.settings.Agents["coder"] = coder
+		r.setApprovers("coder", "net:ann")
 		delete(r.lanes.turns, chatOf("ann"))
 		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
 		r.pressButton("ann", "answer:q:1")
@@ -148,7 +145,8 @@ func TestApproversAreComparedByChannelAndID(t *testing.T) {
 		{list, "telegram", "", false},
 		{list, "example", "@ann:example.org", true},
 	} {
-		if got := intake.Approves(test.list, test.channel, test.user); got != test.want {
+		people := access.New(access.Options{Settings: func() access.Settings { return access.Settings{RunApprovers: test.list} }})
+		if got := people.MayDecideRuns(test.channel, test.user); got != test.want {
 			t.Errorf("%q, %s:%s: %v", test.list, test.channel, test.user, got)
 		}
 	}

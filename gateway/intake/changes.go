@@ -19,7 +19,7 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 	admitted := in.Change == channels.Deleted && in.User.ID == ""
 	if !admitted {
 		var err error
-		if admitted, err = i.Admits(ctx, in.Chat.Channel, in.User.ID); err != nil {
+		if admitted, err = i.o.Access.Admits(ctx, in.Chat.Channel, in.User.ID); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 		return fmt.Errorf("change message: %w", err)
 	}
 	if result.Effect == store.Withdrawn {
-		i.notices.recheck(in.Chat)
+		i.o.Notices.Recheck(in.Chat)
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: result.Inbound.ID, Reason: events.Cancelled})
 	}
 	if len(request.Answers[result.Effect]) > 0 {

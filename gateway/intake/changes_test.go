@@ -100,7 +100,7 @@ func TestAPersonWithoutAccessChangesNothing(t *testing.T) {
 		r.writeMessage("ann", "one")
 		in := r.message("ann", "two")
 		r.receive(in)
-		r.settings.AllowFrom["net"] = []string{"bob"}
+		r.people.AllowFrom["net"] = []string{"bob"}
 		r.receive(edited(in, "three"))
 		in.Change = channels.Deleted
 		r.receive(in)

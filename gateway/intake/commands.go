@@ -3,63 +3,16 @@ package intake
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
-	"nanobot/terminal"
 )
-
-// menu lists the gateway's commands.
-var menu = []ownCommand{
-	{Name: "stop", Help: words.HelpStop, Args: true},
-	{Name: "status", Help: words.HelpStatus, Private: true},
-	{Name: "new", Help: words.HelpNew},
-	{Name: "retry", Help: words.HelpRetry},
-	verboseMenu,
-	{Name: "whoami", Help: words.HelpWhoami, Private: true},
-	{Name: "help", Help: words.HelpHelp, Private: true},
-}
-
-// ownCommand is an entry of the menu; see channels.Command.
-type ownCommand struct {
-	Name          string
-	Help          words.Key
-	Args, Private bool
-}
-
-// agentMenu is the menu's entry with several agents.
-var agentMenu = ownCommand{Name: cmdAgent, Help: words.HelpAgent}
-
-// Commands lists the gateway's commands that are available.
-func (i *Intake) Commands() []channels.Command {
-	all := slices.Clone(menu)
-	if i.severalAgents() {
-		all = slices.Insert(all, len(all)-1, agentMenu) // /help stays last
-	}
-	if i.hasRunbooks() {
-		all = slices.Insert(all, len(all)-1, runbookMenu...)
-	}
-	commands := make([]channels.Command, 0, len(all))
-	for _, c := range all {
-		commands = append(commands, i.localizedCommand(channels.Command{Name: c.Name, Args: c.Args, Private: c.Private}, c.Help))
-	}
-	return commands
-}
-
-// localizedCommand returns a command of a menu with its description in every language.
-func (i *Intake) localizedCommand(c channels.Command, help words.Key) channels.Command {
-	c.Help, c.HelpIn = i.o.Words.For("").Text(help), map[string]string{}
-	for _, l := range words.Languages() {
-		c.HelpIn[string(l)] = i.o.Words.For(string(l)).Text(help)
-	}
-	return c
-}
 
 // command is a command that the gateway carries out itself.
 type command struct {
@@ -101,9 +54,9 @@ var commands = map[string]command{
 	"/again":   {button: true, do: commandCall.runAgain},
 	"/rerun":   {button: true, do: commandCall.rerunEdited},
 
-	"/" + cmdAgent:    {do: commandCall.agent},
-	"/" + cmdRunbooks: {do: commandCall.runbooks},
-	"/" + cmdRun:      {isRun: true},
+	"/" + choice.CommandAgent:    {do: commandCall.agent},
+	"/" + choice.CommandRunbooks: {do: commandCall.runbooks},
+	"/" + choice.CommandRun:      {isRun: true},
 }
 
 // runCommand carries out a command once: its changes and its answer are stored in one transaction,
@@ -152,24 +105,6 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	return err
 }
 
-// AgentCommands returns the commands of an agent that people can use: those of its protocol, then
-// those that it has reported. The gateway's commands hide others of the same name.
-func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Command {
-	own := i.Commands()
-	var all []channels.Command
-	for _, c := range slices.Concat(i.controlsOf(agent), a.Commands) {
-		same := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
-		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(own, same) && !slices.ContainsFunc(all, same) {
-			command := channels.Command{Name: c.Name, Help: c.Help, Args: true}
-			if c.HelpKey != "" {
-				command = i.localizedCommand(command, c.HelpKey)
-			}
-			all = append(all, command)
-		}
-	}
-	return all
-}
-
 func (c commandCall) start(context.Context) (string, error) {
 	return c.text(words.Hello), nil
 }
@@ -178,10 +113,10 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	c.reply.Private = true
 	language := string(c.words(c.in).Language())
 	var b strings.Builder
-	for _, m := range c.Commands() {
+	for _, m := range c.o.Choice.GatewayCommands() {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.HelpFor(language))
 	}
-	agent, _, err := c.chosenAgent(ctx, c.in.Chat)
+	agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +124,7 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if its := c.AgentCommands(agent, about); len(its) > 0 {
+	if its := c.o.Choice.AgentCommands(agent, about); len(its) > 0 {
 		b.WriteString("\n" + c.text(words.AgentCommands) + "\n")
 		for _, m := range its {
 			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.HelpFor(language), 0)), ": ") + "\n")
@@ -230,7 +165,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 		case inbound.Ended.IsZero(): // its outcome is being stored
 			return c.text(words.StillWorking), nil
 		}
-		ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+		ok, err := c.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 		if err != nil {
 			return "", err
 		}
@@ -260,7 +195,7 @@ func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string
 	if inbound.In.Chat != c.in.Chat || inbound.State == store.Running || inbound.State == store.Pending {
 		return "", nil
 	}
-	ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	ok, err := c.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 	if err != nil {
 		return "", err
 	}
@@ -284,7 +219,7 @@ func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 	if n == 0 {
 		return c.text(words.NotWaiting), nil
 	}
-	c.notices.recheck(c.in.Chat)
+	c.o.Notices.Recheck(c.in.Chat)
 	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
 	return c.text(words.Cancelled), nil
 }
@@ -298,9 +233,9 @@ func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok 
 		return command{}, "", false
 	case word == startWord && args != "": // the text of a link to the bot; see startText
 		return command{}, "", false
-	case in.Press == "" && (c.button || word == "/"+cmdAgent && !i.severalAgents()):
+	case in.Press == "" && (c.button || word == "/"+choice.CommandAgent && !i.o.Choice.Several()):
 		return command{}, "", false
-	case (word == "/"+cmdRun || word == "/"+cmdRunbooks) && !i.hasRunbooks():
+	case (word == "/"+choice.CommandRun || word == "/"+choice.CommandRunbooks) && !i.o.Choice.HasRunbooks():
 		return command{}, "", false
 	}
 	return c, args, ok

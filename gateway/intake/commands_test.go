@@ -103,7 +103,7 @@ func TestRetryRunsTheLastTurnAgainOfSomebodyWhoIsAdmitted(t *testing.T) {
 		in.Chat = chatOf("ann")
 		r.receive(in)
 		r.finishTurn("ann")
-		r.settings.AllowFrom["net"] = []string{"ann"}
+		r.people.AllowFrom["net"] = []string{"ann"}
 		r.writeMessage("ann", "/retry")
 		r.checkEqual("state of the message", r.recent(chatOf("ann"))[3].State, store.Pending)
 		r.checkEqual("its text", r.recent(chatOf("ann"))[3].In.Text, "of ann")
@@ -122,9 +122,9 @@ func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 		r.checkEqual("the lanes are woken", r.lanes.woken, 0)
 		in := r.message("bob", "")
 		in.Chat, in.Press = chatOf("ann"), again
-		r.settings.AllowFrom["net"] = []string{"bob"}
+		r.people.AllowFrom["net"] = []string{"bob"}
 		r.receive(in, "The person who wrote that no longer has access.")
-		r.settings.AllowFrom["net"] = []string{"ann"}
+		r.people.AllowFrom["net"] = []string{"ann"}
 		r.pressButton("ann", again)
 		r.checkEqual("the lanes are woken", r.lanes.woken, 1)
 		now, _, err := r.store.Inbound(r.t.Context(), inbound.ID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +91,7 @@ func (i *Intake) controllerFor(ctx context.Context, chat channels.Chat) (termina
 	if !found { // saves a query
 		return nil, nil
 	}
-	name, _, err := i.chosenAgent(ctx, chat)
+	name, _, err := i.o.Choice.Next(ctx, chat)
 	agent, ok := agents[name] // a reload may have removed it
 	if err != nil || !ok || len(agent.Runner.Controls()) == 0 {
 		return nil, err
@@ -146,7 +145,7 @@ func (c *control) asMessage() channels.Incoming {
 func (i *Intake) runControl(ctx context.Context, c *control) {
 	log := i.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
 	i.eraseTypedAhead(ctx, c)
-	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
+	if ok, err := i.o.Access.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
 		return // access was revoked while the command waited for earlier ones
 	}
 	i.auditControl(c)
@@ -216,25 +215,4 @@ func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Messag
 		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
 		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
-}
-
-// controlsOf returns the commands of an agent's protocol.
-func (i *Intake) controlsOf(agent string) []terminal.Command {
-	if runner := i.o.Settings().Agents[agent].Runner; runner != nil {
-		return runner.Controls()
-	}
-	return nil
-}
-
-// Menu lists the commands for a channel's menu: the gateway's commands and, if there is only one
-// agent, those of its protocol.
-func (i *Intake) Menu() []channels.Command {
-	all := i.Commands()
-	if i.severalAgents() {
-		return all
-	}
-	for _, c := range i.AgentCommands(store.DefaultAgent, terminal.AgentInfo{}) {
-		all = slices.Insert(all, len(all)-1, c) // /help is the last
-	}
-	return all
 }

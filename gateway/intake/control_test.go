@@ -274,9 +274,9 @@ func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 			}
 			return names
 		}
-		r.checkEqual("the agent's commands", names(r.AgentCommands(store.DefaultAgent, r.about[store.DefaultAgent])), []string{"key", "screen", "review"})
-		r.checkEqual("the menu", names(r.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "key", "screen", "help"})
+		r.checkEqual("the agent's commands", names(r.choice.AgentCommands(store.DefaultAgent, r.about[store.DefaultAgent])), []string{"key", "screen", "review"})
+		r.checkEqual("the menu", names(r.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "key", "screen", "help"})
 		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.checkEqual("the menu with several agents", names(r.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "agent", "help"})
+		r.checkEqual("the menu with several agents", names(r.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "agent", "help"})
 	})
 }

@@ -146,7 +146,7 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 		return
 	case Queue, Reject:
 	}
-	i.AnnounceWaiting(inbound)
+	i.o.Notices.Announce(inbound)
 }
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is

@@ -19,9 +19,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/notices"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -48,6 +51,10 @@ type fixture struct {
 	outbox   *fakeOutbox
 	agents   *fakeAgents // those of the default agent
 	settings intake.Settings
+	people   access.Settings
+	access   *access.Access
+	choice   *choice.Choice
+	notices  *notices.Notices
 	denied   sync.Map                      // people who lose their access while a test runs
 	about    map[string]terminal.AgentInfo // by agent
 	chosen   []string                      // agents that were chosen
@@ -80,10 +87,16 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 		r := &fixture{t: t, store: db, net: &network{}, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
-		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
+		r.settings = intake.Settings{WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
+		r.people = access.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, Approvers: map[string][]string{store.DefaultAgent: nil}}
+		open := map[string]channels.Channel{"net": r.net}
+		r.access = access.New(access.Options{Store: db, Channels: open, Settings: r.currentPeople, Log: zap.New(core)})
+		r.choice = choice.New(choice.Options{Store: r.disk, Agents: r.choosable, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
+		r.notices = notices.New(notices.Options{Channels: open, Store: db, Outbox: r.outbox, Words: words.New(words.Settings{}), Log: zap.New(core)})
 		r.options = intake.Options{
-			Channels: map[string]channels.Channel{"net": r.net}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
-			Settings: r.currentSettings,
+			Access: r.access, Choice: r.choice, Notices: r.notices,
+			Channels: open, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
+			Settings: func() intake.Settings { return r.settings },
 			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
 				return r.about[agent], nil
 			},
@@ -105,7 +118,7 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var controls sync.WaitGroup
 		controls.Go(func() { r.RunControls(ctx) })
-		controls.Go(func() { r.RunNotices(ctx) })
+		controls.Go(func() { r.notices.Run(ctx) })
 		t.Cleanup(controls.Wait)
 		t.Cleanup(cancel)
 		test(r)
@@ -255,7 +268,7 @@ func (r *fixture) claimNext(user string) {
 		r.t.Fatalf("claimed %v, %v", claimed, err)
 	}
 	r.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
-	r.TurnBegins(chatOf(user))
+	r.notices.Recheck(chatOf(user))
 }
 
 // decisions returns the decisions that were recorded since its last call.
@@ -369,7 +382,7 @@ func (l *fakeLanes) RunningTurn(chat channels.Chat) intake.Turn {
 	return nil
 }
 
-func (l *fakeLanes) RunningTurns() (all []intake.Turn) {
+func (l *fakeLanes) RunningTurns() (all []*fakeTurn) {
 	for _, t := range l.turns {
 		all = append(all, t)
 	}
@@ -550,12 +563,43 @@ func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = appen
 func (a *fakeAgents) WarmAgents() int                  { return 0 }
 
 // currentSettings returns the settings without the people who have lost their access.
-func (r *fixture) currentSettings() intake.Settings {
-	now := r.settings
+func (r *fixture) currentPeople() access.Settings {
+	now := r.people
 	r.denied.Range(func(user, _ any) bool {
 		admitted := slices.DeleteFunc(slices.Clone(now.AllowFrom["net"]), func(id string) bool { return id == user })
 		now.AllowFrom = map[string][]string{"net": admitted}
 		return true
 	})
 	return now
+}
+
+func (r *fixture) choosable() map[string]choice.Agent {
+	all := map[string]choice.Agent{}
+	for name, agent := range r.settings.Agents {
+		all[name] = agent.Runner
+	}
+	return all
+}
+
+// watchRevoked ends the work of people who have lost access, for a minute. change is called while it
+// runs.
+func (r *fixture) watchRevoked(change func()) {
+	r.t.Helper()
+	revocation := access.NewRevocation(access.RevocationOptions[*fakeTurn]{
+		Access: r.access, Dismissed: r.store.Dismissed, RunningTurns: r.lanes.RunningTurns, Outbox: r.outbox, Log: zap.NewNop(),
+		Agents: func() (all []access.Agents) {
+			for _, agent := range r.settings.Agents {
+				all = append(all, agent.Runner.(*fakeAgents))
+			}
+			return all
+		},
+	})
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan struct{})
+	go func() { revocation.Run(ctx); close(ended) }()
+	change()
+	revocation.Recheck()
+	time.Sleep(time.Minute)
+	cancel()
+	<-ended
 }

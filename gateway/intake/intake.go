@@ -13,7 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/press"
@@ -60,10 +62,8 @@ type Lanes interface {
 	AwaitClaim()
 	// Wake tells the dispatcher that a message may have become pending.
 	Wake()
-	// RunningTurn returns the running turn of a chat, or nil. RunningTurns returns those of all
-	// chats.
+	// RunningTurn returns the running turn of a chat, or nil.
 	RunningTurn(chat channels.Chat) Turn
-	RunningTurns() []Turn
 }
 
 // Turn is a running turn.
@@ -74,8 +74,6 @@ type Turn interface {
 	StartTime() time.Time
 	// Cancel ends the turn. The cause decides which message the chat gets.
 	Cancel(cause error)
-	// Revoke ends the turn of a person who has lost access.
-	Revoke()
 	// ResetMemory calls do, which clears the chat's memories on disk. If that succeeds, the turn
 	// saves nothing more.
 	ResetMemory(do func() error) error
@@ -88,10 +86,6 @@ type Turn interface {
 	Inject(inbound store.Inbound) bool
 	InjectedCount() int
 	UnreadCount() int
-	// WaitingInjectors returns the users whose injected messages the agent has not read yet.
-	// WithdrawInjected withdraws those of one user.
-	WaitingInjectors() []string
-	WithdrawInjected(user string)
 	// WithdrawMessage withdraws one injected message. It reports false if the agent may have read
 	// the message.
 	WithdrawMessage(inbound int64) bool
@@ -117,14 +111,15 @@ type Outbox interface {
 	ShowOutcome(q store.Question, how string)
 	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
 	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
-	// Show sends a transient message, Remove removes it in the background, and React shows a
-	// reaction in the background.
-	Show(ctx context.Context, t outbox.Transient) (id string, err error)
-	Remove(b store.Transient)
-	React(chat channels.Chat, id string, r channels.Reaction)
-	// Sending reports whether any message is being sent, and Abort cancels sends.
-	Sending() bool
-	Abort(deliveries []int64)
+	// Remove removes a transient message in the background.
+	Remove(t store.Transient)
+}
+
+// Notices tell people that their messages wait.
+type Notices interface {
+	Announce(inbound store.Inbound)
+	// Recheck is called when a message has left the queue of a chat.
+	Recheck(chat channels.Chat)
 }
 
 // Agent is an agent in the current settings.
@@ -132,9 +127,6 @@ type Agent struct {
 	Runner Runner
 	// Injectable says that the agent accepts messages while it runs.
 	Injectable bool
-	// Approvers are the people (channel:userid) who may grant permissions to the agent; empty:
-	// everybody with access.
-	Approvers []string
 }
 
 // Runner runs an agent.
@@ -142,10 +134,6 @@ type Runner interface {
 	// StopCommands ends the background commands of the agent in a chat, and returns their number,
 	// and whether it told the agent to stop other work.
 	StopCommands(chat string) (ended int, told bool)
-	// IdleAgents returns the persistent agents that have no turn, and EndIdleAgent ends the one of
-	// a chat.
-	IdleAgents() []terminal.IdleAgent
-	EndIdleAgent(chat string)
 	// WarmAgents returns how many processes were started before their message and wait for it.
 	WarmAgents() int
 	// EndSession ends the agent's session of a chat after /new.
@@ -168,9 +156,6 @@ const (
 
 // Settings may change while the gateway runs.
 type Settings struct {
-	// AllowFrom lists the admitted people by channel; * admits everybody. A channel that is missing
-	// has no access control.
-	AllowFrom    map[string][]string
 	WhileRunning WhileRunning
 	// QueueLimit bounds the waiting messages of a chat, and RatePerMinute the messages of a person
 	// per minute; 0: no limit.
@@ -180,9 +165,6 @@ type Settings struct {
 	Gather time.Duration
 	// Agents are the agents by name, including the default agent.
 	Agents map[string]Agent
-	// RunApprovers are the people (channel:userid) who may decide in runs of runbooks; empty:
-	// everybody.
-	RunApprovers []string
 }
 
 // whileRunning returns the rule for messages to an agent. An agent that accepts no messages while
@@ -200,6 +182,9 @@ type Options struct {
 	Store    Store
 	Lanes    Lanes
 	Outbox   Outbox
+	Access   *access.Access
+	Choice   *choice.Choice
+	Notices  Notices
 	Settings func() Settings
 	// AgentInfo returns the information that an agent has reported about itself in a chat.
 	AgentInfo func(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error)
@@ -212,7 +197,6 @@ type Options struct {
 	Dismissed func(question, by string)
 	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
-	NoticeDelay          time.Duration    // before a waiting message is announced; 0: two seconds
 	Words                *words.Catalogue // nil: without the operator's settings
 	Events               events.Func      // nil: no observer
 	Audit                audit.Func       // records commands, answers and refusals
@@ -223,16 +207,14 @@ type Options struct {
 type Intake struct {
 	o              Options
 	rates          rateCounter
-	loggedRefusals sync.Map      // people whose refusal was logged
-	welcomeMu      sync.Mutex    // keeps a newly admitted person's messages in order
-	recheck        chan struct{} // the settings have changed, and people may have lost access
+	loggedRefusals sync.Map   // people whose refusal was logged
+	welcomeMu      sync.Mutex // keeps a newly admitted person's messages in order
 	controls       *controlQueue
-	notices        *notices
 }
 
 // New returns an Intake. Commands of agents' protocols wait for RunControls.
 func New(o Options) *Intake {
-	return &Intake{o: o, recheck: make(chan struct{}, 1), controls: newControlQueue(), notices: newNotices()}
+	return &Intake{o: o, controls: newControlQueue()}
 }
 
 // Receive handles a message from a channel. When it returns nil, the message is on disk and will be
@@ -246,7 +228,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 		return i.changeMessage(ctx, in)
 	}
 	for {
-		ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
+		ok, err := i.o.Access.Admits(ctx, in.Chat.Channel, in.User.ID)
 		if err != nil {
 			return err
 		}
@@ -257,7 +239,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 			return err
 		}
 	}
-	if !i.admittedBySettings(in.Chat.Channel, in.User.ID) { // messages from before the pairing go first
+	if !i.o.Access.AdmitsBySettings(in.Chat.Channel, in.User.ID) { // messages from before the pairing go first
 		if err := i.welcomePaired(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
 			return err
 		}
@@ -267,7 +249,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 
 // storePart stores a part of a message, if its sender has access.
 func (i *Intake) storePart(ctx context.Context, in channels.Incoming) error {
-	ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
+	ok, err := i.o.Access.Admits(ctx, in.Chat.Channel, in.User.ID)
 	switch {
 	case err != nil:
 		return err

@@ -9,8 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/notices"
 	"nanobot/gateway/store"
 )
 
@@ -154,10 +157,13 @@ func TestTheReactionsOfAnEarlierRunAreClearedToo(t *testing.T) {
 		r.writeMessage("ann", "one")
 		waiting := r.writeMessage("ann", "two").In.ID // the earlier run has shown a reaction
 		r.net.reacts = true
-		next := intake.New(r.options)
+		o := r.options
+		after := notices.New(notices.Options{Channels: o.Channels, Store: r.store, Outbox: r.outbox, Words: o.Words, Log: zap.NewNop()})
+		o.Notices = after
+		next := intake.New(o)
 		ctx, cancel := context.WithCancel(r.t.Context())
 		defer cancel()
-		go next.RunNotices(ctx)
+		go after.Run(ctx)
 		synctest.Wait()
 		stop := r.message("ann", "/stop all")
 		if err := next.Receive(ctx, stop); err != nil {

@@ -12,7 +12,7 @@ func TestWhoSeesWhichSessions(t *testing.T) {
 	runIntake(t, func(r *fixture) {
 		sees := func(user string, want terminal.SessionAccess) {
 			r.t.Helper()
-			if got, err := r.SessionAccess(r.t.Context(), r.message(user, "/sessions"), store.DefaultAgent); got != want || err != nil {
+			if got, err := r.access.Sessions(r.t.Context(), r.message(user, "/sessions"), store.DefaultAgent); got != want || err != nil {
 				r.t.Errorf("%s: %v, %v", user, got, err)
 			}
 		}
@@ -21,18 +21,18 @@ func TestWhoSeesWhichSessions(t *testing.T) {
 		sees("ann", terminal.SessionsElsewhere)
 		sees("bob", terminal.OwnSessions)
 		r.setApprovers(store.DefaultAgent)
-		r.settings.AllowFrom["net"] = []string{"ann"}
+		r.people.AllowFrom["net"] = []string{"ann"}
 		sees("ann", terminal.AllSessions)
 		inGroup := r.message("ann", "/sessions")
 		inGroup.Group = true
-		if got, err := r.SessionAccess(r.t.Context(), inGroup, store.DefaultAgent); got != terminal.OwnSessions || err != nil {
+		if got, err := r.access.Sessions(r.t.Context(), inGroup, store.DefaultAgent); got != terminal.OwnSessions || err != nil {
 			r.t.Errorf("in a group: %v, %v", got, err)
 		}
-		r.settings.AllowFrom["net"] = []string{"ann", "*"}
+		r.people.AllowFrom["net"] = []string{"ann", "*"}
 		sees("ann", terminal.OwnSessions)
-		delete(r.settings.AllowFrom, "net") // people sign in elsewhere
+		delete(r.people.AllowFrom, "net") // people sign in elsewhere
 		sees("ann", terminal.OwnSessions)
-		r.settings.AllowFrom["net"] = nil
+		r.people.AllowFrom["net"] = nil
 		for i, user := range []string{"ann", "bob"} {
 			if _, ok, err := r.store.Admit(r.t.Context(), store.Person{Channel: "net", User: user}, intake.CodeLifetime); !ok || err != nil {
 				r.t.Fatal(ok, err)

@@ -54,7 +54,7 @@ func (i *Intake) offerMessage(ctx context.Context, in channels.Incoming) (bool, 
 	if known && in.ID != "" { // it may be the message that the turn works on
 		return false, nil
 	}
-	agent, err := i.NextAgent(ctx, in.Chat)
+	agent, _, err := i.o.Choice.Next(ctx, in.Chat)
 	if err != nil || agent != t.Agent() { // a message reaches no other agent than its own
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 			return false, fmt.Errorf("settle message: %w", err)
 		}
 		i.auditRead(t, inbound.In)
-		i.notices.recheck(chat)
+		i.o.Notices.Recheck(chat)
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
 	}
 	return len(queue) < maxOffered, nil

@@ -5,6 +5,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/choice"
 	"nanobot/gateway/press"
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
@@ -23,22 +24,11 @@ type Runbooks interface {
 	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)
 }
 
-// The commands about runbooks are available only if there are runbooks. Otherwise they are passed
-// to the agent.
-const cmdRun, cmdRunbooks = "run", "runbooks"
-
-var runbookMenu = []ownCommand{
-	{Name: cmdRunbooks, Help: words.HelpRunbooks},
-	{Name: cmdRun, Help: words.HelpRun, Args: true},
-}
-
-func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.Available() }
-
 // runbooks carries out /runbooks.
 func (c commandCall) runbooks(context.Context) (string, error) {
 	text, names := c.o.Runbooks.List(c.in.User.Language)
 	for _, name := range names[:min(len(names), maxButtons)] {
-		if data := press.Type("/" + cmdRun + " " + name); data != "" {
+		if data := press.Type("/" + choice.CommandRun + " " + name); data != "" {
 			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: c.text(words.ButtonRun, name), Data: data})
 		}
 	}
@@ -58,13 +48,13 @@ func (i *Intake) runRunbook(ctx context.Context, in channels.Incoming, args stri
 	if result.Refused {
 		decision = audit.Unentitled
 	}
-	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: decision, Command: "/" + cmdRun, Text: in.Text})
+	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: decision, Command: "/" + choice.CommandRun, Text: in.Text})
 	return i.continueRun(ctx, in, result)
 }
 
 // newStatement returns a person's statement about a run.
 func (i *Intake) newStatement(in channels.Incoming, text string) chatrun.Statement {
-	return chatrun.Statement{In: in, Text: text, Approver: approves(i.o.Settings().RunApprovers, in.Chat.Channel, in.User.ID)}
+	return chatrun.Statement{In: in, Text: text, Approver: i.o.Access.MayDecideRuns(in.Chat.Channel, in.User.ID)}
 }
 
 // answerRun handles a message that may answer a question about a run. It reports whether it did.

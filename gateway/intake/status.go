@@ -46,7 +46,7 @@ func (c commandCall) status(ctx context.Context) (string, error) {
 
 // writeAgentLine writes the chat's agent, if there are several, and its own status line.
 func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) error {
-	agent, _, err := c.chosenAgent(ctx, c.in.Chat)
+	agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 		return err
 	}
 	var shown []string
-	if c.severalAgents() {
+	if c.o.Choice.Several() {
 		shown = append(shown, agent)
 	}
 	if about.Line != "" {
@@ -72,7 +72,7 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 
 // byAgent names the agent of a turn, if there are several.
 func (c commandCall) byAgent(agent string) string {
-	if !c.severalAgents() {
+	if !c.o.Choice.Several() {
 		return ""
 	}
 	return c.text(words.StatusByAgent, agent)

@@ -113,7 +113,7 @@ func (c commandCall) waitingText(waiting int, dropped bool) []string {
 // command found.
 func (i *Intake) cancelStopped(stored store.ReceiveRequest, running Turn) {
 	if stored.Cancel {
-		i.notices.recheck(stored.In.Chat)
+		i.o.Notices.Recheck(stored.In.Chat)
 		// The chat's queue is empty, and no message is queued while the chat is locked. So the turn
 		// that is running or being claimed now was claimed before the command was stored.
 		i.o.Lanes.AwaitClaim()

@@ -8,9 +8,6 @@ import (
 	"nanobot/internal/words"
 )
 
-// verboseMenu is the menu's entry of /verbose.
-var verboseMenu = ownCommand{Name: "verbose", Help: words.HelpVerbose, Args: true}
-
 // verbose carries out /verbose: it says or changes whether the chat has boards. The running turn
 // keeps its board.
 func (c commandCall) verbose(ctx context.Context) (string, error) {

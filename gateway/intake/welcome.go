@@ -8,15 +8,13 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 )
 
 const (
-	// accessPollInterval is how often the store is polled for people who were admitted or lost
-	// access by a command of the operator.
-	accessPollInterval = 500 * time.Millisecond
 	// pruneInterval is how often expired pairing codes are removed.
 	pruneInterval = time.Minute
 )
@@ -26,7 +24,7 @@ const (
 func (i *Intake) WelcomeAdmitted(ctx context.Context) error {
 	prune := time.NewTicker(pruneInterval)
 	defer prune.Stop()
-	poll := time.NewTicker(accessPollInterval)
+	poll := time.NewTicker(access.PollInterval)
 	defer poll.Stop()
 	for {
 		var err error

@@ -52,8 +52,8 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
 	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.board.hidden
-	if access := t.stage.o.SessionAccess; access != nil {
-		req.SessionAccess = func(ctx context.Context) (terminal.SessionAccess, error) { return access(ctx, t.inbound.In, t.agent) }
+	req.SessionAccess = func(ctx context.Context) (terminal.SessionAccess, error) {
+		return t.stage.o.Access.Sessions(ctx, t.inbound.In, t.agent)
 	}
 	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
 	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled
@@ -62,7 +62,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	} else { // more tasks may follow, each with a board that replaces the one before
 		req.BoardHidden = func() bool { return true }
 	}
-	if t.stage.o.MayPush != nil && req.Task == "" {
+	if req.Task == "" {
 		req.Push = t.push
 	}
 	if t.injections.lines != nil {

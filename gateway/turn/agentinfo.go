@@ -108,10 +108,10 @@ func (s *Stage) showCommandMenu(ctx context.Context, chat channels.Chat, agent s
 	if !ok {
 		return nil
 	}
-	if answers, err := s.o.IsChosen(ctx, chat, agent); !answers || err != nil {
+	if next, _, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
 		return err
 	}
-	return menu.SetChatMenu(ctx, chat, s.o.Menu(agent, now))
+	return menu.SetChatMenu(ctx, chat, s.o.Choice.AgentCommands(agent, now))
 }
 
 // AgentChanged is called when another agent is chosen for a chat. It shows the known commands of

@@ -206,7 +206,7 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 		said := 0
 		s := turn.New(turn.Options{
 			Channels: map[string]channels.Channel{"net": screenChannel{}}, Store: &fakeStore{}, Outbox: &fakeOutbox{}, Wake: func() {}, Log: zap.NewNop(),
-			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
+			Access: fakeAccess{}, Notices: fakeNotices{},
 			Events: func(e events.Event) {
 				if e.Type == events.Output {
 					said++

@@ -49,11 +49,7 @@ func (t *Turn) Inject(inbound store.Inbound) bool {
 		t.injections.closed = true
 		return false
 	}
-	announce := sync.OnceFunc(func() {
-		if t.stage.o.AnnounceWaiting != nil {
-			t.stage.o.AnnounceWaiting(inbound)
-		}
-	})
+	announce := sync.OnceFunc(func() { t.stage.o.Notices.Announce(inbound) })
 	line := terminal.Injection{
 		Text: req.Text, Media: req.Media, User: req.User, ReplyTo: req.ReplyTo, Forwarded: req.Forwarded,
 		MarkRead: func() { t.markRead(inbound.ID) }, MarkWaiting: announce,

@@ -24,7 +24,7 @@ func (t *Turn) push(f terminal.Frame) error {
 	m.Chat, m.Language = t.inbound.In.Chat, t.inbound.In.User.Language
 	var refused error // permanently
 	err := retry.Until(ctx, func() error {
-		last, ok, err := t.stage.o.MayPush(context.Background(), m.Chat)
+		last, ok, err := t.stage.o.Access.LastAdmitted(context.Background(), m.Chat)
 		if err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 // dropRevoked ends a turn that was cut off if its sender has lost access. It reports whether it
 // did.
 func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, error) {
-	ok, err := s.o.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	ok, err := s.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 	if err != nil || ok && inbound.Outcome.Status != store.Revoked {
 		return false, err
 	}

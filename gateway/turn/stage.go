@@ -75,6 +75,33 @@ type Runner interface {
 	Close()
 }
 
+// Access decides who may use the bot.
+type Access interface {
+	Admits(ctx context.Context, channel, user string) (bool, error)
+	// Sessions returns which sessions of an agent the sender of a message may choose from.
+	Sessions(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error)
+	// LastAdmitted returns the newest message in a chat of a person with access. It reports false
+	// if nobody there has access any more, so that nothing is sent outside of turns.
+	LastAdmitted(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error)
+}
+
+// Choice knows the agents of chats.
+type Choice interface {
+	// Next returns the agent that answers the next message of a chat.
+	Next(ctx context.Context, chat channels.Chat) (name, gone string, err error)
+	// AgentCommands returns the commands of an agent that the chat's menu can show.
+	AgentCommands(agent string, about terminal.AgentInfo) []channels.Command
+}
+
+// Notices tell people that their messages wait.
+type Notices interface {
+	// Announce tells the sender of an injected message that it waits for a turn of its own, because
+	// the agent does not accept it.
+	Announce(inbound store.Inbound)
+	// Recheck is called when a message has left the queue of a chat.
+	Recheck(chat channels.Chat)
+}
+
 // Slot is the permission of a turn to run its agent.
 type Slot interface {
 	// Yield releases the slot, sleeps until the pause is over or wake has a value, and reacquires a
@@ -132,24 +159,11 @@ type Options struct {
 	Channels map[string]channels.Channel
 	Store    Store
 	Outbox   Outbox
-	// Admits reports whether a person has access.
-	Admits func(ctx context.Context, channel, user string) (bool, error)
-	// SessionAccess returns which sessions of an agent the sender of a message may choose from;
-	// nil: terminal.OwnSessions.
-	SessionAccess func(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error)
+	Access   Access
+	Choice   Choice
+	Notices  Notices
 	// Wake tells the lanes that there may be a message to claim.
 	Wake func()
-	// Menu returns the commands of an agent that the chat's menu can show.
-	Menu func(agent string, about terminal.AgentInfo) []channels.Command
-	// IsChosen reports whether an agent is to answer the next message of a chat.
-	IsChosen func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
-	// MayPush reports whether messages may be sent to a chat outside of turns: somebody there still
-	// has access. last is the newest message of such a person. nil: nothing is sent outside of
-	// turns.
-	MayPush func(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error)
-	// AnnounceWaiting tells the sender of an injected message that it waits for a turn of its own,
-	// because the agent does not accept it. nil: nobody is told.
-	AnnounceWaiting func(inbound store.Inbound)
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	Words      *words.Catalogue // nil: without the operator's settings
@@ -229,6 +243,7 @@ func (s *Stage) Close() { s.runners.closeAll(s.o.AbandonAfter, s.o.Log) }
 
 // NewTurn returns the turn of a claimed message. The caller must call its Run or its Drop.
 func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
+	s.o.Notices.Recheck(inbound.In.Chat)
 	defer s.o.Events.Report(events.Event{Type: events.Started, Chat: inbound.In.Chat, Inbound: inbound.ID})
 	t := &Turn{
 		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], words: s.o.Words.For(inbound.In.User.Language), started: time.Now(), lateCopyBytes: lateCopyLimit,

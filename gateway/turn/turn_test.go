@@ -298,15 +298,8 @@ func newFixtureWith(t *testing.T, run func(ctx context.Context, req terminal.Req
 	r := &fixture{agent: fakeRunner{run: run}, channels: map[string]channels.Channel{"net": fakeChannel{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
 		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
-		Menu: func(_ string, a terminal.AgentInfo) (all []channels.Command) {
-			for _, c := range a.Commands {
-				all = append(all, channels.Command{Name: c.Name})
-			}
-			return all
-		},
-		Admits:   func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
-		IsChosen: func(_ context.Context, _ channels.Chat, agent string) (bool, error) { return agent == r.chosen, nil },
-		Wake:     func() { r.woken++ }, AbandonAfter: 15 * time.Second, BoardDelay: time.Hour, Log: zap.NewNop(),
+		Access: fakeAccess{}, Choice: fakeChoice{&r.chosen}, Notices: fakeNotices{},
+		Wake: func() { r.woken++ }, AbandonAfter: 15 * time.Second, BoardDelay: time.Hour, Log: zap.NewNop(),
 	}
 	change(&o)
 	r.Stage = turn.New(o)
@@ -746,7 +739,7 @@ func TestATurnIsTracedWhenThereIsAnObserver(t *testing.T) {
 		var happened []events.Type
 		s := turn.New(turn.Options{
 			Channels: map[string]channels.Channel{"net": fakeChannel{}}, Store: &disk, Outbox: &box, Wake: func() {}, Log: zap.NewNop(),
-			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
+			Access: fakeAccess{}, Notices: fakeNotices{},
 			Events: func(e events.Event) { happened = append(happened, e.Type) },
 		})
 		s.Reload(turn.Settings{Agents: defaultAgentOnly(&fakeRunner{run: sayingAgent("hi")})})

@@ -1,4 +1,4 @@
-package intake
+package access
 
 import (
 	"context"
@@ -9,21 +9,20 @@ import (
 	"nanobot/terminal"
 )
 
-// SessionAccess returns which sessions of an agent the sender of a message may choose from. The
-// only person with access may see all, and an approver those that were begun outside the chats:
+// Sessions returns which sessions of an agent the sender of a message may choose from. The only
+// person with access may see all, and a listed approver those that were begun outside the chats:
 // what other people write to the bot is private. In a group others would see the list, too.
-func (i *Intake) SessionAccess(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
+func (a *Access) Sessions(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
 	if in.Group || in.User.ID == "" {
 		return terminal.OwnSessions, nil
 	}
-	alone, err := i.isAlone(ctx, in.Chat.Channel, in.User.ID)
-	settings, configured := i.o.Settings().Agents[agent]
+	alone, err := a.isAlone(ctx, in.Chat.Channel, in.User.ID)
 	switch {
 	case err != nil:
 		return terminal.OwnSessions, err
 	case alone:
 		return terminal.AllSessions, nil
-	case configured && slices.Contains(settings.Approvers, in.Chat.Channel+":"+in.User.ID):
+	case slices.Contains(a.o.Settings().Approvers[agent], in.Chat.Channel+":"+in.User.ID):
 		return terminal.SessionsElsewhere, nil
 	}
 	return terminal.OwnSessions, nil
@@ -31,20 +30,20 @@ func (i *Intake) SessionAccess(ctx context.Context, in channels.Incoming, agent 
 
 // isAlone reports whether a person with access is the only one. People may sign in elsewhere to a
 // channel without a list.
-func (i *Intake) isAlone(ctx context.Context, channel, user string) (bool, error) {
+func (a *Access) isAlone(ctx context.Context, channel, user string) (bool, error) {
 	isOther := func(ch, id string) bool { return ch != channel || id != user }
-	for name := range i.o.Channels {
-		list, guarded := i.o.Settings().AllowFrom[name]
+	for name := range a.o.Channels {
+		list, guarded := a.o.Settings().AllowFrom[name]
 		if !guarded || slices.ContainsFunc(list, func(id string) bool { return isOther(name, id) }) {
 			return false, nil
 		}
 	}
-	paired, err := i.o.Store.Pairings(ctx)
+	paired, err := a.o.Store.Pairings(ctx)
 	if err != nil {
 		return false, fmt.Errorf("look up access: %w", err)
 	}
 	for _, p := range paired {
-		_, open := i.o.Channels[p.Channel]
+		_, open := a.o.Channels[p.Channel]
 		if open && p.Code == "" && isOther(p.Channel, p.User.ID) {
 			return false, nil
 		}

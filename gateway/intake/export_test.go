@@ -1,4 +1,0 @@
-package intake
-
-// Approves is exported for tests.
-var Approves = approves
