@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // exits.
 type agent struct {
 	*terminal.Agent
-	*conn
+	*rpc.Conn
 	cfg          Settings
 	timeouts     Timeouts
 	initResponse initializeResponse
@@ -91,17 +92,16 @@ func (c *capability) UnmarshalJSON(b []byte) error {
 
 // newAgent connects to a started process. onEnd is called after the process has exited.
 func newAgent(child *terminal.Agent, cfg Settings, waits Timeouts, maxLine int, onEnd func(*agent)) *agent {
-	ctx, c := newConn()
-	a := &agent{Agent: child, conn: c, cfg: cfg, timeouts: waits, done: make(chan struct{})}
-	c.onNotification, c.onRequest, c.log, c.onLongLine = a.handleNotification, a.handleRequest, a.log, a.recordLongLine
-	a.work.Go(func() { a.writeLines(child, func() { child.Stop(killGrace) }) })
+	a := &agent{Agent: child, cfg: cfg, timeouts: waits, done: make(chan struct{})}
+	var ctx context.Context
+	ctx, a.Conn = rpc.New(a)
 	go a.run(ctx, terminal.NewLineReader(child.Stdout, maxLine), onEnd) // Close waits for it
 	return a
 }
 
 // run reads the agent's messages until its output ends, and then cleans up.
 func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(*agent)) {
-	a.readMessages(ctx, lines)
+	a.Serve(ctx, lines, a.Agent, func() { a.Stop(killGrace) })
 	a.CloseInput()
 	// An agent that closed its output but still runs is of no use.
 	stop := time.AfterFunc(exitGrace, func() { a.Stop(killGrace) })
@@ -111,7 +111,7 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 		s.endBackground()
 		s.table.Close()
 	}
-	a.work.Wait()
+	a.WaitForRequests()
 	onEnd(a)
 	close(a.done)
 }
@@ -134,10 +134,7 @@ func (a *agent) Close() {
 }
 
 // Reusable reports whether the next turn can use the agent.
-func (a *agent) Reusable() bool { return !a.unusable && !a.isGone() }
-
-// isGone reports whether the connection to the agent has ended.
-func (a *agent) isGone() bool { return a.isDisconnected() }
+func (a *agent) Reusable() bool { return !a.unusable && !a.IsGone() }
 
 func (a *agent) currentSession() *session {
 	a.mu.Lock()
@@ -170,24 +167,24 @@ func (a *agent) initialize(ctx context.Context) error {
 		meta["terminal_output"] = true
 	}
 	can["_meta"] = meta
-	result, _, err := a.call(ctx, 0, "initialize", object{
+	result, _, err := a.Call(ctx, 0, "initialize", object{
 		"protocolVersion": 1, "clientCapabilities": can,
 		"clientInfo": object{"name": "nanobot", "title": "nanobot", "version": "1"},
 	}, nil)
 	if err != nil {
 		return err
 	}
-	if err := decodeLenient(result, &a.initResponse); err != nil {
-		return &rpcError{Code: codeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
+	if err := rpc.DecodeLenient(result, &a.initResponse); err != nil {
+		return &rpc.Error{Code: rpc.CodeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
 	}
 	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
-		return &rpcError{Code: codeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
+		return &rpc.Error{Code: rpc.CodeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
 	}
 	return nil
 }
 
-// log emits a log frame if a turn is running.
-func (a *agent) log(level, text string) {
+// Log emits a log frame if a turn is running.
+func (a *agent) Log(level, text string) {
 	a.logMu.Lock()
 	defer a.logMu.Unlock()
 	if a.emit != nil {
@@ -195,9 +192,9 @@ func (a *agent) log(level, text string) {
 	}
 }
 
-// recordLongLine records that a line was too long and skipped.
-func (a *agent) recordLongLine(err *terminal.LongLineError) {
-	a.log("warning", err.Error())
+// HandleLongLine records that a line was too long and skipped.
+func (a *agent) HandleLongLine(err *terminal.LongLineError) {
+	a.Log("warning", err.Error())
 	a.logMu.Lock()
 	defer a.logMu.Unlock()
 	if len(a.lineWarnings) < maxLineWarnings {
@@ -221,13 +218,14 @@ func (a *agent) setLogOutput(emit func(terminal.Frame) error) {
 	a.emit = emit
 }
 
-func (a *agent) handleNotification(method string, params json.RawMessage) {
+// HandleNotification handles a notification of the agent.
+func (a *agent) HandleNotification(method string, params json.RawMessage) {
 	if s := a.currentSession(); s != nil && method == "elicitation/complete" {
 		s.completeElicitation(params)
 		return
 	}
 	if method != "session/update" {
-		a.log("debug", "unknown notification from the agent: "+method)
+		a.Log("debug", "unknown notification from the agent: "+method)
 		return
 	}
 	var p struct {
@@ -236,16 +234,17 @@ func (a *agent) handleNotification(method string, params json.RawMessage) {
 	}
 	s := a.currentSession()
 	if err := json.Unmarshal(params, &p); err != nil || s == nil {
-		a.log("debug", fmt.Sprintf("an update was ignored: %.200s", params))
+		a.Log("debug", fmt.Sprintf("an update was ignored: %.200s", params))
 		return
 	}
 	s.handleUpdate(p.Session, p.Update)
 }
 
-func (a *agent) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
+// HandleRequest handles a request of the agent.
+func (a *agent) HandleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
 	s := a.currentSession()
 	if s == nil {
-		return nil, &rpcError{Code: codeInvalidParams, Message: "there is no session yet"}
+		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: "there is no session yet"}
 	}
 	return s.handleRequest(ctx, method, params)
 }

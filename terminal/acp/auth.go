@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"nanobot/terminal/acp/rpc"
 )
 
 // authError means that somebody has to sign in. It lists the methods that the agent offers.
@@ -28,9 +30,9 @@ func (a *agent) withSignIn(ctx context.Context, started func() bool, do func() e
 	} else if !a.shouldSignIn(err, started()) {
 		return &authError{message: said, methods: a.initResponse.Auth}
 	}
-	_, hung, err := a.call(ctx, 0, "authenticate", map[string]string{"methodId": a.cfg.AuthMethod}, nil)
+	_, hung, err := a.Call(ctx, 0, "authenticate", map[string]string{"methodId": a.cfg.AuthMethod}, nil)
 	a.unusable = a.unusable || hung
-	var refused *rpcError
+	var refused *rpc.Error
 	if errors.As(err, &refused) {
 		return &authError{message: fmt.Sprintf("authMethod %q: %s", a.cfg.AuthMethod, refused.Message), methods: a.initResponse.Auth}
 	}
@@ -63,8 +65,8 @@ func (a *agent) needsPerson(id string) bool {
 // other errors too, so the message must mention it, or the agent must offer methods and not have
 // started to work.
 func (a *agent) isAuthError(err error, started bool) (said string, ok bool) {
-	var e *rpcError
-	if !errors.As(err, &e) || e.Code != codeAuth {
+	var e *rpc.Error
+	if !errors.As(err, &e) || e.Code != rpc.CodeAuth {
 		return "", false
 	}
 	says := strings.Contains(strings.ToLower(e.Message+string(e.Data)), "auth")

@@ -9,20 +9,21 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // authMethod is a sign-in method that an agent offers.
 type authMethod struct {
-	Type        optional[string] `json:"type"` // "": the agent signs in by itself
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Description optional[string] `json:"description"`
+	Type        rpc.Optional[string] `json:"type"` // "": the agent signs in by itself
+	ID          string               `json:"id"`
+	Name        string               `json:"name"`
+	Description rpc.Optional[string] `json:"description"`
 	// Args and Env are added to the agent's command, for the type terminal.
-	Args optional[[]string]          `json:"args"`
-	Env  optional[map[string]string] `json:"env"`
+	Args rpc.Optional[[]string]          `json:"args"`
+	Env  rpc.Optional[map[string]string] `json:"env"`
 	// Vars are the variables of the type env_var.
-	Vars optional[[]authVariable] `json:"vars"`
-	Meta optional[authMeta]       `json:"_meta"`
+	Vars rpc.Optional[[]authVariable] `json:"vars"`
+	Meta rpc.Optional[authMeta]       `json:"_meta"`
 }
 
 // authVariable is an environment variable that the agent reads.
@@ -32,7 +33,7 @@ type authVariable struct {
 
 // authMeta is the form of agents that predate the type terminal.
 type authMeta struct {
-	Terminal optional[struct {
+	Terminal rpc.Optional[struct {
 		Command string            `json:"command"`
 		Args    []string          `json:"args"`
 		Env     map[string]string `json:"env"`
@@ -50,13 +51,13 @@ const (
 )
 
 func (m authMethod) kind() signInKind {
-	switch m.Type.v {
+	switch m.Type.V {
 	case "terminal":
 		return signInByCommand
 	case "env_var":
 		return signInByVariable
 	case "", "agent":
-		if m.Meta.v.Terminal.v.Command != "" {
+		if m.Meta.V.Terminal.V.Command != "" {
 			return signInByCommand
 		}
 		return signInByAgent
@@ -66,20 +67,20 @@ func (m authMethod) kind() signInKind {
 
 // signInMethod returns the method as `nanobot login` needs it. command is the agent's.
 func (m authMethod) signInMethod(command string) terminal.SignInMethod {
-	s := terminal.SignInMethod{ID: m.ID, Name: m.label(), Description: m.Description.v}
+	s := terminal.SignInMethod{ID: m.ID, Name: m.label(), Description: m.Description.V}
 	switch m.kind() {
 	case signInByCommand:
-		env := m.Env.v
-		if old := m.Meta.v.Terminal; m.Type.v == "" && old.ok {
-			s.Command, env = joinWords(append([]string{old.v.Command}, old.v.Args...)), old.v.Env
+		env := m.Env.V
+		if old := m.Meta.V.Terminal; m.Type.V == "" && old.OK {
+			s.Command, env = joinWords(append([]string{old.V.Command}, old.V.Args...)), old.V.Env
 		} else {
-			s.Command = strings.TrimSpace(command + " " + joinWords(m.Args.v))
+			s.Command = strings.TrimSpace(command + " " + joinWords(m.Args.V))
 		}
 		for _, name := range slices.Sorted(maps.Keys(env)) {
 			s.Env = append(s.Env, name+"="+env[name])
 		}
 	case signInByVariable:
-		for _, v := range m.Vars.v {
+		for _, v := range m.Vars.V {
 			if v.Name != "" {
 				s.Variables = append(s.Variables, v.Name)
 			}

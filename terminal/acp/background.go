@@ -7,6 +7,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxTasks limits the running tasks of an agent that are counted.
@@ -83,7 +84,7 @@ func (s *session) flushBackground() {
 		return
 	}
 	if err := b.view.flushAndClose(false); err != nil {
-		s.agent.log("warning", "message between turns not sent: "+err.Error())
+		s.agent.Log("warning", "message between turns not sent: "+err.Error())
 	}
 	b.view, b.since = nil, time.Time{}
 }
@@ -100,10 +101,10 @@ func (s *session) endBackground() {
 // holds mu.
 func (s *session) trackTask(u update) {
 	var p struct {
-		Tool   optional[string] `json:"toolCallId"`
-		Status optional[string] `json:"status"`
-		Task   optional[string] `json:"asyncTaskId"`
-		State  optional[string] `json:"state"`
+		Tool   rpc.Optional[string] `json:"toolCallId"`
+		Status rpc.Optional[string] `json:"status"`
+		Task   rpc.Optional[string] `json:"asyncTaskId"`
+		State  rpc.Optional[string] `json:"state"`
 	}
 	var id string
 	var running, known bool
@@ -111,16 +112,16 @@ func (s *session) trackTask(u update) {
 	switch u.Kind {
 	case "tool_call", "tool_call_update":
 		_ = json.Unmarshal(u.Raw, &p) // a call without an ID is not counted
-		id = "tool " + p.Tool.v
+		id = "tool " + p.Tool.V
 		_, counted := s.tasks[id]
-		running, known = p.Status.v == "in_progress" || counted && p.Status.v == "", p.Tool.v != ""
+		running, known = p.Status.V == "in_progress" || counted && p.Status.V == "", p.Tool.V != ""
 		forgetAt = time.Now().Add(s.agent.timeouts.ToolCallTime)
 	case "async_task_spawned": // an extension of some agents
 		_ = json.Unmarshal(u.Raw, &p)
-		id, running, known = "task "+p.Task.v, true, p.Task.v != ""
+		id, running, known = "task "+p.Task.V, true, p.Task.V != ""
 	case "async_task_state_update":
 		_ = json.Unmarshal(u.Raw, &p)
-		id, running, known = "task "+p.Task.v, p.State.v == "running", p.Task.v != ""
+		id, running, known = "task "+p.Task.V, p.State.V == "running", p.Task.V != ""
 	}
 	switch {
 	case !known:

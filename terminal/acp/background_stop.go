@@ -56,8 +56,8 @@ func (a *agent) cancelBackground(s *session) {
 	id := s.id
 	s.workedAt = time.Time{}
 	s.mu.Unlock()
-	if err := a.notify(ctx, "session/cancel", map[string]string{"sessionId": id}); err != nil {
-		a.log("warning", "the agent was not told to stop: "+err.Error())
+	if err := a.Notify(ctx, "session/cancel", map[string]string{"sessionId": id}); err != nil {
+		a.Log("warning", "the agent was not told to stop: "+err.Error())
 	}
 }
 

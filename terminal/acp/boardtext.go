@@ -6,6 +6,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 const (
@@ -21,10 +22,10 @@ type planEntry struct {
 	Status  string `json:"status"`
 }
 
-func newPlan(entries []optional[planEntry]) (plan []planEntry) {
+func newPlan(entries []rpc.Optional[planEntry]) (plan []planEntry) {
 	for _, e := range entries[:min(len(entries), maxPlan)] {
-		if e.v.Content = terminal.OneLine(e.v.Content, titleLength); e.ok && e.v.Content != "" {
-			plan = append(plan, e.v)
+		if e.V.Content = terminal.OneLine(e.V.Content, titleLength); e.OK && e.V.Content != "" {
+			plan = append(plan, e.V)
 		}
 	}
 	return plan

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // clientCall is a call of a client method (fs or terminal), which needs permission whether the
@@ -61,13 +62,13 @@ func (c *clientCall) describe(w words.Words) {
 		c.tool.notes = append(c.tool.notes, w.Text(words.FileProtected))
 	}
 	if len(more) > 0 {
-		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}
+		c.tool.content = []rpc.Block{{Type: "text", Text: strings.Join(more, "\n")}}
 	}
 }
 
 // checkPermission decides about a call: by the configuration, by a permission in force, or by
 // asking the person. It returns nil if the call is allowed.
-func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clientCall) *rpcError {
+func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clientCall) *rpc.Error {
 	kind := c.tool.kind
 	r := ruleFor(s.cfg, kind)
 	if kind == "read" && r == "ask" && s.cfg.Rules[kind] == "" {
@@ -78,14 +79,14 @@ func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clien
 	switch {
 	case r == "deny":
 		s.auditDecision(turn, c, "refused by rule")
-		return refusedError("the bot's configuration does not allow %s", callKindNames[kind])
+		return rpc.Refused("the bot's configuration does not allow %s", callKindNames[kind])
 	case r == "allow":
 		if kind != "read" { // reads are frequent and change nothing
 			s.auditDecision(turn, c, "allowed by rule")
 		}
 		return nil
 	case turn == nil:
-		return refusedError("there is nobody to ask, because no prompt is running")
+		return rpc.Refused("there is nobody to ask, because no prompt is running")
 	case s.hasGrant(turn, c):
 		return nil
 	}
@@ -113,17 +114,17 @@ func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
 
 // askAboutCall asks the person about a call. Only one question is open at a time, so that an answer
 // for the whole session also covers the calls that wait.
-func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCall) *rpcError {
+func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCall) *rpc.Error {
 	ctx, done, ok := s.bindToTurn(ctx, turn)
 	if !ok {
-		return &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+		return &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
 	}
 	defer done()
 	select {
 	case s.questionSemaphore <- struct{}{}:
 		defer func() { <-s.questionSemaphore }()
 	case <-ctx.Done():
-		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+		return &rpc.Error{Code: rpc.CodeCancelled, Message: "cancelled"}
 	}
 	if s.hasGrant(turn, c) {
 		return nil
@@ -144,13 +145,13 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)
-		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+		return &rpc.Error{Code: rpc.CodeCancelled, Message: "cancelled"}
 	case d.option.ID == reject:
 		s.auditDecision(turn, c, "refused by "+d.by)
 		if !d.person {
-			return refusedError("nobody allowed it")
+			return rpc.Refused("nobody allowed it")
 		}
-		return refusedError("the person did not allow it")
+		return rpc.Refused("the person did not allow it")
 	case d.option.ID == allowSession:
 		s.sessionGrants.add(grant{method: c.tool.kind, every: true})
 	}
@@ -196,13 +197,7 @@ func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
 		turn.view.audit("permission: %s: %s: %s", c.tool.kind, how, c.logName)
 		return
 	}
-	s.agent.log("info", "permission: "+c.tool.kind+": "+how+": "+c.logName)
-}
-
-func refusedError(format string, args ...any) *rpcError {
-	e := invalidParams(format, args...)
-	e.Code, e.Message = codeRefused, "refused: "+e.Message
-	return e
+	s.agent.Log("info", "permission: "+c.tool.kind+": "+how+": "+c.logName)
 }
 
 // newCommandCall describes terminal/create for a question, with everything that determines which
@@ -281,7 +276,7 @@ func (a *agentFile) makes(changes []fileDiff, text string) bool {
 
 // resolvePermittedFile resolves a file and asks allow for permission; nil permits all. The file is
 // resolved again afterwards, since a person may take minutes to answer.
-func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile) *rpcError) (*agentFile, *rpcError) {
+func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile) *rpc.Error) (*agentFile, *rpc.Error) {
 	at, rerr := resolveFile(p, path)
 	if rerr != nil || allow == nil {
 		return at, rerr
@@ -294,7 +289,7 @@ func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile
 	now, rerr := resolveFile(p, path)
 	if rerr == nil && now.path != at.path { // a symbolic link was created while the person was asked
 		now.close()
-		return nil, refusedError("path %q leads to another file than when permission was asked", path)
+		return nil, rpc.Refused("path %q leads to another file than when permission was asked", path)
 	}
 	return now, rerr
 }

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxSessions limits the sessions in a list, maxSessionPages the session/list calls for it.
@@ -17,10 +18,10 @@ const maxSessions, maxSessionPages = 15, 10
 
 // sessionInfo is one entry of the agent's session/list.
 type sessionInfo struct {
-	ID      string           `json:"sessionId"`
-	Cwd     optional[string] `json:"cwd"`
-	Title   optional[string] `json:"title"`
-	Updated optional[string] `json:"updatedAt"`
+	ID      string               `json:"sessionId"`
+	Cwd     rpc.Optional[string] `json:"cwd"`
+	Title   rpc.Optional[string] `json:"title"`
+	Updated rpc.Optional[string] `json:"updatedAt"`
 }
 
 // runSessionsCommand lists the earlier sessions and switches to the chosen one.
@@ -105,22 +106,22 @@ func (x *turn) fetchSessions(ctx context.Context) ([]sessionInfo, error) {
 	var all []sessionInfo
 	params := map[string]any{"cwd": x.t.ExecEnv().Dir}
 	for range maxSessionPages {
-		result, hung, err := x.a.call(ctx, x.StopTimeout, "session/list", params, nil)
+		result, hung, err := x.a.Call(ctx, x.StopTimeout, "session/list", params, nil)
 		if x.a.unusable = x.a.unusable || hung; err != nil {
 			return nil, err
 		}
 		var page struct {
-			Sessions []sessionInfo    `json:"sessions"`
-			Next     optional[string] `json:"nextCursor"`
+			Sessions []sessionInfo        `json:"sessions"`
+			Next     rpc.Optional[string] `json:"nextCursor"`
 		}
-		if err := decodeLenient(result, &page); err != nil {
-			return nil, &rpcError{Code: codeInternal, Message: "the agent's list of sessions is invalid: " + err.Error()}
+		if err := rpc.DecodeLenient(result, &page); err != nil {
+			return nil, &rpc.Error{Code: rpc.CodeInternal, Message: "the agent's list of sessions is invalid: " + err.Error()}
 		}
 		all = append(all, page.Sessions...)
-		if page.Next.v == "" {
+		if page.Next.V == "" {
 			break
 		}
-		params["cursor"] = page.Next.v
+		params["cursor"] = page.Next.V
 	}
 	all = slices.DeleteFunc(all, func(s sessionInfo) bool { return s.ID == "" })
 	slices.SortStableFunc(all, func(a, b sessionInfo) int { return b.time().Compare(a.time()) })
@@ -129,12 +130,12 @@ func (x *turn) fetchSessions(ctx context.Context) ([]sessionInfo, error) {
 
 // isIn reports whether a session is about a folder. Some agents list those of all folders.
 func (s sessionInfo) isIn(dir string) bool {
-	return s.Cwd.v == "" || filepath.Clean(s.Cwd.v) == filepath.Clean(dir)
+	return s.Cwd.V == "" || filepath.Clean(s.Cwd.V) == filepath.Clean(dir)
 }
 
 // time returns when a session was last used. Agents that do not report it keep their own order.
 func (s sessionInfo) time() time.Time {
-	t, err := time.Parse(time.RFC3339, s.Updated.v)
+	t, err := time.Parse(time.RFC3339, s.Updated.V)
 	if err != nil {
 		return time.Time{}
 	}
@@ -142,7 +143,7 @@ func (s sessionInfo) time() time.Time {
 }
 
 func (s sessionInfo) name() string {
-	name := terminal.OneLine(s.Title.v, 60)
+	name := terminal.OneLine(s.Title.V, 60)
 	if name == "" {
 		name = terminal.Shorten(s.ID, 40)
 	}

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 const (
@@ -20,28 +20,8 @@ const (
 	shortText = 2000
 )
 
-// optional is a field that may be missing. A value that is missing, null or of another type is not
-// set: one malformed field is no reason to drop the message.
-type optional[T any] struct {
-	v  T
-	ok bool
-}
-
-// UnmarshalJSON never fails.
-func (m *optional[T]) UnmarshalJSON(b []byte) error {
-	*m = optional[T]{}
-	if string(b) == "null" {
-		return nil
-	}
-	if m.ok = json.Unmarshal(b, &m.v) == nil; !m.ok {
-		var none T
-		m.v = none
-	}
-	return nil
-}
-
 // showBlock shows a content block that is not text.
-func (v *view) showBlock(b block) {
+func (v *view) showBlock(b rpc.Block) {
 	switch b.Type {
 	case "text":
 	case "image", "audio":
@@ -55,7 +35,7 @@ func (v *view) showBlock(b block) {
 	}
 }
 
-func (v *view) showResource(r *resource) {
+func (v *view) showResource(r *rpc.Resource) {
 	switch {
 	case r == nil:
 	case r.Blob != nil:
@@ -99,7 +79,7 @@ func decodeData(data string) ([]byte, error) {
 }
 
 // showLink sends a local file, and shows any other resource as a link.
-func (v *view) showLink(b block) {
+func (v *view) showLink(b rpc.Block) {
 	if path, ok := localPath(b.URI); ok {
 		v.addPath(path)
 		return

@@ -15,6 +15,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/scale"
 )
 
@@ -37,29 +38,9 @@ type promptCapabilities struct {
 	EmbeddedContext bool `json:"embeddedContext"`
 }
 
-// block is a content block of the protocol, in either direction.
-type block struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	Data     string    `json:"data,omitempty"` // of a picture or a sound, in base64
-	MimeType string    `json:"mimeType,omitempty"`
-	URI      string    `json:"uri,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Size     *int64    `json:"size,omitempty"`
-	Resource *resource `json:"resource,omitempty"`
-}
-
-// resource is a file embedded in a block: either Text or Blob is set.
-type resource struct {
-	URI      string  `json:"uri"`
-	MimeType string  `json:"mimeType,omitempty"`
-	Text     *string `json:"text,omitempty"`
-	Blob     *string `json:"blob,omitempty"` // base64
-}
-
 // promptBlocks converts a person's message to content blocks that the agent accepts.
-func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
-	var blocks []block
+func promptBlocks(e terminal.Envelope, caps promptCapabilities) []rpc.Block {
+	var blocks []rpc.Block
 	media := e.Media
 	if q := e.ReplyTo; q != nil {
 		if text := strings.TrimSpace(q.Text); text != "" {
@@ -137,61 +118,61 @@ func oneLine(name string) string {
 	return terminal.Shorten(strings.Join(strings.Fields(name), " "), maxNameRunes)
 }
 
-func textBlock(text string) block {
-	return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
+func textBlock(text string) rpc.Block {
+	return rpc.Block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
 }
 
 // fileBlocks converts one file. A picture or sound is followed by its path, because the agent may
 // have to work on the file.
-func fileBlocks(path string, caps promptCapabilities) []block {
-	link := block{Type: "resource_link", URI: fileURI(path), Name: strings.ToValidUTF8(filepath.Base(path), "\uFFFD")}
+func fileBlocks(path string, caps promptCapabilities) []rpc.Block {
+	link := rpc.Block{Type: "resource_link", URI: fileURI(path), Name: strings.ToValidUTF8(filepath.Base(path), "\uFFFD")}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return []block{link} // the agent sees the error when it opens the file
+		return []rpc.Block{link} // the agent sees the error when it opens the file
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return []block{link}
+		return []rpc.Block{link}
 	}
 	size := info.Size()
 	link.Size = &size
 	kind, err := mimetype.DetectReader(f)
 	if err != nil {
-		return []block{link}
+		return []rpc.Block{link}
 	}
 	link.MimeType, _, _ = strings.Cut(kind.String(), ";")
 	switch as := inlineType(link.MimeType); {
 	case size > 0 && size <= maxPicture && as == "image" && caps.Image:
 		if shown, ok := pictureBlock(path, link); ok {
-			return []block{shown, textBlock("(This image is the file " + path + ")")}
+			return []rpc.Block{shown, textBlock("(This image is the file " + path + ")")}
 		}
 	case size > 0 && size <= maxInline && as == "audio" && caps.Audio:
 		if data, err := os.ReadFile(path); err == nil {
-			shown := block{Type: as, Data: base64.StdEncoding.EncodeToString(data), MimeType: link.MimeType}
-			return []block{shown, textBlock("(This audio is the file " + path + ")")}
+			shown := rpc.Block{Type: as, Data: base64.StdEncoding.EncodeToString(data), MimeType: link.MimeType}
+			return []rpc.Block{shown, textBlock("(This audio is the file " + path + ")")}
 		}
 	case size <= maxEmbedded && caps.EmbeddedContext:
 		if data, err := os.ReadFile(path); err == nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
 			text := string(data)
-			return []block{{Type: "resource", Resource: &resource{URI: link.URI, MimeType: link.MimeType, Text: &text}}}
+			return []rpc.Block{{Type: "resource", Resource: &rpc.Resource{URI: link.URI, MimeType: link.MimeType, Text: &text}}}
 		}
 	}
-	return []block{link}
+	return []rpc.Block{link}
 }
 
 // pictureBlock converts a picture, and makes it smaller if it is larger than models accept. It
 // reports false if the picture cannot be sent, so that the agent gets a link to the file.
-func pictureBlock(path string, link block) (block, bool) {
+func pictureBlock(path string, link rpc.Block) (rpc.Block, bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return block{}, false
+		return rpc.Block{}, false
 	}
-	shown := block{Type: "image", MimeType: link.MimeType, URI: link.URI}
+	shown := rpc.Block{Type: "image", MimeType: link.MimeType, URI: link.URI}
 	scaled, mime, err := scale.Down(data, maxPictureSide)
 	switch {
 	case errors.Is(err, scale.ErrTooManyPixels):
-		return block{}, false
+		return rpc.Block{}, false
 	case err == nil && mime != "":
 		data, shown.MimeType = scaled, mime
 	}

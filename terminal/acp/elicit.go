@@ -12,6 +12,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxElicitMessage limits the characters of the agent's message in a question.
@@ -47,10 +48,10 @@ var errNotAskable = errors.New("a required field has an unknown type")
 
 // handleElicitation handles elicitation/create. Forms and links are asked one after the other, so
 // that it is clear what a text answers. The end of the turn cancels the request.
-func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpcError) {
+func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpc.Error) {
 	var e elicitation
 	if err := json.Unmarshal(params, &e); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
 	ctx, done, ok := s.bindToTurn(ctx, turn)
 	if !ok { // no turn is running, so nobody can be asked
@@ -78,7 +79,7 @@ func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, param
 		defer forget()
 		answer, err = asker.askLink(ctx, e, link)
 	default:
-		return nil, invalidParams("unknown mode %q", e.Mode)
+		return nil, rpc.InvalidParams("unknown mode %q", e.Mode)
 	}
 	if err != nil {
 		asker.reportUnanswered(ctx, err)
@@ -141,11 +142,11 @@ const maxLink = 2048
 
 // parseLink checks the address of a link that the person is to open. It must not contain characters
 // that end a link in Markdown or hide a part of it.
-func parseLink(address string) (string, *rpcError) {
+func parseLink(address string) (string, *rpc.Error) {
 	u, err := url.Parse(address)
 	hides := func(r rune) bool { return r == '<' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if err != nil || len(address) > maxLink || strings.ContainsFunc(address, hides) || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return "", invalidParams("url %q is no web address", terminal.Shorten(address, 200))
+		return "", rpc.InvalidParams("url %q is no web address", terminal.Shorten(address, 200))
 	}
 	return u.String(), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // fieldQuestion asks for one field of a form.
@@ -125,8 +126,8 @@ func unusedName(name string, choices []fieldChoice) string {
 
 // question returns the question for the field. mistake says why it is asked again.
 func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.Question {
-	title := escapeTitle(terminal.OneLine(q.Title.v, titleLength))
-	if title == "" && q.Description.v == "" && (q.head == "" || q.number != "") {
+	title := escapeTitle(terminal.OneLine(q.Title.V, titleLength))
+	if title == "" && q.Description.V == "" && (q.head == "" || q.number != "") {
 		title = escapeTitle(terminal.OneLine(q.name, titleLength))
 	}
 	if title != "" {
@@ -135,7 +136,7 @@ func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.
 	if q.number != "" {
 		title = strings.TrimSpace(title + " (" + q.number + ")")
 	}
-	parts := []string{q.head, title, terminal.Shorten(strings.TrimSpace(terminal.Clean(q.Description.v)), maxElicitMessage)}
+	parts := []string{q.head, title, terminal.Shorten(strings.TrimSpace(terminal.Clean(q.Description.V)), maxElicitMessage)}
 	if mistake != "" {
 		parts = slices.Insert(parts, 0, "⚠ "+mistake)
 	}
@@ -283,7 +284,7 @@ func (q fieldQuestion) defaultText() string {
 	}
 	var several []string
 	if json.Unmarshal(q.Default, &several) != nil {
-		several = []string{plainText(q.Default)}
+		several = []string{rpc.PlainText(q.Default)}
 	}
 	for i, value := range several {
 		for _, c := range q.choices() {

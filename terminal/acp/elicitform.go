@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // formSchema is the JSON schema of a form. Its fields have the order of the schema.
@@ -27,17 +28,17 @@ type formField struct {
 
 // fieldSchema is the JSON schema of a field.
 type fieldSchema struct {
-	Type        string           `json:"type"`
-	Title       optional[string] `json:"title"`
-	Description optional[string] `json:"description"`
-	Default     json.RawMessage  `json:"default"`
-	Enum        []string         `json:"enum"`
-	OneOf       []enumOption     `json:"oneOf"`
+	Type        string               `json:"type"`
+	Title       rpc.Optional[string] `json:"title"`
+	Description rpc.Optional[string] `json:"description"`
+	Default     json.RawMessage      `json:"default"`
+	Enum        []string             `json:"enum"`
+	OneOf       []enumOption         `json:"oneOf"`
 
-	MinLength *int             `json:"minLength"`
-	MaxLength *int             `json:"maxLength"`
-	Pattern   optional[string] `json:"pattern"`
-	Format    optional[string] `json:"format"`
+	MinLength *int                 `json:"minLength"`
+	MaxLength *int                 `json:"maxLength"`
+	Pattern   rpc.Optional[string] `json:"pattern"`
+	Format    rpc.Optional[string] `json:"format"`
 
 	Minimum *json.Number `json:"minimum"`
 	Maximum *json.Number `json:"maximum"`
@@ -186,7 +187,7 @@ func (e elicitor) confirm(ctx context.Context, message string) (elicitationAnswe
 // isSecret reports whether the person writes a password. ACP does not name this format, but JSON
 // Schema lets an agent use it.
 func (f *formField) isSecret() bool {
-	return f.Type == "string" && f.Format.v == "password" && len(f.options()) == 0
+	return f.Type == "string" && f.Format.V == "password" && len(f.options()) == 0
 }
 
 // isAskable reports whether the type of the field is known.

@@ -82,10 +82,10 @@ func (q fieldQuestion) checkText(said string) string {
 		return q.text(words.FieldTooShort, *q.MinLength)
 	case q.MaxLength != nil && length > *q.MaxLength:
 		return q.text(words.FieldTooLong, *q.MaxLength)
-	case !hasPattern(said, q.Pattern.v):
+	case !hasPattern(said, q.Pattern.V):
 		return q.text(words.FieldNotPattern)
 	}
-	if check, known := textFormats[q.Format.v]; known && !check.valid(said) {
+	if check, known := textFormats[q.Format.V]; known && !check.valid(said) {
 		return q.text(check.mistake)
 	}
 	return ""

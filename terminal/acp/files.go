@@ -13,6 +13,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxRead limits the result of one call, which becomes one line of the protocol.
@@ -21,18 +22,18 @@ const maxRead = 8 << 20
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
 // readFile implements fs/read_text_file. permit may refuse the call; nil permits all.
-func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
+func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpc.Error) (any, *rpc.Error) {
 	var ask struct {
-		Path  string            `json:"path"`
-		Line  optional[float64] `json:"line"` // JavaScript sends floating-point numbers
-		Limit optional[float64] `json:"limit"`
+		Path  string                `json:"path"`
+		Line  rpc.Optional[float64] `json:"line"` // JavaScript sends floating-point numbers
+		Limit rpc.Optional[float64] `json:"limit"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
-	var allow func(*agentFile) *rpcError
+	var allow func(*agentFile) *rpc.Error
 	if permit != nil {
-		allow = func(at *agentFile) *rpcError {
+		allow = func(at *agentFile) *rpc.Error {
 			return permit(newFileCall("read", words.WantsRead, ask.Path, at))
 		}
 	}
@@ -59,11 +60,11 @@ func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall
 
 // intOr returns a number without its fraction and limited to what JSON can represent exactly, or
 // the default if it is not set.
-func intOr(n optional[float64], otherwise int64) int64 {
-	if !n.ok {
+func intOr(n rpc.Optional[float64], otherwise int64) int64 {
+	if !n.OK {
 		return otherwise
 	}
-	return int64(min(max(n.v, 0), 1<<53))
+	return int64(min(max(n.V, 0), 1<<53))
 }
 
 // errNoFile means that the file does not exist.

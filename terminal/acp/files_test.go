@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // fileFixture is a workspace, with files of the gateway in it and other files outside.
@@ -62,7 +63,7 @@ func (w *fileFixture) putFile(path, text string) {
 	}
 }
 
-func (w *fileFixture) callRead(params map[string]any) (string, *rpcError) {
+func (w *fileFixture) callRead(params map[string]any) (string, *rpc.Error) {
 	raw, _ := json.Marshal(params)
 	got, err := readFile(w.ExecEnv, raw, nil)
 	if err != nil {
@@ -72,7 +73,7 @@ func (w *fileFixture) callRead(params map[string]any) (string, *rpcError) {
 	return got.(map[string]string)["content"], nil
 }
 
-func (w *fileFixture) callWrite(path, text string) *rpcError {
+func (w *fileFixture) callWrite(path, text string) *rpc.Error {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
 	got, err := writeFile(w.ExecEnv, raw, nil)
 	if err == nil {
@@ -170,12 +171,12 @@ func TestReadErrorsAreExplained(t *testing.T) {
 	w.putFile(w.Dir+"/binary", "a\xff\xfeb")
 	w.putFile(w.Dir+"/big", strings.Repeat("0123456789abcde\n", maxRead/16+1))
 	w.putFile(w.Dir+"/full", strings.Repeat("0123456789abcde\n", maxRead/16))
-	for path, want := range map[string]rpcError{
-		w.Dir + "/none":      {Code: codeNotFound, Message: "no such file"},
-		w.Dir + "/none/none": {Code: codeNotFound, Message: "no such file"},
-		w.Dir + "/binary":    {Code: codeInternal, Message: "UTF-8"},
-		w.Dir + "/big":       {Code: codeInternal, Message: "line and limit"},
-		w.Dir + "/sub":       {Code: codeInternal, Message: "a folder"},
+	for path, want := range map[string]rpc.Error{
+		w.Dir + "/none":      {Code: rpc.CodeNotFound, Message: "no such file"},
+		w.Dir + "/none/none": {Code: rpc.CodeNotFound, Message: "no such file"},
+		w.Dir + "/binary":    {Code: rpc.CodeInternal, Message: "UTF-8"},
+		w.Dir + "/big":       {Code: rpc.CodeInternal, Message: "line and limit"},
+		w.Dir + "/sub":       {Code: rpc.CodeInternal, Message: "a folder"},
 	} {
 		if _, err := w.callRead(map[string]any{"path": path}); err == nil || err.Code != want.Code || !strings.Contains(err.Message, want.Message) {
 			t.Errorf("%s: %v", path, err)
@@ -188,14 +189,14 @@ func TestReadErrorsAreExplained(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, params := range []string{`[]`, `{"path":5}`, `5`} {
-		if _, err := readFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
+		if _, err := readFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != rpc.CodeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
-		if _, err := writeFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
+		if _, err := writeFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != rpc.CodeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
 	}
-	if _, err := writeFile(w.ExecEnv, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != codeInvalidParams {
+	if _, err := writeFile(w.ExecEnv, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != rpc.CodeInvalidParams {
 		t.Errorf("without content: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/nofollow"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // agentFile is a file that an agent may use: an open root folder, and a path below it without
@@ -25,16 +26,16 @@ type agentFile struct {
 }
 
 // resolveFile resolves a path for an agent. The file need not exist. The caller closes the result.
-func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
+func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpc.Error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return nil, invalidParams("path %q: must be an absolute path", path)
+		return nil, rpc.InvalidParams("path %q: must be an absolute path", path)
 	}
 	real, _, links, err := nofollow.ResolveLinks(filepath.Clean(path))
 	if err != nil {
 		return nil, fileError(path, err)
 	}
 	if slices.ContainsFunc(p.Private, func(private string) bool { return isPrivateFile(private, real) }) {
-		return nil, invalidParams("path %q: one of the gateway's own files, which are not for agents", path)
+		return nil, rpc.InvalidParams("path %q: one of the gateway's own files, which are not for agents", path)
 	}
 	guard := terminal.FileGuard{Private: p.Private, Chats: p.Chats}
 	for _, candidate := range []string{path, real} { // as the agent wrote it, and without links
@@ -54,7 +55,7 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 		rel, _ := filepath.Rel(dir, real)
 		return &agentFile{root: root, rel: rel, path: real, links: links, guard: guard}, nil
 	}
-	return nil, invalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
+	return nil, rpc.InvalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }
 
 func (a *agentFile) close() { _ = a.root.Close() }
@@ -78,22 +79,18 @@ func containsPath(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func invalidParams(format string, args ...any) *rpcError {
-	return &rpcError{Code: codeInvalidParams, Message: fmt.Sprintf(format, args...)}
-}
-
 // fileError converts err for the agent, with the path that the agent used.
-func fileError(path string, err error) *rpcError {
-	code := codeInternal
+func fileError(path string, err error) *rpc.Error {
+	code := rpc.CodeInternal
 	var pe *fs.PathError
 	var le *os.LinkError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		code, err = codeNotFound, errors.New("no such file")
+		code, err = rpc.CodeNotFound, errors.New("no such file")
 	case errors.As(err, &pe):
 		err = pe.Err
 	case errors.As(err, &le):
 		err = le.Err
 	}
-	return &rpcError{Code: code, Message: fmt.Sprintf("%q: %s", path, err)}
+	return &rpc.Error{Code: code, Message: fmt.Sprintf("%q: %s", path, err)}
 }

@@ -12,24 +12,25 @@ import (
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // writeFile implements fs/write_text_file. permit may refuse the call; nil permits all.
-func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
+func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpc.Error) (any, *rpc.Error) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
 	if ask.Content == nil {
-		return nil, invalidParams("content: missing")
+		return nil, rpc.InvalidParams("content: missing")
 	}
-	var allow func(*agentFile) *rpcError
+	var allow func(*agentFile) *rpc.Error
 	var shown []fileDiff // in a question about this call
 	if permit != nil {
-		allow = func(at *agentFile) *rpcError {
+		allow = func(at *agentFile) *rpc.Error {
 			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
 			c.addDetail = func(about *toolCall) {
@@ -46,7 +47,7 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	}
 	defer at.close()
 	if shown != nil && !reflect.DeepEqual(shown[0], at.diff(*ask.Content)) {
-		return nil, refusedError("the file has changed since permission was asked")
+		return nil, rpc.Refused("the file has changed since permission was asked")
 	}
 	if err := at.write(*ask.Content); err != nil {
 		return nil, fileError(ask.Path, err)

@@ -48,7 +48,7 @@ func (a *agent) mcpServers(env terminal.ExecEnv) []any {
 		case s.Transport == config.MCPHTTP && bool(can.HTTP), s.Transport == config.MCPSSE && bool(can.SSE):
 			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: toNamedValues(s.Headers)})
 		default:
-			a.log("warning", fmt.Sprintf("the agent does not support MCP servers of type %s, so %s is left out", s.Transport, s.Name))
+			a.Log("warning", fmt.Sprintf("the agent does not support MCP servers of type %s, so %s is left out", s.Transport, s.Name))
 		}
 	}
 	if slices.ContainsFunc(env.MCPServers, func(s terminal.MCPServer) bool { return s.Name == ownServer }) {

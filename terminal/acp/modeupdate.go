@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"nanobot/terminal/acp/rpc"
 )
 
 // geminiName is the name of Gemini CLI in its response to initialize, and geminiModeUpdate begins a
@@ -19,10 +21,10 @@ func (s *session) translateModeUpdate(u update) update {
 		return u
 	}
 	var chunk struct {
-		Content optional[block] `json:"content"`
+		Content rpc.Optional[rpc.Block] `json:"content"`
 	}
 	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
-	mode, ok := strings.CutPrefix(chunk.Content.v.Text, geminiModeUpdate)
+	mode, ok := strings.CutPrefix(chunk.Content.V.Text, geminiModeUpdate)
 	c := s.details.choice(modeChoice)
 	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o option) bool { return o.value == mode }) {
 		return u

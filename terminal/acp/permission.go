@@ -13,6 +13,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // askGrace is added to a question's timeout, since the asker enforces it too and reports why nobody
@@ -53,7 +54,7 @@ type permissionDecider struct {
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*toolCall, *permissionOption)) (any, *rpcError) {
+func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*toolCall, *permissionOption)) (any, *rpc.Error) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -62,9 +63,9 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 		Options []permissionOption `json:"options"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
-	about := p.view.toolByID(ask.Tool.ID.v)
+	about := p.view.toolByID(ask.Tool.ID.V)
 	about.applyRequest(ask.Tool.toolFields, ask.Tool.Content)
 	if !slices.Contains(toolKinds, about.kind) {
 		about.kind = "other"

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxQuestionDetail limits the characters of a command, and those of other details, in a question.
@@ -230,17 +231,17 @@ func newToolInput(raw json.RawMessage) toolInput {
 
 // shellWords returns a JSON string as it is, and a list of strings quoted for a shell.
 func shellWords(raw json.RawMessage) string {
-	var line optional[string]
-	var list optional[[]string]
+	var line rpc.Optional[string]
+	var list rpc.Optional[[]string]
 	_ = json.Unmarshal(raw, &line) // a missing value sets neither
 	_ = json.Unmarshal(raw, &list)
-	if line.ok {
-		return line.v
+	if line.OK {
+		return line.V
 	}
-	if len(list.v) == 0 {
+	if len(list.V) == 0 {
 		return ""
 	}
-	return shellCommand(list.v[0], list.v[1:])
+	return shellCommand(list.V[0], list.V[1:])
 }
 
 // shellCommand returns a program with its arguments as a line for a shell. Without arguments the

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // prompts are the prompts of one turn: the message of the turn, and the messages that the person
@@ -135,7 +136,7 @@ func (p *prompts) send(ctx context.Context, e terminal.Envelope, k *prompt) (sen
 	}
 	can := p.a.initResponse.Capabilities.Prompt
 	blocks := promptBlocks(e, promptCapabilities{Image: bool(can.Image), Audio: bool(can.Audio), EmbeddedContext: bool(can.Embedded)})
-	_, err = p.a.startCall(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks}, func(result json.RawMessage, err error) {
+	err = p.a.Start(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks}, func(result json.RawMessage, err error) {
 		p.handleResponse(k, result, err)
 	})
 	if err != nil {
@@ -160,7 +161,7 @@ func (p *prompts) remove(k *prompt) {
 func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if errors.Is(err, errGone) {
+	if errors.Is(err, rpc.ErrGone) {
 		p.stopAtOldest()
 	}
 	// Agents work on prompts in order. The agent has read a prompt if it has answered it, or if it
@@ -171,7 +172,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		Reason string `json:"stopReason"`
 	}
 	if err == nil {
-		_ = decodeLenient(result, &got) // a missing stop reason counts as end_turn
+		_ = rpc.DecodeLenient(result, &got) // a missing stop reason counts as end_turn
 	}
 	switch {
 	case worked || err == nil && got.Reason != "cancelled":
@@ -180,9 +181,9 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 			p.err = err
 		}
 		p.recordRead(k)
-	case err != nil && !errors.Is(err, errGone):
+	case err != nil && !errors.Is(err, rpc.ErrGone):
 		p.refused = append(p.refused, k.injected)
-		p.a.log("info", "the agent refused a prompt during a turn: "+err.Error())
+		p.a.Log("info", "the agent refused a prompt during a turn: "+err.Error())
 	}
 	if len(p.open) > 0 {
 		p.r.view.emitPending() // the next answer is a message of its own
@@ -270,7 +271,7 @@ func (p *prompts) cancel() (stopped, inTime bool) {
 	defer p.s.forgetTasks()
 	late, cancel := context.WithTimeout(context.Background(), p.StopTimeout)
 	defer cancel()
-	_ = p.a.notify(late, "session/cancel", map[string]string{"sessionId": p.s.id})
+	_ = p.a.Notify(late, "session/cancel", map[string]string{"sessionId": p.s.id})
 	select {
 	case <-p.done:
 		return true, true

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
 )
 
@@ -199,7 +200,7 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 	switch {
 	case known == "":
 	case known != id:
-		s.agent.log("debug", "an update of another session was ignored: "+u.Kind)
+		s.agent.Log("debug", "an update of another session was ignored: "+u.Kind)
 	default:
 		s.applyUpdate(turn, u)
 	}
@@ -244,10 +245,10 @@ func (r *activeTurn) revokeEndedGrants(u update) {
 		return
 	}
 	var c struct {
-		ID optional[string] `json:"toolCallId"`
+		ID rpc.Optional[string] `json:"toolCallId"`
 	}
 	_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
-	if t := r.view.toolByID(c.ID.v); !t.running() {
+	if t := r.view.toolByID(c.ID.V); !t.running() {
 		r.grants.revoke(t.id)
 	}
 }

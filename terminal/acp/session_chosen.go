@@ -10,6 +10,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // chosenSetting is a value that a person has chosen for a session. Agents forget it when their
@@ -46,10 +47,10 @@ func (m chosenSetting) describe(w words.Words) string {
 // errValueNotSet means that an agent has accepted a value and then reported another one.
 var errValueNotSet = errors.New("the agent uses another value")
 
-// setValue sets a value in the agent. An error is as for conn.call.
+// setValue sets a value in the agent. An error is as for rpc.Conn.Call.
 func (s *session) setValue(ctx context.Context, c *choice, value string) error {
 	a := s.agent
-	result, hung, err := a.call(ctx, a.timeouts.StopTimeout, c.method, c.params(s.id, value), nil)
+	result, hung, err := a.Call(ctx, a.timeouts.StopTimeout, c.method, c.params(s.id, value), nil)
 	if a.unusable = a.unusable || hung; err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (x *turn) restoreChosen(ctx context.Context, s *session) error {
 		for i, m := range s.chosen {
 			done, err := s.restoreSetting(limited, m)
 			progress = progress || done
-			if err != nil && ctx.Err() != nil || errors.Is(err, errGone) {
+			if err != nil && ctx.Err() != nil || errors.Is(err, rpc.ErrGone) {
 				return err
 			}
 			refused[i] = err
@@ -160,7 +161,7 @@ func (s *session) restoreSetting(ctx context.Context, m chosenSetting) (done boo
 func (s *session) setAgain(ctx context.Context, c *choice, value string) error {
 	reported := c.current
 	err := s.setValue(ctx, c, value)
-	var refused *rpcError
+	var refused *rpc.Error
 	if !errors.As(err, &refused) || reported == "" || s.setValue(ctx, c, reported) != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (s *session) setAgain(ctx context.Context, c *choice, value string) error {
 // refusalText says that a chosen value could not be set again.
 func (x *turn) refusalText(m chosenSetting, err error) string {
 	what := terminal.OneLine(m.describe(x.t.Words), titleLength)
-	var said *rpcError
+	var said *rpc.Error
 	switch {
 	case errors.As(err, &said):
 		return x.t.Words.Text(words.SettingRefused, what, terminal.OneLine(strings.TrimRight(said.Message, "."), titleLength))

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 const (
@@ -74,12 +75,12 @@ type configValue struct {
 // apply handles an update about the session as a whole, and reports whether u is one.
 func (a *sessionDetails) apply(u update) bool {
 	var p struct {
-		Title    json.RawMessage `json:"title"`
-		Used     int64           `json:"used"`
-		Size     int64           `json:"size"`
-		Cost     optional[cost]  `json:"cost"`
-		Mode     string          `json:"currentModeId"`
-		Options  []configOption  `json:"configOptions"`
+		Title    json.RawMessage    `json:"title"`
+		Used     int64              `json:"used"`
+		Size     int64              `json:"size"`
+		Cost     rpc.Optional[cost] `json:"cost"`
+		Mode     string             `json:"currentModeId"`
+		Options  []configOption     `json:"configOptions"`
 		Commands []struct {
 			Name string `json:"name"`
 			Help string `json:"description"`
@@ -90,7 +91,7 @@ func (a *sessionDetails) apply(u update) bool {
 	default:
 		return false
 	}
-	_ = decodeLenient(u.Raw, &p) // malformed fields change nothing
+	_ = rpc.DecodeLenient(u.Raw, &p) // malformed fields change nothing
 	switch u.Kind {
 	case "session_info_update":
 		if p.Title != nil {
@@ -101,8 +102,8 @@ func (a *sessionDetails) apply(u update) bool {
 		}
 	case "usage_update":
 		a.used, a.size = p.Used, p.Size
-		if p.Cost.ok {
-			a.cost = &p.Cost.v
+		if p.Cost.OK {
+			a.cost = &p.Cost.V
 		}
 	case "current_mode_update":
 		if a.Modes != nil {

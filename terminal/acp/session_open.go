@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 var (
@@ -47,8 +48,8 @@ func (a *agent) createSession(ctx context.Context, s *session) error {
 			if err != nil {
 				return
 			}
-			if bad = decodeLenient(result, &got); bad == nil && got.ID == "" {
-				bad = &rpcError{Code: codeInternal, Message: "the agent answered session/new without a session id"}
+			if bad = rpc.DecodeLenient(result, &got); bad == nil && got.ID == "" {
+				bad = &rpc.Error{Code: rpc.CodeInternal, Message: "the agent answered session/new without a session id"}
 			}
 			s.setChoices(got.choices)
 			s.setNew()
@@ -81,11 +82,11 @@ func (a *agent) restoreSession(ctx context.Context, s *session, id string) error
 			continue
 		}
 		err = a.withSignIn(ctx, neverStarted, func() error { return a.reopenSession(ctx, s, way.method, id) })
-		var refused *rpcError
+		var refused *rpc.Error
 		if !errors.As(err, &refused) {
 			return err
 		}
-		a.log("info", way.method+": "+refused.Error())
+		a.Log("info", way.method+": "+refused.Error())
 		err = errNotRestorable
 	}
 	return err
@@ -102,7 +103,7 @@ func (a *agent) reopenSession(ctx context.Context, s *session, method, id string
 			return
 		}
 		var got choices
-		_ = decodeLenient(result, &got) // an agent without modes and options may return null
+		_ = rpc.DecodeLenient(result, &got) // an agent without modes and options may return null
 		s.setChoices(got)
 		if resumed {
 			s.endReplay()
@@ -135,14 +136,14 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-		case <-s.agent.disconnected:
+		case <-s.agent.Disconnected:
 		}
 		timer.Stop()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case s.agent.isGone():
-			return errGone
+		case s.agent.IsGone():
+			return rpc.ErrGone
 		}
 		s.mu.Lock()
 		if s.lastUpdate.After(last) {
@@ -154,7 +155,7 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 
 // callOpen calls a method that opens a session. An agent that does not respond is not used again.
 func (a *agent) callOpen(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) error {
-	_, hung, err := a.call(ctx, 0, method, params, onResponse)
+	_, hung, err := a.Call(ctx, 0, method, params, onResponse)
 	a.unusable = a.unusable || hung
 	return err
 }
@@ -168,8 +169,8 @@ func (a *agent) closeSession(ctx context.Context, s *session) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, killGrace)
 	defer cancel()
-	if _, _, err := a.call(ctx, 0, "session/close", map[string]string{"sessionId": s.id}, nil); err != nil {
-		a.log("debug", "session/close: "+err.Error()) // the session ends with the agent at the latest
+	if _, _, err := a.Call(ctx, 0, "session/close", map[string]string{"sessionId": s.id}, nil); err != nil {
+		a.Log("debug", "session/close: "+err.Error()) // the session ends with the agent at the latest
 	}
 }
 

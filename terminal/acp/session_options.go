@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/acp/rpc"
 )
 
 // The methods that set a value of a session, in the three forms that agents use.
@@ -127,7 +128,7 @@ func (o configOption) choice() *choice {
 		c.name = o.ID
 	}
 	if !c.boolean {
-		c.options, c.current = o.options(), plainText(o.Current)
+		c.options, c.current = o.options(), rpc.PlainText(o.Current)
 		return c
 	}
 	c.options, c.current = []option{{valueOn, valueOn}, {valueOff, valueOff}}, valueOff
@@ -183,7 +184,7 @@ func (s *session) recordChoice(c *choice, value string, result json.RawMessage) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var got choices
-	_ = decodeLenient(result, &got) // many agents return an empty result
+	_ = rpc.DecodeLenient(result, &got) // many agents return an empty result
 	switch {
 	case c.method == setMode && s.details.Modes != nil:
 		s.details.Modes.Current = value

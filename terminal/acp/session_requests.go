@@ -4,24 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"nanobot/terminal/acp/rpc"
 )
 
 // handleRequest handles the agent's calls of client methods.
-func (s *session) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
+func (s *session) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
 	terminals := strings.HasPrefix(method, "terminal/")
 	switch {
 	case method == "session/request_permission", method == elicitMethod,
 		s.cfg.Files && (method == "fs/read_text_file" || method == "fs/write_text_file"),
 		s.cfg.Terminals && terminals:
 	default:
-		return nil, &rpcError{Code: codeNoMethod, Message: "unknown method " + method}
+		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: "unknown method " + method}
 	}
 	var p struct {
 		Session  string `json:"sessionId"`
 		Terminal string `json:"terminalId"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, &rpcError{Code: codeInvalidParams, Message: "params: " + err.Error()}
+		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: "params: " + err.Error()}
 	}
 	s.mu.Lock()
 	id, turn := s.id, s.turn
@@ -30,13 +32,13 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	}
 	s.mu.Unlock()
 	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") { // which may belong to a request instead
-		return nil, &rpcError{Code: codeInvalidParams, Message: "unknown session " + p.Session}
+		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: "unknown session " + p.Session}
 	}
 	if turn != nil {
 		turn.started.Store(true)
 		turn.view.recordLife()
 	}
-	permit := func(c clientCall) *rpcError { return s.checkPermission(ctx, turn, c) }
+	permit := func(c clientCall) *rpc.Error { return s.checkPermission(ctx, turn, c) }
 	switch {
 	case terminals:
 		return s.handleTerminal(ctx, turn, method, p.Terminal, params)
@@ -51,7 +53,7 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 }
 
 // handleWrite handles fs/write_text_file, and counts the file among the turn's changes.
-func (s *session) handleWrite(turn *activeTurn, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
+func (s *session) handleWrite(turn *activeTurn, params json.RawMessage, permit func(clientCall) *rpc.Error) (any, *rpc.Error) {
 	result, rerr := writeFile(s.env, params, permit)
 	var p struct {
 		Path string `json:"path"`
@@ -63,7 +65,7 @@ func (s *session) handleWrite(turn *activeTurn, params json.RawMessage, permit f
 }
 
 // handlePermission handles session/request_permission. The end of the turn cancels the question.
-func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpcError) {
+func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpc.Error) {
 	ctx, done, ok := s.bindToTurn(ctx, turn)
 	if !ok { // no turn is running, so nobody can be asked
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
@@ -94,13 +96,13 @@ func (s *session) addGrants(turn *activeTurn, t *toolCall, o *permissionOption) 
 
 // handleTerminal handles terminal/*. Commands start only while a turn is running, because /stop
 // stops them with the turn.
-func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, id string, params json.RawMessage) (any, *rpcError) {
+func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, id string, params json.RawMessage) (any, *rpc.Error) {
 	create := method == "terminal/create"
 	switch {
 	case create && turn == nil:
-		return nil, &rpcError{Code: codeCancelled, Message: "commands are started only while a prompt is worked on"}
+		return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "commands are started only while a prompt is worked on"}
 	case create && turn.isOver():
-		return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+		return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
 	case turn != nil && method == "terminal/release":
 		turn.view.saveTail(id) // its last lines stay on the board
 	}
@@ -109,7 +111,7 @@ func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, 
 			return nil, rerr
 		}
 		if turn.isOver() {
-			return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+			return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
 		}
 	}
 	result, err := terminalCall(ctx, s.table, s.env, method, params)

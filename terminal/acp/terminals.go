@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
 )
 
 // terminalCall handles terminal/*. table has only the terminals of this session.
-func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, method string, params json.RawMessage) (any, *rpcError) {
+func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, method string, params json.RawMessage) (any, *rpc.Error) {
 	if method == "terminal/create" {
 		return createTerminal(table, p, params)
 	}
@@ -21,7 +22,7 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 		ID string `json:"terminalId"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
 	var answer any = struct{}{}
 	var err error
@@ -39,7 +40,7 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 	case "terminal/release":
 		err = table.Release(ctx, ask.ID)
 	default:
-		return nil, &rpcError{Code: codeNoMethod, Message: "unknown method " + method}
+		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: "unknown method " + method}
 	}
 	if err != nil {
 		return nil, terminalError(ctx, ask.ID, err)
@@ -67,27 +68,27 @@ func newTerminalOutput(o jobs.Output) terminalOutput {
 	return out
 }
 
-func terminalError(ctx context.Context, id string, err error) *rpcError {
+func terminalError(ctx context.Context, id string, err error) *rpc.Error {
 	switch {
 	case errors.Is(err, jobs.ErrUnknownJob):
-		return &rpcError{Code: codeNotFound, Message: "terminal " + terminal.Shorten(id, 80) + ": " + err.Error()}
+		return &rpc.Error{Code: rpc.CodeNotFound, Message: "terminal " + terminal.Shorten(id, 80) + ": " + err.Error()}
 	case ctx.Err() != nil:
-		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+		return &rpc.Error{Code: rpc.CodeCancelled, Message: "cancelled"}
 	}
-	return &rpcError{Code: codeInternal, Message: err.Error()}
+	return &rpc.Error{Code: rpc.CodeInternal, Message: err.Error()}
 }
 
-func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessage) (any, *rpcError) {
+func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessage) (any, *rpc.Error) {
 	// Malformed parameters are errors here, unlike elsewhere: a different command would run.
 	var ask struct {
 		Command string                         `json:"command"`
 		Args    []string                       `json:"args"`
 		Env     []struct{ Name, Value string } `json:"env"`
 		Cwd     string                         `json:"cwd"`
-		Limit   optional[float64]              `json:"outputByteLimit"`
+		Limit   rpc.Optional[float64]          `json:"outputByteLimit"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalidParams("%s", err)
+		return nil, rpc.InvalidParams("%s", err)
 	}
 	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(p.Env)}
 	for _, v := range ask.Env {
@@ -95,16 +96,16 @@ func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessag
 			c.Env = append(c.Env, v.Name+"="+v.Value)
 		}
 	}
-	if ask.Limit.ok {
+	if ask.Limit.OK {
 		keep := int(intOr(ask.Limit, 0))
 		c.MaxOutput = &keep
 	}
 	id, err := table.Create(c)
 	if _, short := process.Shortage(err); short { // the agent decides whether to retry
-		return nil, &rpcError{Code: codeBusy, Message: err.Error() + "; try again later"}
+		return nil, &rpc.Error{Code: rpc.CodeBusy, Message: err.Error() + "; try again later"}
 	}
 	if err != nil {
-		return nil, &rpcError{Code: codeInvalidParams, Message: err.Error()}
+		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: err.Error()}
 	}
 	return map[string]string{"terminalId": id}, nil
 }

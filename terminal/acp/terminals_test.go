@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
 )
 
@@ -31,7 +32,7 @@ func newTerminalFixture(t *testing.T) *terminalFixture {
 }
 
 // callTerminal calls a terminal/ method and returns the response in JSON.
-func (s *terminalFixture) callTerminal(method, params string, args ...any) (string, *rpcError) {
+func (s *terminalFixture) callTerminal(method, params string, args ...any) (string, *rpc.Error) {
 	s.t.Helper()
 	got, rerr := terminalCall(context.Background(), s.table, s.env, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
 	if rerr != nil {
@@ -108,13 +109,13 @@ func TestAnUnknownTerminalIsAnError(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"unknown command": {`{"command":"no-such-program-here"}`, codeInvalidParams, "unknown command"},
-		"with arguments":  {`{"command":"echo hi","args":["x"]}`, codeInvalidParams, "unknown command"},
-		"nothing":         {`{}`, codeInvalidParams, "no command"},
-		"odd arguments":   {`{"command":"echo","args":["a",5]}`, codeInvalidParams, ""},
-		"relative folder": {`{"command":"pwd","cwd":"sub"}`, codeInvalidParams, "absolute"},
-		"outside":         {`{"command":"pwd","cwd":"/"}`, codeInvalidParams, "must be inside"},
-		"by a link":       {`{"command":"pwd","cwd":"` + s.env.Dir + `/out"}`, codeInvalidParams, "must be inside"},
+		"unknown command": {`{"command":"no-such-program-here"}`, rpc.CodeInvalidParams, "unknown command"},
+		"with arguments":  {`{"command":"echo hi","args":["x"]}`, rpc.CodeInvalidParams, "unknown command"},
+		"nothing":         {`{}`, rpc.CodeInvalidParams, "no command"},
+		"odd arguments":   {`{"command":"echo","args":["a",5]}`, rpc.CodeInvalidParams, ""},
+		"relative folder": {`{"command":"pwd","cwd":"sub"}`, rpc.CodeInvalidParams, "absolute"},
+		"outside":         {`{"command":"pwd","cwd":"/"}`, rpc.CodeInvalidParams, "must be inside"},
+		"by a link":       {`{"command":"pwd","cwd":"` + s.env.Dir + `/out"}`, rpc.CodeInvalidParams, "must be inside"},
 	} {
 		if got, err := s.callTerminal("create", "%s", c.params); err == nil || err.Code != c.code || !strings.Contains(err.Message, c.want) {
 			t.Errorf("%s: %s, %v", name, got, err)
@@ -127,12 +128,12 @@ func TestAnUnknownTerminalIsAnError(t *testing.T) {
 	other := newTerminalFixture(t).createTerminal(`{"command":"sleep 60"}`)
 	for _, id := range []string{"", "term_x", released, other} {
 		for _, method := range []string{"output", "wait_for_exit", "kill", "release"} {
-			if got, err := s.callTerminal(method, `{"terminalId":%q}`, id); err == nil || err.Code != codeNotFound {
+			if got, err := s.callTerminal(method, `{"terminalId":%q}`, id); err == nil || err.Code != rpc.CodeNotFound {
 				t.Errorf("%s of %q: %s, %v", method, id, got, err)
 			}
 		}
 	}
-	if _, err := s.callTerminal("resize", `{}`); err == nil || err.Code != codeNoMethod {
+	if _, err := s.callTerminal("resize", `{}`); err == nil || err.Code != rpc.CodeNoMethod {
 		t.Errorf("an unknown method: %v", err)
 	}
 }
@@ -146,7 +147,7 @@ func TestAWaitMayBeCancelledAndAKilledTerminalQueried(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	params := json.RawMessage(fmt.Sprintf(`{"terminalId":%q}`, id))
-	if _, err := terminalCall(ctx, s.table, s.env, "terminal/wait_for_exit", params); err == nil || err.Code != codeCancelled {
+	if _, err := terminalCall(ctx, s.table, s.env, "terminal/wait_for_exit", params); err == nil || err.Code != rpc.CodeCancelled {
 		t.Errorf("cancelled: %v", err)
 	}
 	for range 2 {
@@ -185,7 +186,7 @@ func TestACommandThatLacksFileDescriptorsAtItsStartMayBeRetried(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
-	if rerr == nil || rerr.Code != codeBusy || !strings.HasSuffix(rerr.Message, "try again later") {
+	if rerr == nil || rerr.Code != rpc.CodeBusy || !strings.HasSuffix(rerr.Message, "try again later") {
 		t.Errorf("answered %v", rerr)
 	}
 	s.createTerminal(`{"command":"echo hello"}`)

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/process"
 )
 
@@ -25,10 +26,10 @@ const (
 // capability _meta.terminal_output.
 type toolMeta struct {
 	// Output and OutputDelta are the next part of the output. An agent sends one of them.
-	Output      optional[outputPart]   `json:"terminal_output"`
-	OutputDelta optional[outputPart]   `json:"terminal_output_delta"`
-	Exit        optional[terminalExit] `json:"terminal_exit"`
-	Claude      optional[claudeMeta]   `json:"claudeCode"`
+	Output      rpc.Optional[outputPart]   `json:"terminal_output"`
+	OutputDelta rpc.Optional[outputPart]   `json:"terminal_output_delta"`
+	Exit        rpc.Optional[terminalExit] `json:"terminal_exit"`
+	Claude      rpc.Optional[claudeMeta]   `json:"claudeCode"`
 }
 
 // claudeMeta is metadata of Claude Code.
@@ -42,17 +43,17 @@ type outputPart struct {
 
 // terminalExit is how a command ended. Both fields are null if the agent does not know.
 type terminalExit struct {
-	Code   optional[int]    `json:"exit_code"`
-	Signal optional[string] `json:"signal"`
+	Code   rpc.Optional[int]    `json:"exit_code"`
+	Signal rpc.Optional[string] `json:"signal"`
 }
 
 // describe says how the command ended; "": unknown, or without an error.
 func (e terminalExit) describe(w words.Words) string {
 	switch {
-	case e.Signal.v != "":
-		return w.Text(words.KilledBy, e.Signal.v)
-	case e.Code.v != 0:
-		return w.Text(words.ExitCode, strconv.Itoa(e.Code.v))
+	case e.Signal.V != "":
+		return w.Text(words.KilledBy, e.Signal.V)
+	case e.Code.V != 0:
+		return w.Text(words.ExitCode, strconv.Itoa(e.Code.V))
 	}
 	return ""
 }
@@ -70,9 +71,9 @@ type toolOutput struct {
 
 // apply merges the output in an update.
 func (o *toolOutput) apply(meta toolMeta, raw json.RawMessage) {
-	data := meta.Output.v.Data
+	data := meta.Output.V.Data
 	if data == "" {
-		data = meta.OutputDelta.v.Data
+		data = meta.OutputDelta.V.Data
 	}
 	if data != "" {
 		if o.own == nil {
@@ -80,8 +81,8 @@ func (o *toolOutput) apply(meta toolMeta, raw json.RawMessage) {
 		}
 		_, _ = o.own.Write([]byte(data))
 	}
-	if meta.Exit.ok {
-		o.exit = meta.Exit.v
+	if meta.Exit.OK {
+		o.exit = meta.Exit.V
 	}
 	if text := rawOutputText(raw); text != "" {
 		o.raw = strings.Clone(endOf(text))
@@ -94,15 +95,15 @@ func rawOutputText(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	var text optional[string]
+	var text rpc.Optional[string]
 	_ = json.Unmarshal(raw, &text) // never fails
-	if text.ok {
-		return text.v
+	if text.OK {
+		return text.V
 	}
-	var fields map[string]optional[string]
+	var fields map[string]rpc.Optional[string]
 	_ = json.Unmarshal(raw, &fields) // the output may be of any type
 	for _, name := range []string{"error", "message", "stderr", "output", "stdout"} {
-		if s := fields[name].v; strings.TrimSpace(s) != "" {
+		if s := fields[name].V; strings.TrimSpace(s) != "" {
 			return s
 		}
 	}

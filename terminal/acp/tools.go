@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/acp/rpc"
 )
 
 // maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
@@ -15,14 +16,14 @@ const maxLines = 256
 
 // toolFields are the fields of a tool call and of its updates.
 type toolFields struct {
-	ID        optional[string]               `json:"toolCallId"`
-	Title     optional[string]               `json:"title"`
-	Kind      optional[string]               `json:"kind"`
-	Status    optional[string]               `json:"status"`
-	Locations optional[[]optional[location]] `json:"locations"`
-	RawInput  json.RawMessage                `json:"rawInput"`
-	RawOutput json.RawMessage                `json:"rawOutput"`
-	Meta      optional[toolMeta]             `json:"_meta"`
+	ID        rpc.Optional[string]                   `json:"toolCallId"`
+	Title     rpc.Optional[string]                   `json:"title"`
+	Kind      rpc.Optional[string]                   `json:"kind"`
+	Status    rpc.Optional[string]                   `json:"status"`
+	Locations rpc.Optional[[]rpc.Optional[location]] `json:"locations"`
+	RawInput  json.RawMessage                        `json:"rawInput"`
+	RawOutput json.RawMessage                        `json:"rawOutput"`
+	Meta      rpc.Optional[toolMeta]                 `json:"_meta"`
 }
 
 type location struct {
@@ -31,9 +32,9 @@ type location struct {
 
 // toolContent is one content item of a tool call. It has the fields of all types.
 type toolContent struct {
-	Type       string `json:"type"`
-	Content    block  `json:"content"`
-	TerminalID string `json:"terminalId"`
+	Type       string    `json:"type"`
+	Content    rpc.Block `json:"content"`
+	TerminalID string    `json:"terminalId"`
 	fileDiff
 }
 
@@ -52,7 +53,7 @@ type toolCall struct {
 	output    toolOutput
 
 	diffs   []fileDiff
-	content []block // content other than diffs and terminals
+	content []rpc.Block // content other than diffs and terminals
 	// Each is used once, since agents repeat content in every update.
 	changesRecorded, contentSent bool
 }
@@ -63,9 +64,9 @@ func (t *toolCall) running() bool {
 
 // apply merges an update into the tool call.
 func (t *toolCall) apply(f toolFields, content json.RawMessage) {
-	set := func(to *string, from optional[string]) {
-		if from.ok && from.v != "" {
-			*to = from.v
+	set := func(to *string, from rpc.Optional[string]) {
+		if from.OK && from.V != "" {
+			*to = from.V
 		}
 	}
 	set(&t.title, f.Title)
@@ -76,8 +77,8 @@ func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 		t.input = newToolInput(f.RawInput) // replaced as a whole: a question must not mix two inputs
 		t.inputKnown = string(f.RawInput) != "null"
 	}
-	t.output.apply(f.Meta.v, f.RawOutput)
-	var list []optional[toolContent]
+	t.output.apply(f.Meta.V, f.RawOutput)
+	var list []rpc.Optional[toolContent]
 	if len(content) > 0 && json.Unmarshal(content, &list) == nil && list != nil {
 		t.setContent(list)
 	}
@@ -92,13 +93,13 @@ func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
 	if hasNothing(content) {
 		content = nil
 	}
-	f.Locations.ok = len(f.Locations.v) > 0
+	f.Locations.OK = len(f.Locations.V) > 0
 	if !t.inputKnown && f.RawInput == nil {
 		f.RawInput = t.inputInContent()
 	}
 	// Some agents shorten the title in the request.
-	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.v, ".… ")) {
-		f.Title.ok = false
+	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.V, ".… ")) {
+		f.Title.OK = false
 	}
 	t.apply(f, content)
 }
@@ -131,36 +132,36 @@ func (t *toolCall) inputInContent() json.RawMessage {
 }
 
 // setLocations stores the files of an update.
-func (t *toolCall) setLocations(list optional[[]optional[location]]) {
+func (t *toolCall) setLocations(list rpc.Optional[[]rpc.Optional[location]]) {
 	var paths []string
-	for _, l := range list.v {
-		if l.v.Path != "" && len(paths) <= maxLocations {
-			paths = append(paths, l.v.Path)
+	for _, l := range list.V {
+		if l.V.Path != "" && len(paths) <= maxLocations {
+			paths = append(paths, l.V.Path)
 		}
 	}
 	if len(paths) > 0 {
 		t.path = paths[0]
 	}
-	if list.ok {
+	if list.OK {
 		t.locations = paths
 	}
 }
 
 // setContent replaces the content. Diffs and terminals stay if the update has none, because some
 // agents replace them by text at the end.
-func (t *toolCall) setContent(list []optional[toolContent]) {
+func (t *toolCall) setContent(list []rpc.Optional[toolContent]) {
 	var diffs []fileDiff
 	var terminals []string
 	t.content = nil
 	for _, c := range list {
 		switch {
-		case !c.ok:
-		case c.v.Type == "diff":
-			diffs = append(diffs, c.v.fileDiff)
-		case c.v.Type == "terminal":
-			terminals = append(terminals, c.v.TerminalID)
-		case c.v.Type == "content":
-			t.content = append(t.content, c.v.Content)
+		case !c.OK:
+		case c.V.Type == "diff":
+			diffs = append(diffs, c.V.fileDiff)
+		case c.V.Type == "terminal":
+			terminals = append(terminals, c.V.TerminalID)
+		case c.V.Type == "content":
+			t.content = append(t.content, c.V.Content)
 		}
 	}
 	if diffs != nil {
@@ -174,11 +175,11 @@ func (t *toolCall) setContent(list []optional[toolContent]) {
 // applyToolCall handles tool_call and tool_call_update alike, because some agents mix them up.
 func (v *view) applyToolCall(c updateFields) {
 	v.setThinking(false)
-	t, found := v.board.byID[c.ID.v]
+	t, found := v.board.byID[c.ID.V]
 	if !found {
 		v.settleText()
 		v.sendFiles()
-		t = v.board.addTool(c.ID.v)
+		t = v.board.addTool(c.ID.V)
 	}
 	t.apply(c.toolFields, c.Content)
 	v.schedule(&v.boardAt, boardInterval)

@@ -6,6 +6,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 )
 
 // turn is the processing of one message.
@@ -32,7 +33,7 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 		return x.endTurn(ctx, "", err)
 	}
 	lost, err := x.ensureSession(ctx, known)
-	if known != "" && ctx.Err() == nil && (errors.Is(err, errGone) || errors.Is(err, errNotReady)) {
+	if known != "" && ctx.Err() == nil && (errors.Is(err, rpc.ErrGone) || errors.Is(err, errNotReady)) {
 		lost, err = x.restartAgent(ctx, err)
 	}
 	if err != nil {
@@ -64,7 +65,7 @@ func (x *turn) detachAgent(ctx context.Context) {
 	}
 	if s := x.a.currentSession(); x.r != nil && len(s.chosen) > 0 {
 		if err := x.storeChosen(ctx, s); err != nil {
-			x.a.log("warning", err.Error()) // the next turn tries again
+			x.a.Log("warning", err.Error()) // the next turn tries again
 		}
 	}
 	x.a.setLogOutput(nil)
@@ -72,7 +73,7 @@ func (x *turn) detachAgent(ctx context.Context) {
 
 // ensureAgent starts the chat's agent unless it is running.
 func (x *turn) ensureAgent(ctx context.Context) error {
-	if a, ok := x.entry.Process(); ok && !a.isGone() {
+	if a, ok := x.entry.Process(); ok && !a.IsGone() {
 		x.a = a
 		x.a.setLogOutput(x.t.Emit)
 		x.t.AttachProcess(a.Pid())
@@ -96,7 +97,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 	x.entry.SetProcess(x.a)
 	if err := x.a.initialize(ctx); err != nil {
 		x.a.unusable = true
-		if x.a.isGone() {
+		if x.a.IsGone() {
 			x.a.Close()
 			if short := x.a.exit.Shortage(); short != nil {
 				return short
@@ -110,7 +111,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 // restartAgent starts a new agent and session after the agent crashed or hung while it restored the
 // earlier session.
 func (x *turn) restartAgent(ctx context.Context, why error) (lost bool, err error) {
-	x.a.log("warning", "the earlier conversation could not be resumed: "+why.Error())
+	x.a.Log("warning", "the earlier conversation could not be resumed: "+why.Error())
 	x.a.setLogOutput(nil)
 	x.a.unusable = true
 	x.a.Close()

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/process"
 )
 
@@ -15,7 +16,7 @@ import (
 func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.Outcome, error) {
 	e := x.newFinalResponse()
 	var wants *authError
-	var said *rpcError
+	var said *rpc.Error
 	switch {
 	case err == nil:
 		x.addStopReason(e, reason)
@@ -25,9 +26,9 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	case errors.Is(err, errNotReady):
 		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentNotReady, x.StartTimeout.Seconds()))})
 		return x.emitFinal(e, x.stopUnready())
-	case errors.Is(err, errGone):
+	case errors.Is(err, rpc.ErrGone):
 		return x.endExited(e)
-	case errors.Is(err, errEcho):
+	case errors.Is(err, rpc.ErrEcho):
 		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentEchoes))})
 	case errors.As(err, &wants):
 		x.a.unusable = true // a new process may be needed to notice the sign-in
@@ -159,14 +160,14 @@ func (x *turn) addStopReason(e *terminal.FinalResponse, reason string) {
 }
 
 // errorDetails returns the data of an agent's error, if internals may be shown.
-func (x *turn) errorDetails(e *rpcError) string {
+func (x *turn) errorDetails(e *rpc.Error) string {
 	if !x.t.Final.Reveal || len(e.Data) == 0 || string(e.Data) == "null" {
 		return ""
 	}
-	text := plainText(e.Data)
-	var p struct{ Details, Message optional[string] }
-	if decodeLenient(e.Data, &p) == nil && p.Details.v+p.Message.v != "" {
-		text = p.Details.v + p.Message.v
+	text := rpc.PlainText(e.Data)
+	var p struct{ Details, Message rpc.Optional[string] }
+	if rpc.DecodeLenient(e.Data, &p) == nil && p.Details.V+p.Message.V != "" {
+		text = p.Details.V + p.Message.V
 	}
 	return "\n" + terminal.Shorten(text, 2000)
 }
@@ -178,4 +179,17 @@ func capitalize(s string) string {
 		return string(s[0]-'a'+'A') + s[1:]
 	}
 	return s
+}
+
+// notAgentText says that the program is not an agent of this protocol, with its output. It returns
+// otherwise if the program has printed nothing, or internals must not be shown.
+func (x *turn) notAgentText(otherwise string) string {
+	if x.a == nil || !x.t.Final.Reveal {
+		return otherwise
+	}
+	printed := x.a.PrintedInstead()
+	if printed == "" {
+		return otherwise
+	}
+	return x.t.Words.Text(words.NotAnAgent, otherwise, terminal.CodeBlock("", terminal.Shorten(printed, rpc.MaxPrinted)))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
 )
 
@@ -57,12 +58,12 @@ func newView(t terminal.Turn, table *jobs.Table) *view {
 
 // updateFields are the fields of all kinds of session/update.
 type updateFields struct {
-	Update    string           `json:"sessionUpdate"`
-	Content   json.RawMessage  `json:"content"`
-	MessageID optional[string] `json:"messageId"`
+	Update    string               `json:"sessionUpdate"`
+	Content   json.RawMessage      `json:"content"`
+	MessageID rpc.Optional[string] `json:"messageId"`
 	toolFields
-	Entries optional[[]optional[planEntry]] `json:"entries"`
-	Cost    optional[cost]                  `json:"cost"`
+	Entries rpc.Optional[[]rpc.Optional[planEntry]] `json:"entries"`
+	Cost    rpc.Optional[cost]                      `json:"cost"`
 }
 
 // noticeID is the message ID of notices, which have none of their own.
@@ -71,10 +72,10 @@ const noticeID = "notice"
 // messageID returns the ID of the message that a chunk belongs to, or "". Claude Code marks a
 // notice of its own, which is not the model's text, only by its metadata.
 func (c updateFields) messageID() string {
-	if c.MessageID.v == "" && c.Meta.v.Claude.v.Kind == "informational" {
+	if c.MessageID.V == "" && c.Meta.V.Claude.V.Kind == "informational" {
 		return noticeID
 	}
-	return c.MessageID.v
+	return c.MessageID.V
 }
 
 // update shows one session/update. An error of Emit is returned by flushAndClose.
@@ -97,11 +98,11 @@ func (v *view) update(raw json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		v.applyToolCall(c)
 	case "plan":
-		v.board.plan = newPlan(c.Entries.v)
+		v.board.plan = newPlan(c.Entries.V)
 		v.schedule(&v.boardAt, boardInterval)
 	case "usage_update":
-		if c.Cost.ok {
-			v.cost = c.Cost.v
+		if c.Cost.OK {
+			v.cost = c.Cost.V
 		}
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
 		// The person's own words need no repetition, and the others are handled by the session.
@@ -116,7 +117,7 @@ func (v *view) update(raw json.RawMessage) {
 // addAnswer adds a chunk of the agent's answer.
 func (v *view) addAnswer(c updateFields) {
 	v.setThinking(false)
-	var b block
+	var b rpc.Block
 	if err := json.Unmarshal(c.Content, &b); err != nil {
 		v.log("debug", "content that cannot be read ignored: %s", err)
 		return

@@ -1,4 +1,6 @@
-package acp
+// Package rpc is a JSON-RPC connection to an agent, line by line, and the values that its messages
+// have in common. It knows nothing of sessions, turns or people.
+package rpc
 
 import (
 	"context"
@@ -24,18 +26,23 @@ const (
 	maxNoise = 1000
 )
 
-// errGone means that the agent has exited or closed the connection.
-var errGone = errors.New("the agent has ended")
+// ErrGone means that the agent has exited or closed the connection.
+var ErrGone = errors.New("the agent has ended")
 
-// conn is a JSON-RPC connection to an agent. Responses and notifications are handled one at a time,
+// Handler handles what an agent sends.
+type Handler interface {
+	HandleNotification(method string, params json.RawMessage)
+	// HandleRequest is called concurrently. ctx ends when the agent cancels the request.
+	HandleRequest(ctx context.Context, method string, params json.RawMessage) (any, *Error)
+	HandleLongLine(err *terminal.LongLineError)
+	Log(level, text string)
+}
+
+// Conn is a JSON-RPC connection to an agent. Responses and notifications are handled one at a time,
 // in order; each request of the agent has its own goroutine.
-type conn struct {
-	onNotification func(method string, params json.RawMessage)
-	onRequest      func(ctx context.Context, method string, params json.RawMessage) (any, *rpcError)
-	log            func(level, text string)
-	onLongLine     func(*terminal.LongLineError)
-
-	disconnected <-chan struct{} // closed when the connection has ended
+type Conn struct {
+	handler      Handler
+	Disconnected <-chan struct{} // closed when the connection has ended
 	cancel       context.CancelFunc
 	out          chan []byte
 	work         sync.WaitGroup // the writer and the agent's requests
@@ -65,31 +72,34 @@ type request struct {
 	cancelled bool // by the agent
 }
 
-// newConn returns a connection and the context of the agent's requests, which ends with the
+// New returns a connection and the context of the agent's requests, which ends with the
 // connection.
-func newConn() (context.Context, *conn) {
+func New(h Handler) (context.Context, *Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
-	return ctx, &conn{
-		disconnected: ctx.Done(), cancel: cancel,
+	return ctx, &Conn{
+		handler: h, Disconnected: ctx.Done(), cancel: cancel,
 		out: make(chan []byte, maxQueued), pending: map[int64]*call{}, requests: map[string]*request{},
 	}
 }
 
-// isDisconnected reports whether the connection has ended.
-func (c *conn) isDisconnected() bool {
+// IsGone reports whether the connection has ended.
+func (c *Conn) IsGone() bool {
 	select {
-	case <-c.disconnected:
+	case <-c.Disconnected:
 		return true
 	default:
 		return false
 	}
 }
 
+// WaitForRequests waits until the agent's requests are handled and nothing is written any more.
+func (c *Conn) WaitForRequests() { c.work.Wait() }
+
 // writeLines writes the queued lines until the connection ends. If a write fails, it calls broken.
-func (c *conn) writeLines(w io.Writer, broken func()) {
+func (c *Conn) writeLines(w io.Writer, broken func()) {
 	for {
 		select {
-		case <-c.disconnected:
+		case <-c.Disconnected:
 			return
 		case line := <-c.out:
 			if _, err := w.Write(line); err != nil {
@@ -101,16 +111,17 @@ func (c *conn) writeLines(w io.Writer, broken func()) {
 	}
 }
 
-// readMessages handles the agent's messages until its output ends, and then fails all pending
-// calls. ctx is that of newConn.
-func (c *conn) readMessages(ctx context.Context, lines *terminal.LineReader) {
+// Serve writes the queued lines to w and handles the agent's messages until its output ends, and
+// then fails all pending calls. If a write fails, it calls broken. ctx is that of New.
+func (c *Conn) Serve(ctx context.Context, lines *terminal.LineReader, w io.Writer, broken func()) {
+	c.work.Go(func() { c.writeLines(w, broken) })
 	defer c.disconnect()
 	for {
 		line, err := lines.Next()
 		var long *terminal.LongLineError
 		switch {
 		case errors.As(err, &long):
-			c.onLongLine(long)
+			c.handler.HandleLongLine(long)
 		case err != nil:
 			return
 		default:
@@ -119,22 +130,22 @@ func (c *conn) readMessages(ctx context.Context, lines *terminal.LineReader) {
 	}
 }
 
-func (c *conn) handleLine(ctx context.Context, line []byte) {
+func (c *Conn) handleLine(ctx context.Context, line []byte) {
 	p, ok := parseMessage(line)
 	switch {
 	case !ok:
 		c.recordNoise(line)
 	case p.Method == "initialize": // only clients call it
 		c.recordNoise(line)
-		c.failCalls(errEcho)
+		c.failCalls(ErrEcho)
 	case p.Method == "":
 		c.handleResponse(p)
 	case p.Method == "$/cancel_request":
 		c.cancelRequest(p.Params)
 	case p.ID == nil:
-		c.onNotification(p.Method, p.Params)
+		c.handler.HandleNotification(p.Method, p.Params)
 	case p.Method == "session/update": // some agents send it as a request
-		c.onNotification(p.Method, p.Params)
+		c.handler.HandleNotification(p.Method, p.Params)
 		c.trySend(response(p.ID, struct{}{}, nil))
 	default:
 		c.startRequest(ctx, p)
@@ -142,7 +153,7 @@ func (c *conn) handleLine(ctx context.Context, line []byte) {
 }
 
 // handleResponse completes the call that a response belongs to.
-func (c *conn) handleResponse(p rpcMessage) {
+func (c *Conn) handleResponse(p message) {
 	id, err := strconv.ParseInt(strings.Trim(string(p.ID), `"`), 10, 64)
 	c.mu.Lock()
 	k := c.pending[id]
@@ -150,7 +161,7 @@ func (c *conn) handleResponse(p rpcMessage) {
 	delete(c.pending, id)
 	c.mu.Unlock()
 	if err != nil || k == nil {
-		c.log("debug", fmt.Sprintf("the agent answered a request that is not open: %.100s", p.ID))
+		c.handler.Log("debug", fmt.Sprintf("the agent answered a request that is not open: %.100s", p.ID))
 		return
 	}
 	k.complete(p.Result, p.responseError())
@@ -164,22 +175,23 @@ func (k *call) complete(result json.RawMessage, err error) {
 	close(k.done)
 }
 
-// disconnect ends the connection. All pending calls fail with errGone.
-func (c *conn) disconnect() {
+// disconnect ends the connection. All pending calls fail with ErrGone.
+func (c *Conn) disconnect() {
 	c.cancel()
 	c.mu.Lock()
 	c.closed = true
-	pending := c.pending
-	c.pending = nil
 	c.mu.Unlock()
-	for _, k := range pending {
-		k.complete(nil, errGone)
-	}
+	c.failCalls(ErrGone)
 }
 
-// startCall sends a request and returns without waiting for the response. If ctx ends before the
-// line is queued, nothing is sent.
-func (c *conn) startCall(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call, error) {
+// Start sends a request and returns without waiting for the response. If ctx ends before the line
+// is queued, nothing is sent.
+func (c *Conn) Start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) error {
+	_, err := c.start(ctx, method, params, onResponse)
+	return err
+}
+
+func (c *Conn) start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
@@ -188,14 +200,14 @@ func (c *conn) startCall(ctx context.Context, method string, params any, onRespo
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return nil, errGone
+		return nil, ErrGone
 	}
 	c.lastID++
 	k.id = c.lastID
 	c.pending[k.id] = k
 	c.mu.Unlock()
 	id := strconv.AppendInt(nil, k.id, 10)
-	if err := c.send(ctx, rpcMessage{ID: id, Method: method, Params: raw}); err != nil {
+	if err := c.send(ctx, message{ID: id, Method: method, Params: raw}); err != nil {
 		c.mu.Lock()
 		delete(c.pending, k.id)
 		c.mu.Unlock()
@@ -204,11 +216,11 @@ func (c *conn) startCall(ctx context.Context, method string, params any, onRespo
 	return k, nil
 }
 
-// call sends a request and waits for the response. When ctx ends, the request is cancelled and the
+// Call sends a request and waits for the response. When ctx ends, the request is cancelled and the
 // agent has the time of grace to respond; hung reports that it did not. An error is ctx's cause,
-// errGone or the agent's *rpcError.
-func (c *conn) call(ctx context.Context, grace time.Duration, method string, params any, onResponse func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
-	k, err := c.startCall(ctx, method, params, onResponse)
+// ErrGone or the agent's *Error.
+func (c *Conn) Call(ctx context.Context, grace time.Duration, method string, params any, onResponse func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
+	k, err := c.start(ctx, method, params, onResponse)
 	if err != nil {
 		return nil, false, err
 	}
@@ -219,7 +231,7 @@ func (c *conn) call(ctx context.Context, grace time.Duration, method string, par
 	}
 	late, done := context.WithTimeout(context.Background(), grace)
 	defer done()
-	_ = c.notify(late, "$/cancel_request", map[string]int64{"requestId": k.id})
+	_ = c.Notify(late, "$/cancel_request", map[string]int64{"requestId": k.id})
 	select {
 	case <-k.done:
 		return nil, false, context.Cause(ctx)
@@ -228,24 +240,24 @@ func (c *conn) call(ctx context.Context, grace time.Duration, method string, par
 	}
 }
 
-// notify sends a notification.
-func (c *conn) notify(ctx context.Context, method string, params any) error {
+// Notify sends a notification.
+func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
-	return c.send(ctx, rpcMessage{Method: method, Params: raw})
+	return c.send(ctx, message{Method: method, Params: raw})
 }
 
 // send queues a line. Lines are sent in the order of the queue.
-func (c *conn) send(ctx context.Context, p rpcMessage) error {
+func (c *Conn) send(ctx context.Context, p message) error {
 	p.Version = "2.0"
 	line, err := terminal.EncodeLine(p)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", p.Method, err)
 	}
-	if c.isDisconnected() {
-		return errGone
+	if c.IsGone() {
+		return ErrGone
 	}
 	select {
 	case c.out <- line: // even if ctx has ended
@@ -257,7 +269,7 @@ func (c *conn) send(ctx context.Context, p rpcMessage) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.disconnected:
-		return errGone
+	case <-c.Disconnected:
+		return ErrGone
 	}
 }

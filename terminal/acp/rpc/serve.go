@@ -1,4 +1,4 @@
-package acp
+package rpc
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 )
 
 // startRequest starts to handle a request of the agent. ctx ends with the connection.
-func (c *conn) startRequest(ctx context.Context, p rpcMessage) {
+func (c *Conn) startRequest(ctx context.Context, p message) {
 	c.mu.Lock()
 	busy := c.requestCount >= maxRequests
 	if !busy {
@@ -18,7 +18,7 @@ func (c *conn) startRequest(ctx context.Context, p rpcMessage) {
 	}
 	c.mu.Unlock()
 	if busy {
-		c.trySend(response(p.ID, nil, &rpcError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxRequests)}))
+		c.trySend(response(p.ID, nil, &Error{Code: CodeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxRequests)}))
 		return
 	}
 	served, cancel := context.WithCancel(ctx)
@@ -28,16 +28,16 @@ func (c *conn) startRequest(ctx context.Context, p rpcMessage) {
 	c.mu.Unlock()
 	c.work.Go(func() {
 		defer cancel()
-		result, err := c.onRequest(served, p.Method, p.Params)
+		result, err := c.handler.HandleRequest(served, p.Method, p.Params)
 		if c.finishRequest(id, r) && err != nil {
-			err = &rpcError{Code: codeCancelled, Message: "cancelled"}
+			err = &Error{Code: CodeCancelled, Message: "cancelled"}
 		}
 		_ = c.send(ctx, response(p.ID, result, err)) // an agent that has exited needs no response
 	})
 }
 
 // finishRequest removes a request and reports whether the agent has cancelled it.
-func (c *conn) finishRequest(id string, r *request) bool {
+func (c *Conn) finishRequest(id string, r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requestCount--
@@ -48,7 +48,7 @@ func (c *conn) finishRequest(id string, r *request) bool {
 }
 
 // cancelRequest handles $/cancel_request. The request still gets a response.
-func (c *conn) cancelRequest(params json.RawMessage) {
+func (c *Conn) cancelRequest(params json.RawMessage) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
@@ -62,12 +62,12 @@ func (c *conn) cancelRequest(params json.RawMessage) {
 }
 
 // response returns the response to a request.
-func response(id json.RawMessage, result any, failure *rpcError) rpcMessage {
-	p := rpcMessage{Version: "2.0", ID: id}
+func response(id json.RawMessage, result any, failure *Error) message {
+	p := message{Version: "2.0", ID: id}
 	var err error
 	if failure == nil {
 		if p.Result, err = json.Marshal(result); err != nil {
-			failure = &rpcError{Code: codeInternal, Message: "the answer cannot be written: " + err.Error()}
+			failure = &Error{Code: CodeInternal, Message: "the answer cannot be written: " + err.Error()}
 		}
 	}
 	if failure != nil {
@@ -78,7 +78,7 @@ func response(id json.RawMessage, result any, failure *rpcError) rpcMessage {
 
 // trySend queues a response without blocking, because the reader must continue. An agent that does
 // not read gets no response.
-func (c *conn) trySend(p rpcMessage) {
+func (c *Conn) trySend(p message) {
 	line, err := terminal.EncodeLine(p)
 	if err != nil {
 		return // cannot happen: all fields are valid JSON
@@ -86,6 +86,6 @@ func (c *conn) trySend(p rpcMessage) {
 	select {
 	case c.out <- line:
 	default:
-		c.log("warning", "a request was not answered, because the agent does not read")
+		c.handler.Log("warning", "a request was not answered, because the agent does not read")
 	}
 }

@@ -1,4 +1,4 @@
-package acp
+package rpc
 
 import (
 	"bytes"
@@ -9,29 +9,41 @@ import (
 
 // Codes of JSON-RPC errors, as the Agent Client Protocol uses them.
 const (
-	codeInvalidParams = -32602
-	codeNoMethod      = -32601
-	codeInternal      = -32603
-	codeCancelled     = -32800
-	codeBusy          = -32000 // a server-defined error
-	codeAuth          = -32000 // from an agent: authentication required
-	codeNotFound      = -32002
-	codeRefused       = -32003 // refused by the person or the configuration
+	CodeInvalidParams = -32602
+	CodeNoMethod      = -32601
+	CodeInternal      = -32603
+	CodeCancelled     = -32800
+	CodeBusy          = -32000 // a server-defined error
+	CodeAuth          = -32000 // from an agent: authentication required
+	CodeNotFound      = -32002
+	CodeRefused       = -32003 // refused by the person or the configuration
 )
 
-// rpcError is a JSON-RPC error in either direction.
-type rpcError struct {
+// Error is a JSON-RPC error in either direction.
+type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// rpcMessage is any line of the protocol: a request has an ID and a method, a notification only a
+// InvalidParams returns an error about the parameters of a request.
+func InvalidParams(format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+}
+
+// Refused returns an error about a call that is not allowed.
+func Refused(format string, args ...any) *Error {
+	e := InvalidParams(format, args...)
+	e.Code, e.Message = CodeRefused, "refused: "+e.Message
+	return e
+}
+
+// message is any line of the protocol: a request has an ID and a method, a notification only a
 // method, a response only an ID. IDs are kept as the agent wrote them, because they may be of any
 // type, including null.
-type rpcMessage struct {
+type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -41,7 +53,7 @@ type rpcMessage struct {
 }
 
 // parseMessage parses a line. ok is false for lines that are not messages, such as log output.
-func parseMessage(line []byte) (p rpcMessage, ok bool) {
+func parseMessage(line []byte) (p message, ok bool) {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] != '{' {
 		return p, false
 	}
@@ -53,19 +65,19 @@ func parseMessage(line []byte) (p rpcMessage, ok bool) {
 }
 
 // responseError returns the error of a response, in whatever form, or nil.
-func (p rpcMessage) responseError() error {
+func (p message) responseError() error {
 	if p.Error == nil || string(p.Error) == "null" {
 		return nil
 	}
-	e := &rpcError{}
+	e := &Error{}
 	if json.Unmarshal(p.Error, e) != nil || e.Code == 0 && e.Message == "" {
-		e = &rpcError{Code: codeInternal, Message: plainText(p.Error)}
+		e = &Error{Code: CodeInternal, Message: PlainText(p.Error)}
 	}
 	return e
 }
 
-// plainText returns the text of a JSON string, or any other JSON value unchanged.
-func plainText(raw json.RawMessage) string {
+// PlainText returns the text of a JSON string, or any other JSON value unchanged.
+func PlainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
@@ -73,9 +85,9 @@ func plainText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// decodeLenient decodes a result and ignores fields of the wrong type, because the others are still
+// DecodeLenient decodes a result and ignores fields of the wrong type, because the others are still
 // useful.
-func decodeLenient(raw json.RawMessage, v any) error {
+func DecodeLenient(raw json.RawMessage, v any) error {
 	err := json.Unmarshal(raw, v)
 	var odd *json.UnmarshalTypeError
 	if errors.As(err, &odd) && odd.Field != "" {
