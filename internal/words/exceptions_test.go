@@ -127,7 +127,7 @@ var exceptions = map[string]string{
 	"terminal/acp/background.go flushBackground":      forLog,
 	"terminal/acp/background_stop.go":                 forLog,
 	"terminal/acp/prompt.go handleResponse":           forLog,
-	"terminal/acp/auth.go":                            forLog,
+	"terminal/acp/login/login.go":                     forLog,
 	"terminal/acp/clientcall.go checkPermission":      forAgent,
 	"terminal/acp/clientcall.go hasGrant":             forLog,
 	"terminal/acp/clientcall.go askAboutCall":         forAgent,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -70,7 +71,7 @@ type initializeResponse struct {
 			} `json:"claudeCode"`
 		} `json:"_meta"`
 	} `json:"agentCapabilities"`
-	Auth []authMethod `json:"authMethods"`
+	Auth []login.Method `json:"authMethods"`
 	Info struct {
 		Name  string `json:"name"`
 		Title string `json:"title"`
@@ -181,6 +182,15 @@ func (a *agent) initialize(ctx context.Context) error {
 		return &rpc.Error{Code: rpc.CodeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
 	}
 	return nil
+}
+
+// login returns how the agent is signed in.
+func (a *agent) login() login.Login {
+	return login.Login{Methods: a.initResponse.Auth, Method: a.cfg.AuthMethod, Authenticate: func(ctx context.Context, method string) error {
+		_, hung, err := a.Call(ctx, 0, "authenticate", map[string]string{"methodId": method}, nil)
+		a.unusable = a.unusable || hung
+		return err
+	}}
 }
 
 // Log emits a log frame if a turn is running.

@@ -191,7 +191,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		return
 	}
 	p.ended, p.tooLate = true, p.cancelled()
-	if !p.a.shouldSignIn(err, p.r.started.Load()) {
+	if !p.a.login().ShouldRepeat(err, p.r.started.Load()) {
 		p.s.detachTurn() // later updates belong to no turn
 	}
 	close(p.done)

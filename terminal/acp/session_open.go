@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -38,7 +39,7 @@ func (a *agent) sessionParams(env terminal.ExecEnv) map[string]any {
 func (a *agent) createSession(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, a.timeouts.StartTimeout, errNotReady)
 	defer cancel()
-	return a.withSignIn(ctx, neverStarted, func() error {
+	return a.login().Do(ctx, login.NeverStarted, func() error {
 		var got struct {
 			ID string `json:"sessionId"`
 			choices
@@ -81,7 +82,7 @@ func (a *agent) restoreSession(ctx context.Context, s *session, id string) error
 		if !way.can {
 			continue
 		}
-		err = a.withSignIn(ctx, neverStarted, func() error { return a.reopenSession(ctx, s, way.method, id) })
+		err = a.login().Do(ctx, login.NeverStarted, func() error { return a.reopenSession(ctx, s, way.method, id) })
 		var refused *rpc.Error
 		if !errors.As(err, &refused) {
 			return err

@@ -51,7 +51,7 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 		return x.endWithText(ctx, said, err)
 	}
 	var reason string
-	err = x.a.withSignIn(ctx, x.r.started.Load, func() (err error) {
+	err = x.a.login().Do(ctx, x.r.started.Load, func() (err error) {
 		reason, err = x.prompt(ctx)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/process"
 )
@@ -15,7 +16,7 @@ import (
 // endTurn emits the final response of a turn.
 func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.Outcome, error) {
 	e := x.newFinalResponse()
-	var wants *authError
+	var wants *login.RequiredError
 	var said *rpc.Error
 	switch {
 	case err == nil:
@@ -32,7 +33,9 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentEchoes))})
 	case errors.As(err, &wants):
 		x.a.unusable = true // a new process may be needed to notice the sign-in
-		e.AddError(terminal.Frame{Code: "AUTH", Text: x.signInText(wants)})
+		e.AddError(terminal.Frame{Code: "AUTH", Text: wants.Text(login.Place{
+			Words: x.t.Words, Command: x.cfg.Command, Reveal: x.t.Final.Reveal, User: x.t.ExecEnv().User, Redact: x.t.Redact,
+		})})
 	case errors.As(err, &said):
 		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) + x.errorDetails(said)})
 	default:

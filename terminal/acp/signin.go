@@ -33,7 +33,7 @@ func (p *signIn) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 		return terminal.Outcome{}, err
 	}
 	for _, m := range a.initResponse.Auth {
-		if s := m.signInMethod(p.cfg.Command); s.Command != "" || len(s.Variables) > 0 {
+		if s := m.SignIn(p.cfg.Command); s.Command != "" || len(s.Variables) > 0 {
 			p.methods = append(p.methods, s)
 		}
 	}

@@ -1,12 +1,9 @@
-package acp_test
+package login
 
-import (
-	"testing"
-
-	"nanobot/terminal/acp"
-)
+import "testing"
 
 func TestVisibleCommands(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ command, program, shown string }{
 		{"agent", "agent", "agent"},
 		{"agent --acp", "agent …", "agent --acp"},
@@ -24,10 +21,10 @@ func TestVisibleCommands(t *testing.T) {
 		{"KEY='sk-1 agent", "…", ""},
 		{"", "…", ""},
 	} {
-		if got := acp.VisibleCommand(c.command, false); got != c.program {
+		if got := visibleCommand(c.command, false); got != c.program {
 			t.Errorf("%s: the program is %q, want %q", c.command, got, c.program)
 		}
-		if got := acp.VisibleCommand(c.command, true); got != c.shown {
+		if got := visibleCommand(c.command, true); got != c.shown {
 			t.Errorf("%s: shown as %q, want %q", c.command, got, c.shown)
 		}
 	}

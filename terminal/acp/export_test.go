@@ -1,4 +1,0 @@
-package acp
-
-// VisibleCommand is visibleCommand.
-var VisibleCommand = visibleCommand
