@@ -157,5 +157,5 @@ var exceptions = map[string]string{
 	"terminal/acp/terminals.go":                       forAgent,
 	"terminal/acp/trial.go":                           forOperator,
 	"terminal/acp/turn.go restartAgent":               forLog,
-	"terminal/acp/view.go":                            forLog,
+	"terminal/acp/viewlinks.go":                       forLog,
 }

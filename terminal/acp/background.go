@@ -53,8 +53,7 @@ func (s *session) showBetweenTurns(u update) bool {
 	}
 	switch {
 	case b.view == nil:
-		b.view = newView(*b.turn, s.table)
-		b.view.background = true
+		b.view = newBackgroundView(*b.turn, s.table)
 		b.timer = time.AfterFunc(delay, s.pushBackground)
 	case isText || b.since.IsZero(): // a text does not wait for the end of the work
 		b.timer.Reset(delay)

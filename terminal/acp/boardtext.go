@@ -1,12 +1,13 @@
 package acp
 
 import (
+	"slices"
 	"strings"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/jobs"
 )
 
 const (
@@ -15,6 +16,66 @@ const (
 	// maxPlan limits the entries of a plan that are stored.
 	maxPlan = 200
 )
+
+// boardLine is one entry of the board: a tool call, or a remark of the agent.
+type boardLine struct {
+	tool   *toolCall // nil: a remark
+	remark string
+}
+
+func (l boardLine) running() bool { return l.tool != nil && l.tool.running() }
+
+// board is the state of a turn that its progress message shows.
+type board struct {
+	words     words.Words
+	table     *jobs.Table // nil if the agent has no terminals
+	changes   changes
+	plan      []planEntry
+	lines     []boardLine // in the order in which they began
+	byID      map[string]*toolCall
+	steps     int // tool calls so far
+	thinking  bool
+	prompted  bool // the agent has the prompt
+	questions int  // open questions
+	// quietMinutes is how long the agent has been silent; 0: not for long.
+	quietMinutes int
+	shown        string
+}
+
+func newBoard(w words.Words, dir string, table *jobs.Table) board {
+	return board{words: w, table: table, changes: changes{words: w, dir: dir}, byID: map[string]*toolCall{}}
+}
+
+// addTool adds a tool call.
+func (b *board) addTool(id string) *toolCall {
+	t := &toolCall{id: id, status: "pending", words: b.words}
+	b.addLine(boardLine{tool: t})
+	b.byID[id] = t
+	b.steps++
+	return t
+}
+
+// addLine adds a line and forgets the oldest one that is not running, if there are too many.
+func (b *board) addLine(l boardLine) {
+	if len(b.lines) == maxLines {
+		old := max(0, slices.IndexFunc(b.lines, func(l boardLine) bool { return !l.running() }))
+		if t := b.lines[old].tool; t != nil {
+			delete(b.byID, t.id)
+		}
+		b.lines = slices.Delete(b.lines, old, old+1)
+	}
+	b.lines = append(b.lines, l)
+}
+
+// runningTools returns the tool calls that are running.
+func (b *board) runningTools() (tools []*toolCall) {
+	for _, l := range b.lines {
+		if l.running() {
+			tools = append(tools, l.tool)
+		}
+	}
+	return tools
+}
 
 // planEntry is one step of the agent's plan.
 type planEntry struct {
@@ -31,36 +92,40 @@ func newPlan(entries []rpc.Optional[planEntry]) (plan []planEntry) {
 	return plan
 }
 
-// renderBoard returns the lines of the board without the agent's present activity: the plan, the
+// render returns the lines of the board without the agent's present activity: the plan, the
 // last tool calls and remarks, and the changed files.
-func (v *view) renderBoard() []string {
-	lines := v.board.planLines()
-	if len(lines) > 0 && len(v.board.lines) > 0 {
+func (b *board) render() []string {
+	lines := b.planLines()
+	if len(lines) > 0 && len(b.lines) > 0 {
 		lines = append(lines, "")
 	}
-	lines = append(lines, v.board.stepLines()...)
-	if summary := v.changes.summary(); summary != "" {
+	lines = append(lines, b.stepLines()...)
+	if summary := b.changes.summary(); summary != "" {
 		lines = append(lines, summary)
 	}
 	return lines
 }
 
 // activityLines says what the agent is doing, unless the line of a running tool call says so.
-func (v *view) activityLines() (lines []string) {
-	if v.text.hasText && !v.text.isMessage {
-		lines = append(lines, remarkLine(string(v.text.buf)))
+// text is the text that the agent is writing.
+func (b *board) activityLines(text segment) (lines []string) {
+	if text.hasText && !text.isMessage {
+		lines = append(lines, remarkLine(string(text.buf)))
 	}
 	switch {
-	case v.board.questions > 0: // the gateway says that the turn waits
-	case v.board.thinking:
-		lines = append(lines, "💭 "+v.turn.Words.Text(words.AgentThinking))
-	case len(lines) > 0 || len(v.board.runningTools()) > 0:
-	case v.board.prompted:
-		lines = append(lines, v.turn.Words.Text(words.AgentThinking))
+	case b.questions > 0: // the gateway says that the turn waits
+	case b.thinking:
+		lines = append(lines, "💭 "+b.words.Text(words.AgentThinking))
+	case len(lines) > 0 || len(b.runningTools()) > 0:
+	case b.prompted:
+		lines = append(lines, b.words.Text(words.AgentThinking))
 	default:
-		lines = append(lines, v.turn.Words.Text(words.Working))
+		lines = append(lines, b.words.Text(words.Working))
 	}
-	return append(lines, v.quietLines()...)
+	if b.quietMinutes > 0 {
+		lines = append(lines, b.words.Text(words.AgentSilent, b.quietMinutes))
+	}
+	return lines
 }
 
 func (b *board) planLines() (lines []string) {
@@ -178,11 +243,11 @@ func escapeTitle(title string) string {
 }
 
 func (v *view) showBoard() {
-	v.boardAt = time.Time{}
-	v.updateTails()
-	text := strings.Join(append(v.renderBoard(), v.activityLines()...), "\n")
+	v.due.clear(showBoard)
+	v.board.updateTails()
+	text := strings.Join(append(v.board.render(), v.board.activityLines(v.messages.text)...), "\n")
 	if text != v.board.shown {
 		v.board.shown = text
-		v.emit(terminal.Frame{Kind: terminal.Progress, Text: text, Board: true, Step: v.board.steps})
+		v.out.emit(terminal.Frame{Kind: terminal.Progress, Text: text, Board: true, Step: v.board.steps})
 	}
 }

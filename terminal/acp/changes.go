@@ -39,12 +39,12 @@ type recordedDiff struct {
 	counted bool // the texts are not stored
 }
 
-// recordChanges records the files that a completed tool call has changed.
-func (v *view) recordChanges(t *toolCall) {
+// record records the files that a completed tool call has changed.
+func (c *changes) record(t *toolCall) {
 	switch t.kind {
 	case "edit", "delete", "move":
 		for _, path := range t.locations {
-			v.changes.file(path)
+			c.file(path)
 		}
 	}
 	if len(t.diffs) == 0 || t.changesRecorded {
@@ -52,7 +52,7 @@ func (v *view) recordChanges(t *toolCall) {
 	}
 	t.changesRecorded = true
 	for _, d := range t.diffs {
-		v.changes.add(d)
+		c.add(d)
 	}
 }
 
@@ -61,8 +61,8 @@ func (v *view) recordWrite(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.changes.file(path)
-		v.schedule(&v.boardAt, boardInterval)
+		v.board.changes.file(path)
+		v.due.schedule(showBoard, boardInterval)
 	}
 }
 

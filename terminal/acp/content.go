@@ -21,42 +21,42 @@ const (
 )
 
 // showBlock shows a content block that is not text.
-func (v *view) showBlock(b rpc.Block) {
+func (m *messages) showBlock(b rpc.Block) {
 	switch b.Type {
 	case "text":
 	case "image", "audio":
-		v.showData(b.Type, fileName(b.URI), b.MimeType, b.Data)
+		m.showData(b.Type, fileName(b.URI), b.MimeType, b.Data)
 	case "resource_link":
-		v.showLink(b)
+		m.showLink(b)
 	case "resource":
-		v.showResource(b.Resource)
+		m.showResource(b.Resource)
 	default:
-		v.log("debug", "content of type %.40q ignored", b.Type)
+		m.log("debug", "content of type %.40q ignored", b.Type)
 	}
 }
 
-func (v *view) showResource(r *rpc.Resource) {
+func (m *messages) showResource(r *rpc.Resource) {
 	switch {
 	case r == nil:
 	case r.Blob != nil:
-		v.showData("file", fileName(r.URI), r.MimeType, *r.Blob)
+		m.showData("file", fileName(r.URI), r.MimeType, *r.Blob)
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
-		v.flushMessages()
-		v.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), titleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
+		m.flush()
+		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), titleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
-		v.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
+		m.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
 }
 
 // showData sends base64 data as a file.
-func (v *view) showData(what, name, mime, data string) {
+func (m *messages) showData(what, name, mime, data string) {
 	raw, err := decodeData(data)
 	if err != nil {
-		v.reportUnshowable(what, name, err)
+		m.reportUnshowable(what, name, err)
 		return
 	}
-	v.addFile(safeFileName(name, what, fileExtension(mime, raw)), raw)
+	m.addFile(safeFileName(name, what, fileExtension(mime, raw)), raw)
 }
 
 func decodeData(data string) ([]byte, error) {
@@ -79,17 +79,17 @@ func decodeData(data string) ([]byte, error) {
 }
 
 // showLink sends a local file, and shows any other resource as a link.
-func (v *view) showLink(b rpc.Block) {
+func (m *messages) showLink(b rpc.Block) {
 	if path, ok := localPath(b.URI); ok {
-		v.addPath(path)
+		m.addPath(path)
 		return
 	}
 	name := terminal.OneLine(b.Name, titleLength)
 	if name == "" {
 		name = b.URI
 	}
-	v.sendFiles()
-	v.addText("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
+	m.sendFiles()
+	m.addText("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
 }
 
 // localPath returns the path of a file URI of this machine.

@@ -110,7 +110,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 	t.Run("too large", func(t *testing.T) {
 		turn, r := newTurn(t)
 		v := newView(turn, nil)
-		v.showData("image", "big.png", "image/png", strings.Repeat("A", 28<<20))
+		v.messages.showData("image", "big.png", "image/png", strings.Repeat("A", 28<<20))
 		closeView(t, v)
 		if got := r.texts(terminal.Message)[0]; got != "⚠ The agent sent a picture that cannot be shown: larger than 20 MiB (`big.png`)." {
 			t.Errorf("got %q", got)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -53,47 +52,47 @@ func (p *pendingFiles) remove() {
 }
 
 // addFile queues a file to be sent together with others that follow soon.
-func (v *view) addFile(name string, data []byte) {
-	v.sendText()
-	if err := v.files.write(name, data); err != nil {
-		v.log("warning", "file of the agent's not written: %s", err)
-		v.reportUnshowable("file", name, words.NewError(words.DataNotWritten))
+func (m *messages) addFile(name string, data []byte) {
+	m.sendText()
+	if err := m.files.write(name, data); err != nil {
+		m.log("warning", "file of the agent's not written: %s", err)
+		m.reportUnshowable("file", name, words.NewError(words.DataNotWritten))
 		return
 	}
-	v.scheduleFiles()
+	m.scheduleFiles()
 }
 
-func (v *view) addPath(path string) {
-	v.sendText()
-	v.files.paths = append(v.files.paths, path)
-	v.scheduleFiles()
+func (m *messages) addPath(path string) {
+	m.sendText()
+	m.files.paths = append(m.files.paths, path)
+	m.scheduleFiles()
 }
 
-func (v *view) scheduleFiles() {
-	if len(v.files.paths) >= maxAlbum {
-		v.sendFiles()
+func (m *messages) scheduleFiles() {
+	if len(m.files.paths) >= maxAlbum {
+		m.sendFiles()
 		return
 	}
-	v.schedule(&v.filesAt, albumWindow)
+	m.due.schedule(sendFiles, albumWindow)
 }
 
 // sendFiles sends the queued files. More of the turn follows.
-func (v *view) sendFiles() {
-	if len(v.files.paths) > 0 {
-		v.emitFiles(&v.files, terminal.Frame{Silent: true})
+func (m *messages) sendFiles() {
+	if len(m.files.paths) > 0 {
+		m.emitFiles(&m.files, terminal.Frame{Silent: true})
 	}
 }
 
 // emitFiles sends files with a message. Emit has copied them when it returns.
-func (v *view) emitFiles(files *pendingFiles, f terminal.Frame) {
-	v.filesAt = time.Time{}
+func (m *messages) emitFiles(files *pendingFiles, f terminal.Frame) {
+	m.due.clear(sendFiles)
 	f.Kind, f.Media, f.ProtocolDir, f.GroupDocuments = terminal.Message, files.paths, files.dir, true
-	v.emit(f)
+	m.emit(f)
 	files.remove()
 }
 
 // reportUnshowable tells the person about content that cannot be shown.
-func (v *view) reportUnshowable(what, name string, err error) {
+func (m *messages) reportUnshowable(what, name string, err error) {
 	text := words.FileUnshown
 	switch what {
 	case "image":
@@ -101,10 +100,10 @@ func (v *view) reportUnshowable(what, name string, err error) {
 	case "audio":
 		text = words.SoundUnshown
 	}
-	reason := v.turn.Words.Reason(err)
+	reason := m.turn.Words.Reason(err)
 	if name != "" {
 		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, titleLength)) + ")"
 	}
-	v.flushMessages()
-	v.emitText("⚠ " + v.turn.Words.Text(text, reason))
+	m.flush()
+	m.emitText("⚠ " + m.turn.Words.Text(text, reason))
 }

@@ -3,7 +3,6 @@ package acp
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -15,13 +14,13 @@ const maxDetails = 16 << 10
 // emitEnd emits the summary of the turn and its last messages: the changes, unless they are part of
 // the summary, and then the answer. Only the last message notifies, or none if followed is set.
 func (v *view) emitEnd(followed bool) {
-	changes := v.changes.report()
+	changes := v.board.changes.report()
 	v.emitFold(changes)
-	if changes.isSmall() && v.board.steps > 0 && !v.boardHidden() {
+	if changes.isSmall() && v.board.steps > 0 && !v.out.boardHidden() {
 		changes = changesReport{}
 	}
-	files, answer := v.files, v.lastAnswer(followed)
-	v.files = pendingFiles{}
+	files, answer := v.messages.files, v.lastAnswer(followed)
+	v.messages.files = pendingFiles{}
 	hasAnswer := answer != "" || len(files.paths) > 0
 	silent := terminal.Frame{Silent: followed || hasAnswer}
 	if changes.text != "" {
@@ -30,33 +29,34 @@ func (v *view) emitEnd(followed bool) {
 	if !hasAnswer {
 		return
 	}
-	last := v.answerFrame(answer)
+	last := v.out.answerFrame(answer)
 	last.Silent = followed
 	if len(files.paths) > 0 {
-		v.emitFiles(&files, last)
+		v.messages.emitFiles(&files, last)
 		return
 	}
-	v.emit(last)
+	v.out.emit(last)
 }
 
 // lastAnswer returns the text of the turn's last message: what the agent has written since the last
 // tool call or, if it is the last message of the turn, its last remark.
 func (v *view) lastAnswer(followed bool) string {
-	hasText := v.text.hasText
-	answer := v.takeText()
+	m := &v.messages
+	hasText := m.text.hasText
+	answer := m.takeText()
 	switch {
 	case hasText:
 		return answer
 	case followed:
 		return ""
-	case v.lastRemark != "":
-		return v.lastRemark
+	case m.lastRemark != "":
+		return m.lastRemark
 	case v.background:
 		return ""
-	case len(v.files.paths) > 0 || !v.messageSent && len(v.changes.files) == 0 && v.board.steps == 0:
+	case len(m.files.paths) > 0 || !v.out.messageSent && len(v.board.changes.files) == 0 && v.board.steps == 0:
 		return ""
 	}
-	return v.turn.Words.Text(words.AgentDone) // it notifies
+	return v.board.words.Text(words.AgentDone) // it notifies
 }
 
 // emitChanges sends the changes as a message, with the complete diff as a file if the message shows
@@ -64,31 +64,31 @@ func (v *view) lastAnswer(followed bool) string {
 func (v *view) emitChanges(r changesReport, f terminal.Frame) {
 	f.Kind, f.Text = terminal.Message, r.text
 	if r.file == "" {
-		v.emit(f)
+		v.out.emit(f)
 		return
 	}
 	var files pendingFiles
 	if err := files.write(r.fileName, []byte(r.file)); err != nil {
-		v.log("warning", "diff not sent as a file: %s", err)
+		v.out.log("warning", "diff not sent as a file: %s", err)
 	}
-	v.emitFiles(&files, f)
+	v.messages.emitFiles(&files, f)
 }
 
 // emitFold emits the last board of the turn with its summary, if there were tool calls.
 func (v *view) emitFold(changes changesReport) {
-	v.boardAt = time.Time{}
+	v.due.clear(showBoard)
 	if v.board.steps == 0 {
 		return
 	}
-	v.updateTails()
+	v.board.updateTails()
 	fold := &terminal.Fold{
-		Steps: v.board.steps, Files: len(v.changes.files), Details: v.details(changes), Required: !v.boardHidden() && v.foldRequired(changes),
+		Steps: v.board.steps, Files: len(v.board.changes.files), Details: v.board.details(changes), Required: !v.out.boardHidden() && v.foldRequired(changes),
 	}
 	if v.costBefore != nil {
 		fold.Cost = v.cost.since(*v.costBefore)
 	}
-	v.emit(terminal.Frame{
-		Kind: terminal.Progress, Board: true, Text: strings.Join(v.renderBoard(), "\n"), Step: v.board.steps, Fold: fold,
+	v.out.emit(terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: strings.Join(v.board.render(), "\n"), Step: v.board.steps, Fold: fold,
 	})
 }
 
@@ -96,34 +96,34 @@ func (v *view) emitFold(changes changesReport) {
 // one that is repeated as the answer, and small changes.
 func (v *view) foldRequired(changes changesReport) bool {
 	return changes.text != "" && changes.isSmall() || slices.ContainsFunc(v.board.lines, func(l boardLine) bool {
-		return l.tool == nil && (v.text.hasText || l.remark != v.lastRemark)
+		return l.tool == nil && (v.messages.text.hasText || l.remark != v.messages.lastRemark)
 	})
 }
 
 // details returns the plan, the changes, a line for each tool call with the end of its output, and
 // the remarks. The earliest lines are left out if there are too many. The changes come first, since
 // a network with less room cuts the end, and small ones are shown nowhere else.
-func (v *view) details(changes changesReport) string {
-	changed := v.changes.summary()
+func (b *board) details(changes changesReport) string {
+	changed := b.changes.summary()
 	if changes.text != "" && changes.isSmall() {
 		changed = changes.text
 	}
-	plan := strings.Join(v.board.planLines(), "\n")
+	plan := strings.Join(b.planLines(), "\n")
 	room := maxDetails - len(plan) - len(changed) - 100 // the count and the lines between
 	var lines []string
 	shownTools := 0
-	for i := len(v.board.lines) - 1; i >= 0; i-- {
-		text := v.board.lines[i].details()
+	for i := len(b.lines) - 1; i >= 0; i-- {
+		text := b.lines[i].details()
 		if room -= len(text) + 1; room < 0 {
 			break
 		}
-		if v.board.lines[i].tool != nil {
+		if b.lines[i].tool != nil {
 			shownTools++
 		}
 		lines = append(lines, text)
 	}
-	if hidden := v.board.steps - shownTools; hidden > 0 {
-		lines = append(lines, terminal.EarlierSteps(v.turn.Words, hidden))
+	if hidden := b.steps - shownTools; hidden > 0 {
+		lines = append(lines, terminal.EarlierSteps(b.words, hidden))
 	}
 	slices.Reverse(lines)
 	parts := []string{plan, changed, strings.Join(lines, "\n")}

@@ -101,27 +101,6 @@ func (d decision) String() string {
 	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, titleLength), d.by)
 }
 
-// audit emits a frame for the audit log.
-func (v *view) audit(format string, args ...any) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if !v.closed {
-		v.emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: fmt.Sprintf(format, args...), Audit: true})
-	}
-}
-
-// toolByID returns a copy of a tool call.
-func (v *view) toolByID(id string) toolCall {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if t := v.board.byID[id]; t != nil {
-		copied := *t
-		copied.output.own = nil
-		return copied
-	}
-	return toolCall{id: id, words: v.turn.Words}
-}
-
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
 func ruleFor(policy Settings, kind string) string {
 	if r := policy.Rules[kind]; r != "" {
@@ -227,41 +206,10 @@ func (p permissionDecider) putQuestion(ctx context.Context, about *toolCall, q t
 	return p.turn.Ask(ctx, q)
 }
 
-// sendBeforeQuestion sends a plan, unless it is "", and documents that the next question is about.
-func (v *view) sendBeforeQuestion(plan string, documents []document) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
-		return nil
-	}
-	v.emitText(plan)
-	for _, d := range documents {
-		// Without emit: a document that is refused does not end the turn.
-		if err := terminal.SendDocument(v.turn.Words, d.name, d.text, v.turn.Emit); err != nil {
-			return err
-		}
-	}
-	return v.err
-}
-
 // describeUser names the person who decided, for the audit log.
 func describeUser(id string) string {
 	if id = terminal.OneLine(id, titleLength); id == "" {
 		id = "the person"
 	}
 	return "user " + id
-}
-
-// reportRefusal tells the person why a call was refused, but only once if *once is set.
-func (v *view) reportRefusal(once *bool, text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed || once != nil && *once {
-		return
-	}
-	if once != nil {
-		*once = true
-	}
-	v.flushMessages()
-	v.emitText(text)
 }

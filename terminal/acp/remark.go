@@ -34,12 +34,13 @@ func isTableRule(line []byte) bool {
 // settleText ends the text that the agent is writing before a tool call. A remark becomes a line of
 // the board if there is one, a longer text or one with files a message.
 func (v *view) settleText() {
-	if !v.text.hasText || v.text.isMessage || v.boardHidden() || len(v.linkedFiles(string(v.text.buf))) > 0 {
-		v.sendText()
+	m := &v.messages
+	if !m.text.hasText || m.text.isMessage || m.boardHidden() || len(m.linkedFiles(string(m.text.buf))) > 0 {
+		m.sendText()
 		return
 	}
-	v.lastRemark = v.takeText()
-	v.board.addLine(boardLine{remark: v.lastRemark})
+	m.lastRemark = m.takeText()
+	v.board.addLine(boardLine{remark: m.lastRemark})
 }
 
 // remarkLine returns a remark as one line of the board.

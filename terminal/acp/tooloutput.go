@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -121,38 +120,37 @@ func (t *toolCall) tailLines() (lines []string) {
 // refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
 // a terminal.
 func (v *view) refreshTerminals() {
-	v.terminalsAt = time.Time{}
 	before := v.board.tails()
 	v.showBoard()
 	if !slices.Equal(before, v.board.tails()) { // output of a command is a sign of life
 		v.markAlive()
 	}
 	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
-		v.schedule(&v.terminalsAt, terminalInterval)
+		v.due.schedule(showTerminals, terminalInterval)
 	}
 }
 
-func (v *view) updateTails() {
-	for _, t := range v.board.runningTools() {
-		v.updateTail(t)
+func (b *board) updateTails() {
+	for _, t := range b.runningTools() {
+		b.updateTail(t)
 	}
 }
 
 // updateTail reads the last lines of a tool call's output: of its terminals of the client, else of
 // a terminal of the agent, else of its text. A terminal that was released keeps its last lines.
-func (v *view) updateTail(t *toolCall) {
+func (b *board) updateTail(t *toolCall) {
 	for _, id := range t.terminals {
-		if v.table == nil {
+		if b.table == nil {
 			break
 		}
-		if out, err := v.table.Output(id); err == nil {
+		if out, err := b.table.Output(id); err == nil {
 			t.output.tail, t.output.fromClient = lastLines(out.Text), true
 		}
 	}
 	if t.output.fromClient {
 		return
 	}
-	if lines := t.ownLines(v.turn.Words); lines != nil {
+	if lines := t.ownLines(b.words); lines != nil {
 		t.output.tail = lines
 	}
 }
@@ -230,8 +228,8 @@ func (v *view) saveTail(id string) {
 	defer v.mu.Unlock()
 	for _, l := range v.board.lines {
 		if !v.closed && l.tool != nil && slices.Contains(l.tool.terminals, id) {
-			v.updateTail(l.tool)
-			v.schedule(&v.boardAt, boardInterval)
+			v.board.updateTail(l.tool)
+			v.due.schedule(showBoard, boardInterval)
 		}
 	}
 }

@@ -178,30 +178,24 @@ func (v *view) applyToolCall(c updateFields) {
 	t, found := v.board.byID[c.ID.V]
 	if !found {
 		v.settleText()
-		v.sendFiles()
+		v.messages.sendFiles()
 		t = v.board.addTool(c.ID.V)
 	}
 	t.apply(c.toolFields, c.Content)
-	v.schedule(&v.boardAt, boardInterval)
+	v.due.schedule(showBoard, boardInterval)
 	switch {
 	case t.running():
-		if len(t.terminals) > 0 && v.table != nil {
-			v.schedule(&v.terminalsAt, terminalInterval)
+		if len(t.terminals) > 0 && v.board.table != nil {
+			v.due.schedule(showTerminals, terminalInterval)
 		}
 	case t.status == "completed":
-		v.recordChanges(t)
+		v.board.changes.record(t)
 		v.sendContent(t)
 		fallthrough
 	default:
-		v.updateTail(t)
+		v.board.updateTail(t)
 		t.diffs, t.content, t.input = nil, nil, toolInput{}
 	}
-}
-
-// flushMessages sends the text and the files so far, before content of another kind.
-func (v *view) flushMessages() {
-	v.sendText()
-	v.sendFiles()
 }
 
 // sendContent sends the result of a tool call. Files that were only read are not sent: they are
@@ -213,63 +207,7 @@ func (v *view) sendContent(t *toolCall) {
 	for _, b := range t.content {
 		if b.Type != "text" && b.Type != "resource" || b.Type == "resource" && b.Resource != nil && b.Resource.Blob != nil {
 			t.contentSent = true
-			v.showBlock(b)
+			v.messages.showBlock(b)
 		}
 	}
-}
-
-// boardLine is one entry of the board: a tool call, or a remark of the agent.
-type boardLine struct {
-	tool   *toolCall // nil: a remark
-	remark string
-}
-
-func (l boardLine) running() bool { return l.tool != nil && l.tool.running() }
-
-// board is the state of a turn that its progress message shows.
-type board struct {
-	words     words.Words
-	plan      []planEntry
-	lines     []boardLine // in the order in which they began
-	byID      map[string]*toolCall
-	steps     int // tool calls so far
-	thinking  bool
-	prompted  bool // the agent has the prompt
-	questions int  // open questions
-	// quietMinutes is how long the agent has been silent; 0: not for long.
-	quietMinutes int
-	shown        string
-}
-
-func newBoard(w words.Words) board { return board{words: w, byID: map[string]*toolCall{}} }
-
-// addTool adds a tool call.
-func (b *board) addTool(id string) *toolCall {
-	t := &toolCall{id: id, status: "pending", words: b.words}
-	b.addLine(boardLine{tool: t})
-	b.byID[id] = t
-	b.steps++
-	return t
-}
-
-// addLine adds a line and forgets the oldest one that is not running, if there are too many.
-func (b *board) addLine(l boardLine) {
-	if len(b.lines) == maxLines {
-		old := max(0, slices.IndexFunc(b.lines, func(l boardLine) bool { return !l.running() }))
-		if t := b.lines[old].tool; t != nil {
-			delete(b.byID, t.id)
-		}
-		b.lines = slices.Delete(b.lines, old, old+1)
-	}
-	b.lines = append(b.lines, l)
-}
-
-// runningTools returns the tool calls that are running.
-func (b *board) runningTools() (tools []*toolCall) {
-	for _, l := range b.lines {
-		if l.running() {
-			tools = append(tools, l.tool)
-		}
-	}
-	return tools
 }

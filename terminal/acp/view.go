@@ -2,7 +2,6 @@ package acp
 
 import (
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
@@ -24,36 +23,62 @@ const (
 // view shows one turn of an agent in the chat. Its methods are safe for concurrent use; frames are
 // emitted in the order of the calls.
 type view struct {
-	turn  terminal.Turn
-	table *jobs.Table // nil if the agent has no terminals
+	mu       sync.Mutex // also held during Emit, to keep the order
+	out      *output
+	due      *agenda
+	messages messages
+	board    board
 
-	mu          sync.Mutex // also held during Emit, to keep the order
-	err         error      // the first error of Emit
-	rejected    bool       // a person has rejected something
-	messageSent bool
-	closed      bool
-	background  bool // it shows work between turns
+	rejected   bool // a person has rejected something
+	closed     bool
+	background bool // it shows work between turns
 	// toldNobodyToAsk means that the person knows that nobody can be asked.
 	toldNobodyToAsk bool
-
-	text       segment
-	lastRemark string // the agent's last text, if it is a remark
-	files      pendingFiles
-	changes    changes
-	board      board
-	costBefore *cost // of the session when the turn began; nil: unknown
-	cost       cost  // of the session now
-
-	unknownUpdates map[string]bool
-
-	timer *time.Timer
-	// When each is due; zero if nothing has changed.
-	partialAt, boardAt, terminalsAt, filesAt, quietAt time.Time
-	aliveAt                                           time.Time // the agent's last sign of life
+	costBefore      *cost // of the session when the turn began; nil: unknown
+	cost            cost  // of the session now
+	unknownUpdates  map[string]bool
+	aliveAt         time.Time // the agent's last sign of life
 }
 
+// newView returns the view of a turn. table has the agent's terminals; nil: it has none.
 func newView(t terminal.Turn, table *jobs.Table) *view {
-	return &view{turn: t, table: table, board: newBoard(t.Words), changes: changes{words: t.Words, dir: t.ExecEnv().Dir}, unknownUpdates: map[string]bool{}}
+	out := &output{turn: t, dir: t.ExecEnv().Dir}
+	v := &view{out: out, due: &agenda{}, board: newBoard(t.Words, out.dir, table), unknownUpdates: map[string]bool{}}
+	v.due.run = v.onTimer
+	v.messages = messages{output: out, due: v.due}
+	return v
+}
+
+// newBackgroundView returns the view of the agent's work after a turn.
+func newBackgroundView(t terminal.Turn, table *jobs.Table) *view {
+	v := newView(t, table)
+	v.background = true
+	return v
+}
+
+// onTimer shows everything that is due.
+func (v *view) onTimer() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return
+	}
+	if v.due.take(sendFiles) {
+		v.messages.sendFiles()
+	}
+	if v.due.take(showPartial) {
+		v.messages.showPartial()
+	}
+	if v.due.take(showTerminals) {
+		v.refreshTerminals()
+	}
+	if v.due.take(checkQuiet) {
+		v.checkQuiet()
+	}
+	if v.due.take(showBoard) {
+		v.showBoard()
+	}
+	v.due.setTimer()
 }
 
 // updateFields are the fields of all kinds of session/update.
@@ -99,7 +124,7 @@ func (v *view) update(raw json.RawMessage) {
 		v.applyToolCall(c)
 	case "plan":
 		v.board.plan = newPlan(c.Entries.V)
-		v.schedule(&v.boardAt, boardInterval)
+		v.due.schedule(showBoard, boardInterval)
 	case "usage_update":
 		if c.Cost.OK {
 			v.cost = c.Cost.V
@@ -109,7 +134,7 @@ func (v *view) update(raw json.RawMessage) {
 	default:
 		if !v.unknownUpdates[c.Update] && len(v.unknownUpdates) < maxUnknownUpdates {
 			v.unknownUpdates[c.Update] = true
-			v.log("debug", "session update %.40q ignored", c.Update)
+			v.out.log("debug", "session update %.40q ignored", c.Update)
 		}
 	}
 }
@@ -119,30 +144,38 @@ func (v *view) addAnswer(c updateFields) {
 	v.setThinking(false)
 	var b rpc.Block
 	if err := json.Unmarshal(c.Content, &b); err != nil {
-		v.log("debug", "content that cannot be read ignored: %s", err)
+		v.out.log("debug", "content that cannot be read ignored: %s", err)
 		return
 	}
 	if b.Type != "text" {
-		v.showBlock(b)
+		v.messages.showBlock(b)
 		return
 	}
 	if b.Text == "" {
 		return
 	}
-	v.sendFiles()
+	v.messages.sendFiles()
 	id := c.messageID()
-	if v.text.isNewMessage(id) {
-		v.sendText()
+	if v.messages.text.isNewMessage(id) {
+		v.messages.sendText()
 	}
-	v.addText(b.Text, id)
+	v.messages.addText(b.Text, id)
 }
 
 // setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
 func (v *view) setThinking(now bool) {
 	if v.board.thinking != now {
 		v.board.thinking = now
-		v.schedule(&v.boardAt, boardInterval)
+		v.due.schedule(showBoard, boardInterval)
 	}
+}
+
+// discard closes a view that has nothing to emit.
+func (v *view) discard() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.closed = true
+	v.due.stop()
 }
 
 // flushAndClose emits everything that is pending, with the summary of the turn, and closes the
@@ -154,22 +187,10 @@ func (v *view) flushAndClose(followed bool) error {
 	if !v.closed {
 		v.emitEnd(followed)
 		v.closed = true
-		if v.timer != nil {
-			v.timer.Stop()
-		}
-		v.files.remove()
+		v.due.stop()
+		v.messages.files.remove()
 	}
-	return v.err
-}
-
-// discard closes a view that has nothing to emit.
-func (v *view) discard() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.closed = true
-	if v.timer != nil {
-		v.timer.Stop()
-	}
+	return v.out.err
 }
 
 // emitPending emits everything that is pending, so that the next text is a message of its own.
@@ -179,17 +200,17 @@ func (v *view) emitPending() {
 	if v.closed {
 		return
 	}
-	if !v.boardAt.IsZero() {
+	if !v.due.at[showBoard].IsZero() {
 		v.showBoard()
 	}
-	v.flushMessages()
+	v.messages.flush()
 }
 
 // showWorking shows the board before the agent has reported anything.
 func (v *view) showWorking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.schedule(&v.boardAt, boardInterval)
+	v.due.schedule(showBoard, boardInterval)
 }
 
 // beginQuestion emits everything that is pending, and shows that the turn waits for the person
@@ -199,7 +220,7 @@ func (v *view) beginQuestion() {
 	defer v.mu.Unlock()
 	v.board.questions++
 	if !v.closed {
-		v.flushMessages()
+		v.messages.flush()
 		v.showBoard()
 	}
 }
@@ -210,12 +231,9 @@ func (v *view) endQuestion() {
 	v.board.questions--
 	v.aliveAt = time.Now()
 	if !v.closed {
-		v.schedule(&v.boardAt, boardInterval)
+		v.due.schedule(showBoard, boardInterval)
 	}
 }
-
-// boardHidden reports whether the chat does not show the board.
-func (v *view) boardHidden() bool { return v.turn.BoardHidden != nil && v.turn.BoardHidden() }
 
 // markRejected records that a person has rejected something, so that they do not need to be told
 // that the agent says nothing.
@@ -229,7 +247,8 @@ func (v *view) markRejected() {
 func (v *view) hasShown() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.messageSent || v.rejected || v.text.hasText || v.lastRemark != "" || len(v.files.paths) > 0
+	m := &v.messages
+	return v.out.messageSent || v.rejected || m.text.hasText || m.lastRemark != "" || len(m.files.paths) > 0
 }
 
 // logLine emits a log frame in order with the other frames. After the turn it does nothing.
@@ -237,20 +256,14 @@ func (v *view) logLine(level, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.log(level, format, args...)
+		v.out.log(level, format, args...)
 	}
 }
 
-func (v *view) log(level, format string, args ...any) {
-	v.emit(terminal.Frame{Kind: terminal.Log, Level: level, Text: fmt.Sprintf(format, args...)})
-}
-
-func (v *view) emit(f terminal.Frame) {
-	if v.err != nil {
-		return
-	}
-	v.messageSent = v.messageSent || f.Kind == terminal.Message
-	if err := v.turn.Emit(f); err != nil {
-		v.err = fmt.Errorf("emit %s: %w", f.Kind, err)
-	}
+// addNotice puts a text of the gateway before the agent's next text, which is then a message.
+func (v *view) addNotice(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.messages.text.isMessage = true
+	v.messages.addText(text+"\n\n", "")
 }

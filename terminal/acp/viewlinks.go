@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -11,24 +12,59 @@ import (
 // maxLinks limits the links of one message that are examined.
 const maxLinks = 200
 
+// output is the frames that a view emits.
+type output struct {
+	turn        terminal.Turn
+	dir         string // the agent's working folder
+	err         error  // the first error of Emit
+	messageSent bool
+}
+
+func (o *output) emit(f terminal.Frame) {
+	if o.err != nil {
+		return
+	}
+	o.messageSent = o.messageSent || f.Kind == terminal.Message
+	if err := o.turn.Emit(f); err != nil {
+		o.err = fmt.Errorf("emit %s: %w", f.Kind, err)
+	}
+}
+
+func (o *output) log(level, format string, args ...any) {
+	o.emit(terminal.Frame{Kind: terminal.Log, Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// boardHidden reports whether the chat does not show the board.
+func (o *output) boardHidden() bool { return o.turn.BoardHidden != nil && o.turn.BoardHidden() }
+
+// emitText sends a message, with the files that it links to, which notifies nobody, because more of
+// the turn follows.
+func (o *output) emitText(text string) {
+	if text = trimBlank(text); text != "" {
+		f := o.answerFrame(text)
+		f.Silent = true
+		o.emit(f)
+	}
+}
+
 // answerFrame returns a message of the agent with the files that its text links to.
-func (v *view) answerFrame(text string) terminal.Frame {
-	links := v.linkedFiles(text)
+func (o *output) answerFrame(text string) terminal.Frame {
+	links := o.linkedFiles(text)
 	return terminal.Frame{Kind: terminal.Message, Text: text, Links: links, GroupDocuments: len(links) > 0}
 }
 
 // linkedFiles returns the absolute paths of the files that a text links to, without references to
 // code. The files may not exist.
-func (v *view) linkedFiles(text string) (paths []string) {
-	if v.turn.FindLinks == nil {
+func (o *output) linkedFiles(text string) (paths []string) {
+	if o.turn.FindLinks == nil {
 		return nil
 	}
-	for i, link := range v.turn.FindLinks(text) {
+	for i, link := range o.turn.FindLinks(text) {
 		if i == maxLinks {
 			break
 		}
 		if !refersToCode(link) {
-			paths = append(paths, linkPaths(link.URL, v.turn.ExecEnv().Dir)...)
+			paths = append(paths, linkPaths(link.URL, o.dir)...)
 		}
 	}
 	return paths

@@ -3,8 +3,6 @@ package acp
 import (
 	"slices"
 	"time"
-
-	"nanobot/internal/words"
 )
 
 const (
@@ -24,7 +22,7 @@ func (v *view) showThinking() {
 	v.board.prompted = true
 	v.showBoard()
 	v.markAlive()
-	v.schedule(&v.quietAt, quietLimit)
+	v.due.schedule(checkQuiet, quietLimit)
 }
 
 // recordLife records a sign of life of the agent that is no update.
@@ -39,7 +37,7 @@ func (v *view) markAlive() {
 	v.aliveAt = time.Now()
 	if v.board.quietMinutes > 0 {
 		v.board.quietMinutes = 0
-		v.schedule(&v.boardAt, boardInterval)
+		v.due.schedule(showBoard, boardInterval)
 	}
 }
 
@@ -53,18 +51,10 @@ func (v *view) checkQuiet() {
 	next := v.aliveAt.Add(quietLimit)
 	if !now.Before(next) {
 		v.board.quietMinutes = int(now.Sub(v.aliveAt) / time.Minute)
-		v.schedule(&v.boardAt, 0)
+		v.due.schedule(showBoard, 0)
 		next = now.Add(quietInterval)
 	}
-	v.quietAt = next
-}
-
-// quietLines says that the agent has been silent for long.
-func (v *view) quietLines() []string {
-	if v.board.quietMinutes == 0 {
-		return nil
-	}
-	return []string{v.turn.Words.Text(words.AgentSilent, v.board.quietMinutes)}
+	v.due.at[checkQuiet] = next
 }
 
 // tails returns the last lines of the output of all running tool calls.

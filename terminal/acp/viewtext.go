@@ -3,7 +3,6 @@ package acp
 import (
 	"bytes"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"nanobot/terminal"
@@ -59,63 +58,60 @@ func cutPosition(b []byte) int {
 	return n
 }
 
-// addText adds text to the message that the agent is writing. A text that may become a remark is
-// shown on the board, a longer one is streamed.
-func (v *view) addText(text, id string) {
-	for _, full := range v.text.add(text, id) {
-		v.emitText(full)
-		v.text.isMessage = true
-		v.partialAt = time.Time{}
-	}
-	v.text.isMessage = v.text.isMessage || !isRemark(v.text.buf)
-	switch {
-	case !v.text.hasText:
-	case v.text.isMessage:
-		v.schedule(&v.partialAt, partialInterval)
-		fallthrough // the board no longer shows the text
-	default:
-		v.schedule(&v.boardAt, boardInterval)
-	}
+// messages are what the agent writes, and the files that it sends.
+type messages struct {
+	*output
+	due        *agenda
+	text       segment
+	lastRemark string // the agent's last text, if it is a remark
+	files      pendingFiles
 }
 
-// addNotice puts a text of the gateway before the agent's next text, which is then a message.
-func (v *view) addNotice(text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.text.isMessage = true
-	v.addText(text+"\n\n", "")
+// flush sends the text and the files so far, before content of another kind.
+func (m *messages) flush() {
+	m.sendText()
+	m.sendFiles()
+}
+
+// addText adds text to the message that the agent is writing. A text that may become a remark is
+// shown on the board, a longer one is streamed.
+func (m *messages) addText(text, id string) {
+	for _, full := range m.text.add(text, id) {
+		m.emitText(full)
+		m.text.isMessage = true
+		m.due.clear(showPartial)
+	}
+	m.text.isMessage = m.text.isMessage || !isRemark(m.text.buf)
+	switch {
+	case !m.text.hasText:
+	case m.text.isMessage:
+		m.due.schedule(showPartial, partialInterval)
+		fallthrough // the board no longer shows the text
+	default:
+		m.due.schedule(showBoard, boardInterval)
+	}
 }
 
 // sendText sends the message that the agent is writing. More of the turn follows.
-func (v *view) sendText() {
-	if v.text.hasText {
-		v.emitText(v.takeText())
-		v.lastRemark = ""
+func (m *messages) sendText() {
+	if m.text.hasText {
+		m.emitText(m.takeText())
+		m.lastRemark = ""
 	}
-	v.takeText()
+	m.takeText()
 }
 
 // takeText returns the message that the agent is writing, and begins another one.
-func (v *view) takeText() string {
-	text := trimBlank(string(v.text.buf))
-	v.partialAt, v.text = time.Time{}, segment{buf: v.text.buf[:0]}
+func (m *messages) takeText() string {
+	text := trimBlank(string(m.text.buf))
+	m.due.clear(showPartial)
+	m.text = segment{buf: m.text.buf[:0]}
 	return text
 }
 
-// emitText sends a message, with the files that it links to, which notifies nobody, because more of
-// the turn follows.
-func (v *view) emitText(text string) {
-	if text = trimBlank(text); text != "" {
-		f := v.answerFrame(text)
-		f.Silent = true
-		v.emit(f)
-	}
-}
-
-func (v *view) showPartial() {
-	v.partialAt = time.Time{}
-	if text := trimBlank(string(v.text.buf)); text != "" {
-		v.emit(terminal.Frame{Kind: terminal.Partial, Text: text})
+func (m *messages) showPartial() {
+	if text := trimBlank(string(m.text.buf)); text != "" {
+		m.emit(terminal.Frame{Kind: terminal.Partial, Text: text})
 	}
 }
 

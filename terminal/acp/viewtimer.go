@@ -4,55 +4,63 @@ import (
 	"time"
 )
 
-// schedule sets a due time of the view, such as boardAt, unless it is set already.
-func (v *view) schedule(at *time.Time, after time.Duration) {
-	if !at.IsZero() {
-		return
-	}
-	*at = time.Now().Add(after)
-	v.setTimer()
+// task is something that a view does later.
+type task int
+
+const (
+	showPartial task = iota
+	showBoard
+	showTerminals
+	sendFiles
+	checkQuiet
+	taskCount
+)
+
+// agenda says when the tasks of a view are due; zero: there is nothing to do.
+type agenda struct {
+	at    [taskCount]time.Time
+	timer *time.Timer
+	run   func() // is called when a task is due
 }
 
+// schedule makes a task due after some time, unless it is due already.
+func (a *agenda) schedule(t task, after time.Duration) {
+	if a.at[t].IsZero() {
+		a.at[t] = time.Now().Add(after)
+		a.setTimer()
+	}
+}
+
+// take reports whether a task is due, and forgets it then.
+func (a *agenda) take(t task) bool {
+	due := !a.at[t].IsZero() && !time.Now().Before(a.at[t])
+	if due {
+		a.clear(t)
+	}
+	return due
+}
+
+func (a *agenda) clear(t task) { a.at[t] = time.Time{} }
+
 // setTimer sets the timer to the earliest due time.
-func (v *view) setTimer() {
+func (a *agenda) setTimer() {
 	var next time.Time
-	for _, at := range []time.Time{v.partialAt, v.boardAt, v.terminalsAt, v.filesAt, v.quietAt} {
+	for _, at := range a.at {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
 	switch {
 	case next.IsZero():
-	case v.timer == nil:
-		v.timer = time.AfterFunc(time.Until(next), v.onTimer)
+	case a.timer == nil:
+		a.timer = time.AfterFunc(time.Until(next), a.run)
 	default:
-		v.timer.Reset(time.Until(next))
+		a.timer.Reset(time.Until(next))
 	}
 }
 
-// onTimer shows everything that is due.
-func (v *view) onTimer() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
-		return
+func (a *agenda) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
 	}
-	now := time.Now()
-	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
-	if due(v.filesAt) {
-		v.sendFiles()
-	}
-	if due(v.partialAt) {
-		v.showPartial()
-	}
-	if due(v.terminalsAt) {
-		v.refreshTerminals()
-	}
-	if due(v.quietAt) {
-		v.checkQuiet()
-	}
-	if due(v.boardAt) {
-		v.showBoard()
-	}
-	v.setTimer()
 }
