@@ -141,7 +141,7 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	for i, o := range options {
 		labels[i] = o.Name
 	}
-	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, options, labels)
+	d := permissionDecider{s.cfg, turn.view}.askPerson(ctx, &c.tool, options, labels)
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -64,7 +63,7 @@ func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, param
 	case <-ctx.Done():
 		return elicitationAnswer{Action: elicitCancel}, nil
 	}
-	asker := elicitor{turn: turn.t, view: turn.view, within: time.Duration(s.cfg.AskTimeout) * time.Second}
+	asker := elicitor{view: turn.view, within: time.Duration(s.cfg.AskTimeout) * time.Second}
 	var answer elicitationAnswer
 	var err error
 	switch e.Mode {
@@ -94,31 +93,20 @@ func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, param
 
 // elicitor asks the person of a turn for the values of a form.
 type elicitor struct {
-	turn   terminal.Turn
 	view   *view
 	within time.Duration
 }
 
-func (e elicitor) text(k words.Key, values ...any) string { return e.turn.Words.Text(k, values...) }
+func (e elicitor) text(k words.Key, values ...any) string {
+	return e.view.languageWords().Text(k, values...)
+}
 
 // ask asks one question. Everybody who may talk to the bot may answer.
 func (e elicitor) ask(ctx context.Context, q terminal.Question) (string, error) {
-	e.view.beginQuestion()
-	defer e.view.endQuestion()
-	// A unique ID, so that the stored answer to an earlier question is not the answer to this one.
-	q.ID, q.Timeout = "elicitation-"+rand.Text(), e.within
-	limited, cancel := context.WithTimeoutCause(ctx, e.within+askGrace, errNoAnswer) // the asker counts from when the question is shown
-	defer cancel()
-	began := time.Now()
-	answer, err := e.turn.Ask(limited, q)
-	if err != nil && ctx.Err() == nil && time.Since(began) >= e.within {
-		err = errNoAnswer
-	}
+	q.ID, q.Timeout = "elicitation", e.within
+	answer, err := e.view.ask(ctx, q)
 	return strings.TrimSpace(answer.Text), err
 }
-
-// errNoAnswer says that nobody answered in time.
-var errNoAnswer = errors.New("nobody answered in time")
 
 // reportUnanswered tells the person why a request of the agent was cancelled, unless they know.
 func (e elicitor) reportUnanswered(ctx context.Context, why error) {
@@ -126,14 +114,14 @@ func (e elicitor) reportUnanswered(ctx context.Context, why error) {
 	switch {
 	case ctx.Err() != nil || errors.As(why, &dismissed):
 	case errors.Is(why, terminal.ErrNobodyToAsk):
-		e.view.reportRefusal(&e.view.toldNobodyToAsk, e.text(words.ElicitNobody))
+		e.view.reportNobody(e.text(words.ElicitNobody))
 	case errors.Is(why, errNoAnswer):
-		e.view.reportRefusal(nil, e.text(words.ElicitTimeout, e.within.Seconds()))
+		e.view.reportRefusal(e.text(words.ElicitTimeout, e.within.Seconds()))
 	case errors.Is(why, errNotAskable):
-		e.view.reportRefusal(nil, e.text(words.ElicitUnknown))
+		e.view.reportRefusal(e.text(words.ElicitUnknown))
 	default:
 		e.view.logLine("warning", "elicitation: %s", why)
-		e.view.reportRefusal(nil, e.text(words.ElicitFailed))
+		e.view.reportRefusal(e.text(words.ElicitFailed))
 	}
 }
 

@@ -3,7 +3,6 @@ package acp
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +14,6 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 )
-
-// askGrace is added to a question's timeout, since the asker enforces it too and reports why nobody
-// answered.
-const askGrace = 10 * time.Second
 
 // toolKinds are the protocol's kinds of tools. An unknown kind counts as the last.
 var toolKinds = []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
@@ -47,7 +42,6 @@ type decision struct {
 
 // permissionDecider decides about the tool calls of one turn.
 type permissionDecider struct {
-	turn     terminal.Turn
 	settings Settings
 	view     *view
 }
@@ -129,7 +123,7 @@ func (p permissionDecider) decide(ctx context.Context, about *toolCall, options 
 			return decision{option: o, by: "rule"}
 		}
 	}
-	return p.askPerson(ctx, about, options, permissionLabels(p.turn.Words, options))
+	return p.askPerson(ctx, about, options, permissionLabels(p.view.languageWords(), options))
 }
 
 // optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
@@ -157,17 +151,9 @@ func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, optio
 // awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
 // person is told, since they may have meant to answer.
 func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, options []permissionOption, labels []string) decision {
-	within := time.Duration(p.settings.AskTimeout) * time.Second
-	p.view.beginQuestion()
-	defer p.view.endQuestion()
-	about.words = p.turn.Words
-	// The asker starts counting when the question is shown.
-	limited, cancel := context.WithTimeout(ctx, within+askGrace)
-	defer cancel()
-	began := time.Now()
-	answer, err := p.putQuestion(limited, about, terminal.Question{
-		// A unique ID, so that a stored answer to an earlier question cannot allow another call.
-		ID: "permission-" + rand.Text(), Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
+	within, w := time.Duration(p.settings.AskTimeout)*time.Second, p.view.languageWords()
+	answer, err := p.view.askAbout(ctx, about, terminal.Question{
+		ID: "permission", Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})
 	no := optionOfKind(options, "reject")
 	var dismissed *terminal.DismissedError
@@ -177,13 +163,13 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
 		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.reportRefusal(&p.view.toldNobodyToAsk, p.turn.Words.Text(words.PermissionNobody, escapeTitle(about.name())))
+		p.view.reportNobody(w.Text(words.PermissionNobody, escapeTitle(about.name())))
 		return decision{option: no, by: "rule: there is nobody to ask"}
-	case err != nil && time.Since(began) >= within:
-		p.view.reportRefusal(nil, p.turn.Words.Text(words.PermissionTimeout, within.Seconds(), escapeTitle(about.name())))
+	case errors.Is(err, errNoAnswer):
+		p.view.reportRefusal(w.Text(words.PermissionTimeout, within.Seconds(), escapeTitle(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.reportRefusal(nil, p.turn.Words.Text(words.PermissionFailed, escapeTitle(about.name())))
+		p.view.reportRefusal(w.Text(words.PermissionFailed, escapeTitle(about.name())))
 		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := answer.Option - 1
@@ -194,16 +180,6 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 		return decision{option: no, by: fmt.Sprintf("an answer that is not an option, %.40q", answer.Text)}
 	}
 	return decision{option: &options[i], by: describeUser(answer.By), person: true}
-}
-
-// putQuestion sends what the question itself cannot show as a whole, and then the question.
-func (p permissionDecider) putQuestion(ctx context.Context, about *toolCall, q terminal.Question) (terminal.Answer, error) {
-	text, documents := about.question(p.turn.ExecEnv().Dir)
-	if err := p.view.sendBeforeQuestion(about.plan(), documents); err != nil {
-		return terminal.Answer{}, err
-	}
-	q.Text = text
-	return p.turn.Ask(ctx, q)
 }
 
 // describeUser names the person who decided, for the audit log.

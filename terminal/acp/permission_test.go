@@ -17,13 +17,13 @@ const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"option
 
 // requestPermission returns the response to the agent, such as y for the option of this ID, and the
 // line in the audit log.
-func requestPermission(ctx context.Context, t *testing.T, turn terminal.Turn, policy Settings, v *view, call, options string) string {
+func requestPermission(ctx context.Context, t *testing.T, policy Settings, v *view, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissionDecider{turn, policy, v}.decideRequest(ctx, json.RawMessage(params), func(*toolCall, *permissionOption) {})
+	got, rerr := permissionDecider{policy, v}.decideRequest(ctx, json.RawMessage(params), func(*toolCall, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
@@ -113,7 +113,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			}
 			v := newView(turn, nil)
 			policy := Settings{Permissions: c.policy, Rules: c.rules}
-			if got := requestPermission(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
+			if got := requestPermission(context.Background(), t, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
 			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "was not asked")
@@ -136,14 +136,14 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	}
 	v := newView(turn, nil)
 	policy := Settings{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
-	if got := requestPermission(context.Background(), t, turn, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
+	if got := requestPermission(context.Background(), t, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
 		t.Errorf("an unknown kind: %s", got)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","kind":"read"}`)
-	if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":null`, usualOptions); got != "y" {
+	if got := requestPermission(context.Background(), t, policy, v, `"kind":null`, usualOptions); got != "y" {
 		t.Errorf("a known one: %s", got)
 	}
-	if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
+	if got := requestPermission(context.Background(), t, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
 		t.Errorf("one that is said: %s", got)
 	}
 	if v.board.byID["t"].kind != "read" {
@@ -159,7 +159,7 @@ func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 	}
 	v := newView(turn, nil)
 	for range 3 {
-		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
+		requestPermission(context.Background(), t, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	closeView(t, v)
 	if got := r.texts(terminal.Message); len(got) != 2 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" || got[1] != doneText {
@@ -182,12 +182,12 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 		`{"script":"short"}`:                   "🔐 💻 Bash\n```json\n{\"script\":\"short\"}\n```",
 	} {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
-		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
+		requestPermission(context.Background(), t, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
 		if text != want {
 			t.Errorf("asked %d bytes %.60q … %q, want %q", len(text), text, text[max(0, len(text)-60):], want[max(0, len(want)-60):])
 		}
 		sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
-		requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
+		requestPermission(context.Background(), t, Settings{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
 		if text != want {
 			t.Errorf("asked of what was known: %.60q … %q", text, text[max(0, len(text)-60):])
 		}
@@ -215,7 +215,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		policy := Settings{Permissions: "ask", AskTimeout: 7}
 		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
 			start := time.Now()
-			if got := requestPermission(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
+			if got := requestPermission(context.Background(), t, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
 				t.Errorf("%s after %v", got, time.Since(start))
 			}
 			if got := r.last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
@@ -228,10 +228,10 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, cancel)
-		if got := requestPermission(ctx, t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := requestPermission(ctx, t, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("with the turn: %s", got)
 		}
-		if got := requestPermission(ctx, t, turn, Settings{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := requestPermission(ctx, t, Settings{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("behind it: %s", got)
 		}
 		closeView(t, v)
@@ -262,7 +262,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		if got := requestPermission(context.Background(), t, turn, Settings{Permissions: "ask"}, v, call, options); got != "2" {
+		if got := requestPermission(context.Background(), t, Settings{Permissions: "ask"}, v, call, options); got != "2" {
 			t.Errorf("answered %s", got)
 		}
 		texts = append(texts, questions[len(questions)-1].Text)

@@ -71,7 +71,7 @@ func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 	}
 	defer done()
-	return permissionDecider{turn.t, s.cfg, turn.view}.decideRequest(ctx, params, func(t *toolCall, o *permissionOption) { s.addGrants(turn, t, o) })
+	return permissionDecider{s.cfg, turn.view}.decideRequest(ctx, params, func(t *toolCall, o *permissionOption) { s.addGrants(turn, t, o) })
 }
 
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest

@@ -81,15 +81,15 @@ type ask struct {
 func askAfter(t *testing.T, rule, answer, request, options string, updates ...string) (a ask) {
 	t.Helper()
 	turn, r := newTurn(t)
-	v := newView(turn, nil)
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		a.question, a.before = q, r.texts(terminal.Message)
 		return terminal.Answer{Text: answer, By: "ann"}, nil
 	}
+	v := newView(turn, nil)
 	for _, u := range updates {
 		sendUpdate(v, `{"sessionUpdate":%s}`, strings.ReplaceAll(u, "DIR", turn.ExecEnv().Dir))
 	}
-	a.response = requestPermission(t.Context(), t, turn, Settings{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
+	a.response = requestPermission(t.Context(), t, Settings{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
 	a.log, a.documents = r.last(terminal.Log), r.files
 	closeView(t, v)
 	return a
@@ -293,7 +293,7 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 	}
 	v := newView(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
-	if got := requestPermission(t.Context(), t, turn, Settings{Permissions: "ask"}, v, request, usualOptions); got != "n" {
+	if got := requestPermission(t.Context(), t, Settings{Permissions: "ask"}, v, request, usualOptions); got != "n" {
 		t.Errorf("answered %s", got)
 	}
 	if log := r.last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {

@@ -213,28 +213,6 @@ func (v *view) showWorking() {
 	v.due.schedule(showBoard, boardInterval)
 }
 
-// beginQuestion emits everything that is pending, and shows that the turn waits for the person
-// until endQuestion is called.
-func (v *view) beginQuestion() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.board.questions++
-	if !v.closed {
-		v.messages.flush()
-		v.showBoard()
-	}
-}
-
-func (v *view) endQuestion() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.board.questions--
-	v.aliveAt = time.Now()
-	if !v.closed {
-		v.due.schedule(showBoard, boardInterval)
-	}
-}
-
 // markRejected records that a person has rejected something, so that they do not need to be told
 // that the agent says nothing.
 func (v *view) markRejected() {

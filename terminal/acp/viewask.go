@@ -1,10 +1,121 @@
 package acp
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"time"
 
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
+
+// askGrace is added to a question's timeout, since the asker enforces it too, from when the question
+// is shown, and reports why nobody answered.
+const askGrace = 10 * time.Second
+
+// errNoAnswer says that nobody answered in time.
+var errNoAnswer = errors.New("nobody answered in time")
+
+// languageWords returns the words for the person.
+func (v *view) languageWords() words.Words { return v.board.words }
+
+// ask asks the person of the turn, after everything that is pending. The ID of the question is made
+// unique. The error is errNoAnswer if nobody has answered within the question's timeout.
+func (v *view) ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	return v.askAfter(ctx, q, "", nil)
+}
+
+// askAbout asks about a tool call. It sends what the question itself cannot show as a whole, and
+// then the question.
+func (v *view) askAbout(ctx context.Context, t *toolCall, q terminal.Question) (terminal.Answer, error) {
+	t.words = v.board.words
+	text, documents := t.question(v.out.dir)
+	q.Text = text
+	return v.askAfter(ctx, q, t.plan(), documents)
+}
+
+// askAfter asks a question after a plan, unless it is "", and documents.
+func (v *view) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer, error) {
+	v.beginQuestion()
+	defer v.endQuestion()
+	if err := v.sendBeforeQuestion(plan, documents); err != nil {
+		return terminal.Answer{}, err
+	}
+	// A unique ID, so that a stored answer to an earlier question is not the answer to this one.
+	q.ID += "-" + rand.Text()
+	limited, cancel := context.WithTimeout(ctx, q.Timeout+askGrace)
+	defer cancel()
+	began := time.Now()
+	answer, err := v.out.turn.Ask(limited, q)
+	var dismissed *terminal.DismissedError
+	answered := err == nil || errors.As(err, &dismissed) || errors.Is(err, terminal.ErrNobodyToAsk)
+	if !answered && ctx.Err() == nil && time.Since(began) >= q.Timeout {
+		err = errNoAnswer
+	}
+	return answer, err
+}
+
+// beginQuestion emits everything that is pending, and shows that the turn waits for the person
+// until endQuestion is called.
+func (v *view) beginQuestion() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.questions++
+	if !v.closed {
+		v.messages.flush()
+		v.showBoard()
+	}
+}
+
+func (v *view) endQuestion() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.board.questions--
+	v.aliveAt = time.Now()
+	if !v.closed {
+		v.due.schedule(showBoard, boardInterval)
+	}
+}
+
+func (v *view) sendBeforeQuestion(plan string, documents []document) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil
+	}
+	v.out.emitText(plan)
+	for _, d := range documents {
+		// Without emit: a document that is refused does not end the turn.
+		if err := terminal.SendDocument(v.board.words, d.name, d.text, v.out.turn.Emit); err != nil {
+			return err
+		}
+	}
+	return v.out.err
+}
+
+// reportRefusal tells the person why something was refused.
+func (v *view) reportRefusal(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.closed {
+		v.messages.flush()
+		v.out.emitText(text)
+	}
+}
+
+// reportNobody tells the person that something was refused because nobody can be asked, but only
+// once.
+func (v *view) reportNobody(text string) {
+	v.mu.Lock()
+	told := v.toldNobodyToAsk
+	v.toldNobodyToAsk = true
+	v.mu.Unlock()
+	if !told {
+		v.reportRefusal(text)
+	}
+}
 
 // audit emits a frame for the audit log.
 func (v *view) audit(format string, args ...any) {
@@ -25,35 +136,4 @@ func (v *view) toolByID(id string) toolCall {
 		return copied
 	}
 	return toolCall{id: id, words: v.board.words}
-}
-
-// sendBeforeQuestion sends a plan, unless it is "", and documents that the next question is about.
-func (v *view) sendBeforeQuestion(plan string, documents []document) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
-		return nil
-	}
-	v.out.emitText(plan)
-	for _, d := range documents {
-		// Without emit: a document that is refused does not end the turn.
-		if err := terminal.SendDocument(v.board.words, d.name, d.text, v.out.turn.Emit); err != nil {
-			return err
-		}
-	}
-	return v.out.err
-}
-
-// reportRefusal tells the person why a call was refused, but only once if *once is set.
-func (v *view) reportRefusal(once *bool, text string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed || once != nil && *once {
-		return
-	}
-	if once != nil {
-		*once = true
-	}
-	v.messages.flush()
-	v.out.emitText(text)
 }
