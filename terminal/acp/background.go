@@ -8,6 +8,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // maxTasks limits the running tasks of an agent that are counted.
@@ -19,7 +20,7 @@ const maxPushDelays = 5
 // background is the work of an agent between turns. The session's updateMu guards it.
 type background struct {
 	turn  *terminal.Turn // the last turn; nil: there was none, or nothing can be sent after it
-	view  *view          // shows the agent's updates since the last push; nil: there were none
+	view  *view.View     // shows the agent's updates since the last push; nil: there were none
 	timer *time.Timer    // of PushDelay
 	since time.Time      // when the first text of view came; zero: there is none
 }
@@ -53,7 +54,7 @@ func (s *session) showBetweenTurns(u update) bool {
 	}
 	switch {
 	case b.view == nil:
-		b.view = newBackgroundView(*b.turn, s.table)
+		b.view = view.NewBackground(*b.turn, s.table)
 		b.timer = time.AfterFunc(delay, s.pushBackground)
 	case isText || b.since.IsZero(): // a text does not wait for the end of the work
 		b.timer.Reset(delay)
@@ -61,7 +62,7 @@ func (s *session) showBetweenTurns(u update) bool {
 	if isText && b.since.IsZero() {
 		b.since = time.Now()
 	}
-	b.view.update(u.Raw)
+	b.view.Update(u.Raw)
 	s.agent.touch()
 	return true
 }
@@ -82,7 +83,7 @@ func (s *session) flushBackground() {
 	if b.view == nil {
 		return
 	}
-	if err := b.view.flushAndClose(false); err != nil {
+	if err := b.view.Close(false); err != nil {
 		s.agent.Log("warning", "message between turns not sent: "+err.Error())
 	}
 	b.view, b.since = nil, time.Time{}

@@ -10,26 +10,27 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // clientCall is a call of a client method (fs or terminal), which needs permission whether the
 // agent asks for one or not.
 type clientCall struct {
-	tool     toolCall  // shown in the question; its kind is execute, edit or read
-	title    words.Key // says what the agent wants
-	logName  string    // the command or the path, quoted for the log, without values of variables
-	realPath string    // the path without symbolic links; "" for commands
-	target   string    // the file behind a symbolic link; "": none
+	tool     view.ToolCall // shown in the question; its kind is execute, edit or read
+	title    words.Key     // says what the agent wants
+	logName  string        // the command or the path, quoted for the log, without values of variables
+	realPath string        // the path without symbolic links; "" for commands
+	target   string        // the file behind a symbolic link; "": none
 	// protected means that a person who is asked decides about this call alone: no permission in
 	// force covers it.
 	protected bool
 	// variables are those of a command.
 	variables []string
 	// makes reports whether writing the file makes exactly these changes; nil: nothing is written.
-	makes func([]fileDiff) bool
+	makes func([]view.FileDiff) bool
 	// addDetail, if not nil, adds details that are expensive to compute, before a question is
 	// asked.
-	addDetail func(about *toolCall)
+	addDetail func(about *view.ToolCall)
 }
 
 // Option IDs of the gateway's own questions.
@@ -49,27 +50,27 @@ func clientCallOptions(w words.Words, kind string) []permissionOption {
 
 // describe sets the title and the details of the question in the language of the person.
 func (c *clientCall) describe(w words.Words) {
-	c.tool.title = w.Text(c.title)
+	c.tool.Title = w.Text(c.title)
 	var more []string // one block, so that a question states how much of it is omitted
-	c.tool.notes = nil
+	c.tool.Notes = nil
 	for _, v := range c.variables {
-		more = append(more, w.Text(words.CommandVariable, codeLine(v)))
+		more = append(more, w.Text(words.CommandVariable, view.CodeLine(v)))
 	}
 	if c.target != "" {
-		c.tool.notes = append(c.tool.notes, w.Text(words.FileTarget, codeLine(c.target)))
+		c.tool.Notes = append(c.tool.Notes, w.Text(words.FileTarget, view.CodeLine(c.target)))
 	}
 	if c.protected {
-		c.tool.notes = append(c.tool.notes, w.Text(words.FileProtected))
+		c.tool.Notes = append(c.tool.Notes, w.Text(words.FileProtected))
 	}
 	if len(more) > 0 {
-		c.tool.content = []rpc.Block{{Type: "text", Text: strings.Join(more, "\n")}}
+		c.tool.Content = []rpc.Block{{Type: "text", Text: strings.Join(more, "\n")}}
 	}
 }
 
 // checkPermission decides about a call: by the configuration, by a permission in force, or by
 // asking the person. It returns nil if the call is allowed.
 func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clientCall) *rpc.Error {
-	kind := c.tool.kind
+	kind := c.tool.Kind
 	r := ruleFor(s.cfg, kind)
 	if kind == "read" && r == "ask" && s.cfg.Rules[kind] == "" {
 		// Some agents read every file through the client and ask for none of it. Reading stays
@@ -106,7 +107,7 @@ func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
 		return true
 	}
 	if tool, ok := turn.grants.useFor(c); ok {
-		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, titleLength))
+		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, view.TitleLength))
 		return true
 	}
 	return false
@@ -133,7 +134,7 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	if c.addDetail != nil {
 		c.addDetail(&c.tool)
 	}
-	options := clientCallOptions(turn.t.Words, c.tool.kind)
+	options := clientCallOptions(turn.t.Words, c.tool.Kind)
 	if c.protected {
 		options = slices.DeleteFunc(options, func(o permissionOption) bool { return o.ID == allowSession })
 	}
@@ -153,9 +154,9 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 		}
 		return rpc.Refused("the person did not allow it")
 	case d.option.ID == allowSession:
-		s.sessionGrants.add(grant{method: c.tool.kind, every: true})
+		s.sessionGrants.add(grant{method: c.tool.Kind, every: true})
 	}
-	english := findOptionID(clientCallOptions(words.Words{}, c.tool.kind), d.option.ID)
+	english := findOptionID(clientCallOptions(words.Words{}, c.tool.Kind), d.option.ID)
 	d.option = &english
 	s.auditDecision(turn, c, d.String())
 	return nil
@@ -194,10 +195,10 @@ func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.C
 // how long the rest is.
 func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
 	if turn != nil {
-		turn.view.audit("permission: %s: %s: %s", c.tool.kind, how, c.logName)
+		turn.view.Audit("permission: %s: %s: %s", c.tool.Kind, how, c.logName)
 		return
 	}
-	s.agent.Log("info", "permission: "+c.tool.kind+": "+how+": "+c.logName)
+	s.agent.Log("info", "permission: "+c.tool.Kind+": "+how+": "+c.logName)
 }
 
 // newCommandCall describes terminal/create for a question, with everything that determines which
@@ -210,10 +211,10 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 		Cwd     string                         `json:"cwd"`
 	}
 	_ = json.Unmarshal(params, &p) // invalid parameters are refused later
-	line := shellCommand(p.Command, p.Args)
-	c := clientCall{tool: toolCall{kind: "execute"}, title: words.WantsCommand, logName: terminal.AuditQuote(line)}
-	c.tool.input = toolInput{command: line, folder: p.Cwd}
-	if c.tool.input.folder = c.tool.input.folderOutside(dir); c.tool.input.folder != "" {
+	line := view.ShellCommand(p.Command, p.Args)
+	c := clientCall{tool: view.ToolCall{Kind: "execute"}, title: words.WantsCommand, logName: terminal.AuditQuote(line)}
+	c.tool.Input = view.ToolInput{Command: line, Folder: p.Cwd}
+	if c.tool.Input.Folder = c.tool.Input.FolderOutside(dir); c.tool.Input.Folder != "" {
 		c.logName += " in " + terminal.AuditQuote(p.Cwd)
 	}
 	var names []string // values may be secrets
@@ -228,7 +229,7 @@ func newCommandCall(dir string, params json.RawMessage) clientCall {
 
 // newFileCall describes reading or writing a file for a question.
 func newFileCall(kind string, title words.Key, path string, at *agentFile) clientCall {
-	c := clientCall{tool: toolCall{kind: kind, path: path}, title: title, logName: terminal.AuditQuote(path), realPath: at.path}
+	c := clientCall{tool: view.ToolCall{Kind: kind, Path: path}, title: title, logName: terminal.AuditQuote(path), realPath: at.path}
 	if at.path != path {
 		c.target = at.path
 	}
@@ -236,8 +237,8 @@ func newFileCall(kind string, title words.Key, path string, at *agentFile) clien
 }
 
 // diff returns the change that writing text would make.
-func (a *agentFile) diff(text string) fileDiff {
-	d := fileDiff{Path: a.path, NewText: text}
+func (a *agentFile) diff(text string) view.FileDiff {
+	d := view.FileDiff{Path: a.path, NewText: text}
 	old, err := a.content()
 	switch {
 	case err == nil:
@@ -251,7 +252,7 @@ func (a *agentFile) diff(text string) fileDiff {
 
 // makes reports whether writing text to the file makes exactly these changes of it. The texts of a
 // change may be those of the whole file, or of a part that the file has once.
-func (a *agentFile) makes(changes []fileDiff, text string) bool {
+func (a *agentFile) makes(changes []view.FileDiff, text string) bool {
 	now, err := a.content()
 	if err != nil && !errors.Is(err, errNoFile) {
 		return false

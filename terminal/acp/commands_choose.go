@@ -8,6 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/view"
 )
 
 // settingCommand is a command that shows or changes one setting, with its texts.
@@ -80,8 +81,8 @@ func (x *turn) isApprover() bool {
 // if they do not agree.
 func (x *turn) approveSetting(ctx context.Context, c *choice, o *option) (said string, err error) {
 	w := x.t.Words
-	value := terminal.CodeSpan(terminal.OneLine(o.name, titleLength))
-	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), titleLength), value), words.SettingUnchanged
+	value := terminal.CodeSpan(terminal.OneLine(o.name, view.TitleLength))
+	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), view.TitleLength), value), words.SettingUnchanged
 	if c.category == modeChoice {
 		text, refusal = w.Text(words.ApproveMode, value), words.ModeUnchanged
 	}

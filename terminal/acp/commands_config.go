@@ -7,6 +7,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/view"
 )
 
 const configCommand = "/config"
@@ -67,7 +68,7 @@ func cutWords(text, words string) (rest string, ok bool) {
 
 // settingLine returns the name and the value of a setting.
 func settingLine(w words.Words, c *choice) string {
-	return terminal.OneLine(settingName(w, c)+": "+valueText(w, c, c.current), titleLength)
+	return terminal.OneLine(settingName(w, c)+": "+valueText(w, c, c.current), view.TitleLength)
 }
 
 // localOptions returns the values of a setting with the names that people see.

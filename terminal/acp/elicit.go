@@ -12,6 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // maxElicitMessage limits the characters of the agent's message in a question.
@@ -85,26 +86,26 @@ func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, param
 		answer = elicitationAnswer{Action: elicitCancel}
 	}
 	if answer.Action != elicitAccept {
-		turn.view.markRejected()
+		turn.view.MarkRejected()
 	}
-	turn.view.logLine("info", "elicitation: %s", answer.Action)
+	turn.view.Log("info", "elicitation: %s", answer.Action)
 	return answer, nil
 }
 
 // elicitor asks the person of a turn for the values of a form.
 type elicitor struct {
-	view   *view
+	view   *view.View
 	within time.Duration
 }
 
 func (e elicitor) text(k words.Key, values ...any) string {
-	return e.view.languageWords().Text(k, values...)
+	return e.view.Words().Text(k, values...)
 }
 
 // ask asks one question. Everybody who may talk to the bot may answer.
 func (e elicitor) ask(ctx context.Context, q terminal.Question) (string, error) {
 	q.ID, q.Timeout = "elicitation", e.within
-	answer, err := e.view.ask(ctx, q)
+	answer, err := e.view.Ask(ctx, q)
 	return strings.TrimSpace(answer.Text), err
 }
 
@@ -114,14 +115,14 @@ func (e elicitor) reportUnanswered(ctx context.Context, why error) {
 	switch {
 	case ctx.Err() != nil || errors.As(why, &dismissed):
 	case errors.Is(why, terminal.ErrNobodyToAsk):
-		e.view.reportNobody(e.text(words.ElicitNobody))
-	case errors.Is(why, errNoAnswer):
-		e.view.reportRefusal(e.text(words.ElicitTimeout, e.within.Seconds()))
+		e.view.ReportNobody(e.text(words.ElicitNobody))
+	case errors.Is(why, view.ErrNoAnswer):
+		e.view.ReportRefusal(e.text(words.ElicitTimeout, e.within.Seconds()))
 	case errors.Is(why, errNotAskable):
-		e.view.reportRefusal(e.text(words.ElicitUnknown))
+		e.view.ReportRefusal(e.text(words.ElicitUnknown))
 	default:
-		e.view.logLine("warning", "elicitation: %s", why)
-		e.view.reportRefusal(e.text(words.ElicitFailed))
+		e.view.Log("warning", "elicitation: %s", why)
+		e.view.ReportRefusal(e.text(words.ElicitFailed))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // fieldQuestion asks for one field of a form.
@@ -126,9 +127,9 @@ func unusedName(name string, choices []fieldChoice) string {
 
 // question returns the question for the field. mistake says why it is asked again.
 func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.Question {
-	title := escapeTitle(terminal.OneLine(q.Title.V, titleLength))
+	title := view.EscapeTitle(terminal.OneLine(q.Title.V, view.TitleLength))
 	if title == "" && q.Description.V == "" && (q.head == "" || q.number != "") {
-		title = escapeTitle(terminal.OneLine(q.name, titleLength))
+		title = view.EscapeTitle(terminal.OneLine(q.name, view.TitleLength))
 	}
 	if title != "" {
 		title = "**" + title + "**"
@@ -293,5 +294,5 @@ func (q fieldQuestion) defaultText() string {
 			}
 		}
 	}
-	return terminal.OneLine(strings.Join(several, ", "), titleLength)
+	return terminal.OneLine(strings.Join(several, ", "), view.TitleLength)
 }

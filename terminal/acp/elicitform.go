@@ -12,6 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // formSchema is the JSON schema of a form. Its fields have the order of the schema.
@@ -101,7 +102,7 @@ func (f *fieldSchema) options() []option {
 	}
 	options := make([]option, 0, len(all))
 	for _, o := range all {
-		options = append(options, newOption(terminal.OneLine(o.Title, titleLength), o.Const))
+		options = append(options, newOption(terminal.OneLine(o.Title, view.TitleLength), o.Const))
 	}
 	return options
 }

@@ -19,13 +19,13 @@ import (
 func (q fieldQuestion) parseWritten(said string) (value any, mistake string) {
 	switch q.Type {
 	case "integer":
-		n, err := strconv.ParseInt(plainNumber(said, q.view.languageWords().Language()), 10, 64)
+		n, err := strconv.ParseInt(plainNumber(said, q.view.Words().Language()), 10, 64)
 		if err != nil {
 			return nil, q.text(words.FieldNotInteger)
 		}
 		return n, q.checkRange(float64(n))
 	case "number":
-		n, err := strconv.ParseFloat(plainNumber(said, q.view.languageWords().Language()), 64)
+		n, err := strconv.ParseFloat(plainNumber(said, q.view.Words().Language()), 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
 			return nil, q.text(words.FieldNotNumber)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -69,7 +70,7 @@ func (w *fileFixture) callRead(params map[string]any) (string, *rpc.Error) {
 	if err != nil {
 		return "", err
 	}
-	checkSchema(w.t, "ReadTextFileResponse", got)
+	acptest.CheckSchema(w.t, "ReadTextFileResponse", got)
 	return got.(map[string]string)["content"], nil
 }
 
@@ -77,7 +78,7 @@ func (w *fileFixture) callWrite(path, text string) *rpc.Error {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
 	got, err := writeFile(w.ExecEnv, raw, nil)
 	if err == nil {
-		checkSchema(w.t, "WriteTextFileResponse", got)
+		acptest.CheckSchema(w.t, "WriteTextFileResponse", got)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // writeFile implements fs/write_text_file. permit may refuse the call; nil permits all.
@@ -28,16 +29,16 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 		return nil, rpc.InvalidParams("content: missing")
 	}
 	var allow func(*agentFile) *rpc.Error
-	var shown []fileDiff // in a question about this call
+	var shown []view.FileDiff // in a question about this call
 	if permit != nil {
 		allow = func(at *agentFile) *rpc.Error {
 			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
-			c.addDetail = func(about *toolCall) {
-				shown = []fileDiff{at.diff(*ask.Content)}
-				about.diffs = shown
+			c.addDetail = func(about *view.ToolCall) {
+				shown = []view.FileDiff{at.diff(*ask.Content)}
+				about.Diffs = shown
 			}
-			c.makes = func(changes []fileDiff) bool { return at.makes(changes, *ask.Content) }
+			c.makes = func(changes []view.FileDiff) bool { return at.makes(changes, *ask.Content) }
 			return permit(c)
 		}
 	}

@@ -6,15 +6,8 @@ import (
 	"sync"
 
 	"nanobot/internal/nofollow"
+	"nanobot/terminal/acp/view"
 )
-
-// maxLocations limits the files of a tool call that a permission covers. The question lists all of
-// them.
-const maxLocations = 20
-
-// resolvedPath is a file that a tool call names: the agent's path, and the path without symbolic
-// links.
-type resolvedPath struct{ path, real string }
 
 // grant is a permission that covers later fs and terminal calls of the agent.
 type grant struct {
@@ -25,21 +18,21 @@ type grant struct {
 	// the changes of it.
 	command, folder string
 	file            string
-	changes         []fileDiff
+	changes         []view.FileDiff
 }
 
 // grantsFor returns what the permission for a tool call covers: exactly the command that its
 // question showed, in its folder, or exactly the changes, and reading the files that the call
 // names. A question that showed no command covers none, and one without changes covers no writing.
-func grantsFor(t *toolCall, dir string) (all []grant) {
-	if t.kind == "execute" && t.input.command != "" {
-		return []grant{{tool: t.id, method: "execute", command: t.input.command, folder: t.input.folderOutside(dir)}}
+func grantsFor(t *view.ToolCall, dir string) (all []grant) {
+	if t.Kind == "execute" && t.Input.Command != "" {
+		return []grant{{tool: t.ID, method: "execute", command: t.Input.Command, folder: t.Input.FolderOutside(dir)}}
 	}
-	for _, f := range t.permissionFiles {
-		all = append(all, grant{tool: t.id, method: "read", file: f.real})
-		changes := slices.DeleteFunc(slices.Clone(t.diffs), func(d fileDiff) bool { return d.Path != f.path })
-		if len(changes) > 0 && (t.kind == "edit" || t.kind == "move") {
-			all = append(all, grant{tool: t.id, method: "edit", file: f.real, changes: changes})
+	for _, f := range t.Files {
+		all = append(all, grant{tool: t.ID, method: "read", file: f.Real})
+		changes := slices.DeleteFunc(slices.Clone(t.Diffs), func(d view.FileDiff) bool { return d.Path != f.Path })
+		if len(changes) > 0 && (t.Kind == "edit" || t.Kind == "move") {
+			all = append(all, grant{tool: t.ID, method: "edit", file: f.Real, changes: changes})
 		}
 	}
 	return all
@@ -48,13 +41,13 @@ func grantsFor(t *toolCall, dir string) (all []grant) {
 // covers reports whether the permission covers a call.
 func (o *grant) covers(c clientCall) bool {
 	switch {
-	case o.method != c.tool.kind:
+	case o.method != c.tool.Kind:
 		return false
 	case o.every:
 		return true
 	case o.method == "execute":
-		in := c.tool.input
-		return o.command == in.command && o.folder == in.folder && len(c.variables) == 0
+		in := c.tool.Input
+		return o.command == in.Command && o.folder == in.Folder && len(c.variables) == 0
 	case o.file != c.realPath:
 		return false
 	}
@@ -62,22 +55,22 @@ func (o *grant) covers(c clientCall) bool {
 }
 
 // coveredFiles returns the files that a permission for the tool call covers.
-func (t *toolCall) coveredFiles() (files []resolvedPath) {
-	if !slices.Contains([]string{"edit", "move", "read", "search"}, t.kind) {
+func coveredFiles(t *view.ToolCall) (files []view.File) {
+	if !slices.Contains([]string{"edit", "move", "read", "search"}, t.Kind) {
 		return nil
 	}
-	paths := slices.Clone(t.locations)
-	for _, d := range t.diffs {
+	paths := slices.Clone(t.Locations)
+	for _, d := range t.Diffs {
 		if !slices.Contains(paths, d.Path) {
 			paths = append(paths, d.Path)
 		}
 	}
-	for _, path := range paths[:min(len(paths), maxLocations)] {
+	for _, path := range paths[:min(len(paths), view.MaxLocations)] {
 		if !filepath.IsAbs(path) {
 			continue
 		}
 		if real, _, err := nofollow.Resolve(filepath.Clean(path)); err == nil {
-			files = append(files, resolvedPath{path, real})
+			files = append(files, view.File{Path: path, Real: real})
 		}
 	}
 	return files
@@ -112,7 +105,7 @@ func (g *grants) useFor(c clientCall) (tool string, ok bool) {
 		return "", false
 	}
 	tool = g.list[i].tool
-	if tool != "" && c.tool.kind != "read" {
+	if tool != "" && c.tool.Kind != "read" {
 		g.list = slices.Delete(g.list, i, i+1)
 	}
 	return tool, true

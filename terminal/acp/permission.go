@@ -13,6 +13,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // toolKinds are the protocol's kinds of tools. An unknown kind counts as the last.
@@ -43,15 +44,15 @@ type decision struct {
 // permissionDecider decides about the tool calls of one turn.
 type permissionDecider struct {
 	settings Settings
-	view     *view
+	view     *view.View
 }
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*toolCall, *permissionOption)) (any, *rpc.Error) {
+func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *permissionOption)) (any, *rpc.Error) {
 	var ask struct {
 		Tool struct {
-			toolFields
+			view.ToolFields
 			Content json.RawMessage `json:"content"`
 		} `json:"toolCall"`
 		Options []permissionOption `json:"options"`
@@ -59,12 +60,12 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
-	about := p.view.toolByID(ask.Tool.ID.V)
-	about.applyRequest(ask.Tool.toolFields, ask.Tool.Content)
-	if !slices.Contains(toolKinds, about.kind) {
-		about.kind = "other"
+	about := p.view.Tool(ask.Tool.ID.V)
+	about.ApplyRequest(ask.Tool.ToolFields, ask.Tool.Content)
+	if !slices.Contains(toolKinds, about.Kind) {
+		about.Kind = "other"
 	}
-	about.permissionFiles = about.coveredFiles()
+	about.Files = coveredFiles(&about)
 	// What an option of an unknown kind permits is unknown, so nobody chooses it.
 	options := slices.DeleteFunc(ask.Options, func(o permissionOption) bool { return kindWords[o.Kind] == "" })
 	d := p.decide(ctx, &about, options)
@@ -78,11 +79,11 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 			granted(&about, d.option)
 		}
 	}
-	what := fmt.Sprintf("%q", about.name())
-	if input := cmp.Or(about.input.command, about.input.unknown); input != "" {
+	what := fmt.Sprintf("%q", about.Name())
+	if input := cmp.Or(about.Input.Command, about.Input.Unknown); input != "" {
 		what += " " + terminal.AuditQuote(input)
 	}
-	p.view.audit("permission: %s: %s: %s", about.kind, d, what)
+	p.view.Audit("permission: %s: %s: %s", about.Kind, d, what)
 	return answer, nil
 }
 
@@ -92,7 +93,7 @@ func (d decision) String() string {
 	if d.option == nil {
 		return "cancelled by " + d.by
 	}
-	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, titleLength), d.by)
+	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, view.TitleLength), d.by)
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
@@ -110,8 +111,8 @@ func ruleFor(policy Settings, kind string) string {
 	return "ask"
 }
 
-func (p permissionDecider) decide(ctx context.Context, about *toolCall, options []permissionOption) decision {
-	switch r := ruleFor(p.settings, about.kind); {
+func (p permissionDecider) decide(ctx context.Context, about *view.ToolCall, options []permissionOption) decision {
+	switch r := ruleFor(p.settings, about.Kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case len(options) == 0:
@@ -123,7 +124,7 @@ func (p permissionDecider) decide(ctx context.Context, about *toolCall, options 
 			return decision{option: o, by: "rule"}
 		}
 	}
-	return p.askPerson(ctx, about, options, permissionLabels(p.view.languageWords(), options))
+	return p.askPerson(ctx, about, options, permissionLabels(p.view.Words(), options))
 }
 
 // optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
@@ -140,19 +141,19 @@ func findKind(options []permissionOption, kind string) *permissionOption {
 }
 
 // askPerson asks the person, with a label for each option.
-func (p permissionDecider) askPerson(ctx context.Context, about *toolCall, options []permissionOption, labels []string) decision {
+func (p permissionDecider) askPerson(ctx context.Context, about *view.ToolCall, options []permissionOption, labels []string) decision {
 	d := p.awaitDecision(ctx, about, options, labels)
 	if d.person && (d.option == nil || strings.HasPrefix(d.option.Kind, "reject_")) {
-		p.view.markRejected()
+		p.view.MarkRejected()
 	}
 	return d
 }
 
 // awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
 // person is told, since they may have meant to answer.
-func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, options []permissionOption, labels []string) decision {
-	within, w := time.Duration(p.settings.AskTimeout)*time.Second, p.view.languageWords()
-	answer, err := p.view.askAbout(ctx, about, terminal.Question{
+func (p permissionDecider) awaitDecision(ctx context.Context, about *view.ToolCall, options []permissionOption, labels []string) decision {
+	within, w := time.Duration(p.settings.AskTimeout)*time.Second, p.view.Words()
+	answer, err := p.view.AskAbout(ctx, about, terminal.Question{
 		ID: "permission", Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})
 	no := optionOfKind(options, "reject")
@@ -163,14 +164,14 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
 		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.reportNobody(w.Text(words.PermissionNobody, escapeTitle(about.name())))
+		p.view.ReportNobody(w.Text(words.PermissionNobody, view.EscapeTitle(about.Name())))
 		return decision{option: no, by: "rule: there is nobody to ask"}
-	case errors.Is(err, errNoAnswer):
-		p.view.reportRefusal(w.Text(words.PermissionTimeout, within.Seconds(), escapeTitle(about.name())))
+	case errors.Is(err, view.ErrNoAnswer):
+		p.view.ReportRefusal(w.Text(words.PermissionTimeout, within.Seconds(), view.EscapeTitle(about.Name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.reportRefusal(w.Text(words.PermissionFailed, escapeTitle(about.name())))
-		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), titleLength)}
+		p.view.ReportRefusal(w.Text(words.PermissionFailed, view.EscapeTitle(about.Name())))
+		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), view.TitleLength)}
 	}
 	i := answer.Option - 1
 	if i < 0 {
@@ -184,7 +185,7 @@ func (p permissionDecider) awaitDecision(ctx context.Context, about *toolCall, o
 
 // describeUser names the person who decided, for the audit log.
 func describeUser(id string) string {
-	if id = terminal.OneLine(id, titleLength); id == "" {
+	if id = terminal.OneLine(id, view.TitleLength); id == "" {
 		id = "the person"
 	}
 	return "user " + id

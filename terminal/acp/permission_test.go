@@ -11,23 +11,25 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/acp/view"
 )
 
 const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"Y","name":"Always","kind":"allow_always"},{"optionId":"n","name":"No","kind":"reject_once"}`
 
 // requestPermission returns the response to the agent, such as y for the option of this ID, and the
 // line in the audit log.
-func requestPermission(ctx context.Context, t *testing.T, policy Settings, v *view, call, options string) string {
+func requestPermission(ctx context.Context, t *testing.T, policy Settings, v *view.View, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissionDecider{policy, v}.decideRequest(ctx, json.RawMessage(params), func(*toolCall, *permissionOption) {})
+	got, rerr := permissionDecider{policy, v}.decideRequest(ctx, json.RawMessage(params), func(*view.ToolCall, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
-	raw := checkSchema(t, "RequestPermissionResponse", got)
+	raw := acptest.CheckSchema(t, "RequestPermissionResponse", got)
 	var a struct{ Outcome map[string]string }
 	if err := json.Unmarshal([]byte(raw), &a); err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		"no policy":                     {"", nil, "read", usualOptions, answers("Allow once"), "y", `allow_once "Yes" by user ann`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
+			turn, r := acptest.NewTurn(t)
 			turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 				if c.ask == nil {
 					t.Error("the person was asked")
@@ -111,17 +113,17 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 				}
 				return c.ask(ctx, q)
 			}
-			v := newView(turn, nil)
+			v := view.New(turn, nil)
 			policy := Settings{Permissions: c.policy, Rules: c.rules}
 			if got := requestPermission(context.Background(), t, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
 			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "was not asked")
-			if text := r.last(terminal.Message); (text == "") != silent || text != "" && !strings.HasSuffix(text, "refused: Do it") {
+			if text := r.Last(terminal.Message); (text == "") != silent || text != "" && !strings.HasSuffix(text, "refused: Do it") {
 				t.Errorf("said %q", text)
 			}
 			kind := strings.Replace(c.kind, "read ", "other", 1)
-			if got, want := r.last(terminal.Log), fmt.Sprintf("permission: %s: %s: \"Do it\"", kind, c.by); got != want {
+			if got, want := r.Last(terminal.Log), fmt.Sprintf("permission: %s: %s: \"Do it\"", kind, c.by); got != want {
 				t.Errorf("logged %s\nnot    %s", got, want)
 			}
 			closeView(t, v)
@@ -130,11 +132,11 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 }
 
 func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
-	turn, _ := newTurn(t)
+	turn, _ := acptest.NewTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	policy := Settings{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
 	if got := requestPermission(context.Background(), t, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
 		t.Errorf("an unknown kind: %s", got)
@@ -146,35 +148,35 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	if got := requestPermission(context.Background(), t, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
 		t.Errorf("one that is said: %s", got)
 	}
-	if v.board.byID["t"].kind != "read" {
+	if v.Tool("t").Kind != "read" {
 		t.Error("the tool call was changed by a question")
 	}
 	closeView(t, v)
 }
 
 func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	for range 3 {
 		requestPermission(context.Background(), t, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	closeView(t, v)
-	if got := r.texts(terminal.Message); len(got) != 2 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" || got[1] != doneText {
+	if got := r.Texts(terminal.Message); len(got) != 2 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" || got[1] != doneText {
 		t.Errorf("said %q", got)
 	}
 }
 
 func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
-	turn, _ := newTurn(t)
+	turn, _ := acptest.NewTurn(t)
 	var text string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		text = q.Text
 		return terminal.Answer{Text: "Reject"}, nil
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	long, half := strings.Repeat("x", 200<<10), strings.Repeat("x", maxQuestionDetail/2)
 	for input, want := range map[string]string{
 		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + half[:len(half)-10] + "…\n(203310 more bytes)\n…" + half + "\n```",
@@ -197,7 +199,7 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 
 func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
+		turn, r := acptest.NewTurn(t)
 		counts := true // the asker does what Timeout says
 		turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 			if q.Timeout != 7*time.Second {
@@ -211,17 +213,17 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			<-ctx.Done()
 			return terminal.Answer{}, context.Cause(ctx)
 		}
-		v := newView(turn, nil)
+		v := view.New(turn, nil)
 		policy := Settings{Permissions: "ask", AskTimeout: 7}
 		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
 			start := time.Now()
 			if got := requestPermission(context.Background(), t, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
 				t.Errorf("%s after %v", got, time.Since(start))
 			}
-			if got := r.last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
+			if got := r.Last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
 				t.Errorf("said %q", got)
 			}
-			if got := r.last(terminal.Log); !strings.Contains(got, `reject_once "No" by timeout`) {
+			if got := r.Last(terminal.Log); !strings.Contains(got, `reject_once "No" by timeout`) {
 				t.Errorf("logged %s", got)
 			}
 			counts = false
@@ -239,17 +241,17 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 }
 
 func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	var questions []terminal.Question
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-		if got := r.last(terminal.Progress); !strings.HasPrefix(got, "💬 I shall.\n💻 Terminal …") || strings.Contains(got, "Working") {
+		if got := r.Last(terminal.Progress); !strings.HasPrefix(got, "💬 I shall.\n💻 Terminal …") || strings.Contains(got, "Working") {
 			t.Errorf("the question follows %q", got)
 		}
 		questions = append(questions, q)
 		return terminal.Answer{Text: "Always"}, nil
 	}
-	v := newView(turn, nil)
-	sendChunk(v, "I shall.", "")
+	v := view.New(turn, nil)
+	sendChunk(v, "I shall.")
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Terminal","kind":"execute","rawInput":{"command":"ls *","description":"x"}}`)
 	options := `{"optionId":"1","name":"Allow","kind":"allow_once"},{"optionId":"2","name":" allow\n","kind":"allow_always"},{"optionId":"3","name":"","kind":"reject_once"},{"optionId":"4","name":"Allow (2)","kind":"reject_always"}`
 	var texts []string

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/view"
 )
 
 // shownLabel is the length up to which networks show the whole label of a button, in runes.
@@ -34,7 +35,7 @@ var kindSynonyms = map[string][]string{
 func permissionLabels(w words.Words, options []permissionOption) []string {
 	labels := make([]string, 0, len(options))
 	for i, o := range options {
-		kind, name := w.Text(kindWords[o.Kind]), terminal.OneLine(terminal.Visible(o.Name), titleLength)
+		kind, name := w.Text(kindWords[o.Kind]), terminal.OneLine(terminal.Visible(o.Name), view.TitleLength)
 		sameKind := func(other permissionOption) bool { return other.Kind == o.Kind }
 		alone := !slices.ContainsFunc(options[:i], sameKind) && !slices.ContainsFunc(options[i+1:], sameKind)
 		if name != "" && (!alone || saysMore(o.Kind, name) && !strings.EqualFold(kind, name)) {

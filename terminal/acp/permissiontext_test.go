@@ -5,17 +5,19 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/acp/view"
 )
 
 func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
-	turn, _ := newTurn(t)
+	turn, _ := acptest.NewTurn(t)
 	dir := turn.ExecEnv().Dir
 	var asked string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q.Text
 		return terminal.Answer{Text: "Reject"}, nil
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	for name, c := range map[string]struct{ call, want string }{
 		"a command":           {`"title":"ls","kind":"execute","rawInput":{"command":"ls","cwd":"` + dir + `"},"locations":[{"path":"` + dir + `"}]`, "🔐 💻 ls"},
 		"a folder in it":      {`"title":"ls","kind":"execute","locations":[{"path":"` + dir + `/src/"}]`, "🔐 💻 ls\n`src`"},

@@ -39,7 +39,7 @@ func (x *turn) offer(ctx context.Context, p optionPicker) (said string, err erro
 	for i, label := range optionLabels(p.options, p.current) {
 		picker.Options = append(picker.Options, terminal.PickerOption{Label: label, Command: p.command + " " + p.argument(i)})
 	}
-	x.r.view.emitPending()
+	x.r.view.EmitPending()
 	err = x.t.Offer(ctx, picker)
 	if errors.Is(err, terminal.ErrNobodyToAsk) {
 		return p.render(x.t.Words, p.question), nil

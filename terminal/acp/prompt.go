@@ -44,7 +44,7 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 	if _, err := p.send(ctx, x.t.Envelope, &prompt{}); err != nil {
 		return "", err
 	}
-	x.r.view.showThinking()
+	x.r.view.ShowThinking()
 	defer p.markRead()
 	for injections := x.acceptedInjections(); ; {
 		select {
@@ -186,7 +186,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		p.a.Log("info", "the agent refused a prompt during a turn: "+err.Error())
 	}
 	if len(p.open) > 0 {
-		p.r.view.emitPending() // the next answer is a message of its own
+		p.r.view.EmitPending() // the next answer is a message of its own
 		signal(p.answered)
 		return
 	}

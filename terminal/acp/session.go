@@ -10,6 +10,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 	"nanobot/terminal/jobs"
 )
 
@@ -81,7 +82,7 @@ type activeTurn struct {
 	over      <-chan struct{} // closed when the turn ends or is cancelled
 	cancel    context.CancelFunc
 	t         terminal.Turn
-	view      *view
+	view      *view.View
 	questions sync.WaitGroup // open questions
 	started   atomic.Bool    // the agent has started to work
 	grants    grants         // permissions until the end of the turn
@@ -114,24 +115,24 @@ func (s *session) hasID(id string) bool {
 // startTurn makes t the active turn and shows the updates since the last turn.
 func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
+	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: view.New(t, s.table)}
 	s.updateMu.Lock()
 	defer s.updateMu.Unlock()
 	s.flushBackground()
 	s.background.setTurn(t)
 	s.mu.Lock()
 	s.turn, s.words = r, t.Words
-	r.view.setCost(s.details.cost)
+	r.view.SetCost(s.details.cost)
 	late := s.queued
 	s.queued, s.queuedBytes = nil, 0
 	s.mu.Unlock()
 	for _, u := range late {
-		r.view.update(u.Raw)
+		r.view.Update(u.Raw)
 	}
 	if len(late) > 0 {
-		r.view.emitPending() // the answer becomes a separate message
+		r.view.EmitPending() // the answer becomes a separate message
 	}
-	r.view.showWorking()
+	r.view.ShowWorking()
 	s.reportInfo(true)
 	return r
 }
@@ -140,7 +141,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 // a sign-in may need a link. end withdraws the questions.
 func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
+	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: view.New(t, s.table)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opening = r
@@ -150,7 +151,7 @@ func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end fun
 		s.mu.Unlock()
 		cancel()
 		r.questions.Wait()
-		r.view.discard()
+		r.view.Discard()
 	}
 }
 
@@ -234,7 +235,7 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 	if changed {
 		s.reportInfo(u.Kind == "available_commands_update")
 	}
-	turn.view.update(u.Raw)
+	turn.view.Update(u.Raw)
 	turn.revokeEndedGrants(u)
 }
 
@@ -248,8 +249,8 @@ func (r *activeTurn) revokeEndedGrants(u update) {
 		ID rpc.Optional[string] `json:"toolCallId"`
 	}
 	_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
-	if t := r.view.toolByID(c.ID.V); !t.running() {
-		r.grants.revoke(t.id)
+	if t := r.view.Tool(c.ID.V); !t.Running() {
+		r.grants.revoke(t.ID)
 	}
 }
 

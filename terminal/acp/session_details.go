@@ -12,6 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 const (
@@ -27,7 +28,7 @@ type sessionDetails struct {
 	title    string
 	used     int64
 	size     int64
-	cost     *cost // nil: unknown
+	cost     *view.Cost // nil: unknown
 	commands []terminal.Command
 	choices
 }
@@ -75,12 +76,12 @@ type configValue struct {
 // apply handles an update about the session as a whole, and reports whether u is one.
 func (a *sessionDetails) apply(u update) bool {
 	var p struct {
-		Title    json.RawMessage    `json:"title"`
-		Used     int64              `json:"used"`
-		Size     int64              `json:"size"`
-		Cost     rpc.Optional[cost] `json:"cost"`
-		Mode     string             `json:"currentModeId"`
-		Options  []configOption     `json:"configOptions"`
+		Title    json.RawMessage         `json:"title"`
+		Used     int64                   `json:"used"`
+		Size     int64                   `json:"size"`
+		Cost     rpc.Optional[view.Cost] `json:"cost"`
+		Mode     string                  `json:"currentModeId"`
+		Options  []configOption          `json:"configOptions"`
 		Commands []struct {
 			Name string `json:"name"`
 			Help string `json:"description"`
@@ -141,7 +142,7 @@ func (a *sessionDetails) statusLine(w words.Words) string {
 		parts = append(parts, w.Text(words.TokensUsed, formatThousands(a.used)))
 	}
 	if a.cost != nil {
-		parts = append(parts, a.cost.number())
+		parts = append(parts, a.cost.Number())
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }

@@ -11,6 +11,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 var (
@@ -194,7 +195,7 @@ func (s *session) setChoices(st choices) {
 func (s *session) setNew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.details.cost = &cost{}
+	s.details.cost = &view.Cost{}
 }
 
 // startReplay sets the ID and hides updates until endReplay, because they repeat earlier turns.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/acp/view"
 )
 
 // handleRequest handles the agent's calls of client methods.
@@ -36,7 +37,7 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	}
 	if turn != nil {
 		turn.started.Store(true)
-		turn.view.recordLife()
+		turn.view.RecordLife()
 	}
 	permit := func(c clientCall) *rpc.Error { return s.checkPermission(ctx, turn, c) }
 	switch {
@@ -59,7 +60,7 @@ func (s *session) handleWrite(turn *activeTurn, params json.RawMessage, permit f
 		Path string `json:"path"`
 	}
 	if rerr == nil && turn != nil && json.Unmarshal(params, &p) == nil {
-		turn.view.recordWrite(p.Path)
+		turn.view.RecordWrite(p.Path)
 	}
 	return result, rerr
 }
@@ -71,12 +72,12 @@ func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 	}
 	defer done()
-	return permissionDecider{s.cfg, turn.view}.decideRequest(ctx, params, func(t *toolCall, o *permissionOption) { s.addGrants(turn, t, o) })
+	return permissionDecider{s.cfg, turn.view}.decideRequest(ctx, params, func(t *view.ToolCall, o *permissionOption) { s.addGrants(turn, t, o) })
 }
 
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest
 // with the turn, or for the whole session.
-func (s *session) addGrants(turn *activeTurn, t *toolCall, o *permissionOption) {
+func (s *session) addGrants(turn *activeTurn, t *view.ToolCall, o *permissionOption) {
 	covers := grantsFor(t, s.env.Dir)
 	if o.Kind == "allow_always" {
 		for i := range covers {
@@ -85,12 +86,12 @@ func (s *session) addGrants(turn *activeTurn, t *toolCall, o *permissionOption) 
 		s.sessionGrants.add(covers...)
 		return
 	}
-	if t.id == "" {
+	if t.ID == "" {
 		return
 	}
 	turn.grants.add(covers...)
-	if known := turn.view.toolByID(t.id); !known.running() { // before the question, or while the person was asked
-		turn.grants.revoke(t.id)
+	if known := turn.view.Tool(t.ID); !known.Running() { // before the question, or while the person was asked
+		turn.grants.revoke(t.ID)
 	}
 }
 
@@ -104,7 +105,7 @@ func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, 
 	case create && turn.isOver():
 		return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
 	case turn != nil && method == "terminal/release":
-		turn.view.saveTail(id) // its last lines stay on the board
+		turn.view.SaveTail(id) // its last lines stay on the board
 	}
 	if create { // checkPermission logs the command
 		if rerr := s.checkPermission(ctx, turn, newCommandCall(s.env.Dir, params)); rerr != nil {

@@ -11,6 +11,8 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/acp/view"
 )
 
 func TestAButtonBeginsWithTheKindOfItsOption(t *testing.T) {
@@ -80,17 +82,17 @@ type ask struct {
 // option.
 func askAfter(t *testing.T, rule, answer, request, options string, updates ...string) (a ask) {
 	t.Helper()
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
-		a.question, a.before = q, r.texts(terminal.Message)
+		a.question, a.before = q, r.Texts(terminal.Message)
 		return terminal.Answer{Text: answer, By: "ann"}, nil
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	for _, u := range updates {
 		sendUpdate(v, `{"sessionUpdate":%s}`, strings.ReplaceAll(u, "DIR", turn.ExecEnv().Dir))
 	}
 	a.response = requestPermission(t.Context(), t, Settings{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
-	a.log, a.documents = r.last(terminal.Log), r.files
+	a.log, a.documents = r.Last(terminal.Log), r.Files
 	closeView(t, v)
 	return a
 }
@@ -279,7 +281,7 @@ func TestAQuestionIsNotAskedIfItsDocumentCannotBeSent(t *testing.T) {
 }
 
 func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	emit := turn.Emit
 	turn.Emit = func(f terminal.Frame) error {
 		if len(f.Media) > 0 {
@@ -291,12 +293,12 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 		t.Error("the person was asked")
 		return terminal.Answer{}, nil
 	}
-	v := newView(turn, nil)
+	v := view.New(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
 	if got := requestPermission(t.Context(), t, Settings{Permissions: "ask"}, v, request, usualOptions); got != "n" {
 		t.Errorf("answered %s", got)
 	}
-	if log := r.last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {
+	if log := r.Last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {
 		t.Errorf("logged %.300s", log)
 	}
 	closeView(t, v)

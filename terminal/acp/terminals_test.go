@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
 )
@@ -38,7 +39,7 @@ func (s *terminalFixture) callTerminal(method, params string, args ...any) (stri
 	if rerr != nil {
 		return "", rerr
 	}
-	return checkSchema(s.t, terminalShapes[method], got), nil
+	return acptest.CheckSchema(s.t, terminalShapes[method], got), nil
 }
 
 var terminalShapes = map[string]string{

@@ -42,10 +42,10 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	}
 	x.r = x.s.startTurn(ctx, x.t)
 	if lost {
-		x.r.view.addNotice(x.t.Words.Text(words.ConversationLost))
+		x.r.view.AddNotice(x.t.Words.Text(words.ConversationLost))
 	}
 	for _, notice := range x.notices {
-		x.r.view.addNotice(notice)
+		x.r.view.AddNotice(notice)
 	}
 	if said, done, err := x.runCommand(ctx); done {
 		return x.endWithText(ctx, said, err)

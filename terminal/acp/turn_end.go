@@ -68,7 +68,7 @@ func (x *turn) closeView(followed bool) error {
 	if x.r == nil {
 		return nil
 	}
-	return x.r.view.flushAndClose(followed)
+	return x.r.view.Close(followed)
 }
 
 // emitFinal emits the end of the agent's output and the final response.
@@ -76,7 +76,7 @@ func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (ter
 	if err := x.closeView(e.HasContent(x.t.Final, end)); err != nil {
 		return terminal.Outcome{}, err
 	}
-	if x.r != nil && x.r.view.hasShown() {
+	if x.r != nil && x.r.view.HasShown() {
 		e.MarkShown()
 	}
 	return e.Emit(x.t, end)

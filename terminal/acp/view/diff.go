@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ const (
 	shownFiles = 10
 )
 
-// fileDiff is a change of a file by a tool call.
-type fileDiff struct {
+// FileDiff is a change of a file by a tool call.
+type FileDiff struct {
 	Path    string  `json:"path"`
 	OldText *string `json:"oldText"` // nil: the file is new
 	NewText string  `json:"newText"`
 }
 
-// renderedDiff is a fileDiff for display.
+// renderedDiff is a FileDiff for display.
 type renderedDiff struct {
 	summary        string // the file name and the number of changed lines
 	header         string // the two header lines of a unified diff
@@ -36,8 +36,8 @@ type renderedDiff struct {
 }
 
 // render returns the change for display, with paths relative to dir.
-func (d fileDiff) render(dir string, w words.Words) renderedDiff {
-	name := codePath(dir, d.Path, titleLength)
+func (d FileDiff) render(dir string, w words.Words) renderedDiff {
+	name := codePath(dir, d.Path, TitleLength)
 	before, note := "", ""
 	if d.OldText == nil {
 		note = changeNote(w, words.ChangeNew)
@@ -60,7 +60,7 @@ func (d fileDiff) render(dir string, w words.Words) renderedDiff {
 }
 
 // keepsCRLF reports whether all lines end with CRLF before and after the change.
-func (d fileDiff) keepsCRLF() bool {
+func (d FileDiff) keepsCRLF() bool {
 	isCRLF := func(s string) bool {
 		return strings.Contains(s, "\r\n") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
 	}

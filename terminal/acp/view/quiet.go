@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"slices"
@@ -11,9 +11,9 @@ const (
 	quietLimit, quietInterval = 5 * time.Minute, time.Minute
 )
 
-// showThinking shows that the agent has the prompt. From now on the time without a sign of life is
+// ShowThinking shows that the agent has the prompt. From now on the time without a sign of life is
 // measured.
-func (v *view) showThinking() {
+func (v *View) ShowThinking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -25,15 +25,15 @@ func (v *view) showThinking() {
 	v.due.schedule(checkQuiet, quietLimit)
 }
 
-// recordLife records a sign of life of the agent that is no update.
-func (v *view) recordLife() {
+// RecordLife records a sign of life of the agent that is no update.
+func (v *View) RecordLife() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.markAlive()
 }
 
 // markAlive records a sign of life of the agent. The caller holds mu.
-func (v *view) markAlive() {
+func (v *View) markAlive() {
 	v.aliveAt = time.Now()
 	if v.board.quietMinutes > 0 {
 		v.board.quietMinutes = 0
@@ -43,7 +43,7 @@ func (v *view) markAlive() {
 
 // checkQuiet shows how long the agent has been silent. The time in which it waits for a person
 // does not count.
-func (v *view) checkQuiet() {
+func (v *View) checkQuiet() {
 	now := time.Now()
 	if v.board.questions > 0 {
 		v.aliveAt = now

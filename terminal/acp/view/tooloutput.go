@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"encoding/json"
@@ -110,7 +110,7 @@ func rawOutputText(raw json.RawMessage) string {
 }
 
 // tailLines returns the end of the output of a tool call for the board.
-func (t *toolCall) tailLines() (lines []string) {
+func (t *ToolCall) tailLines() (lines []string) {
 	for _, l := range t.output.tail {
 		lines = append(lines, "│ "+terminal.CodeSpan(l))
 	}
@@ -119,13 +119,13 @@ func (t *toolCall) tailLines() (lines []string) {
 
 // refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
 // a terminal.
-func (v *view) refreshTerminals() {
+func (v *View) refreshTerminals() {
 	before := v.board.tails()
 	v.showBoard()
 	if !slices.Equal(before, v.board.tails()) { // output of a command is a sign of life
 		v.markAlive()
 	}
-	if slices.ContainsFunc(v.board.runningTools(), func(t *toolCall) bool { return len(t.terminals) > 0 }) {
+	if slices.ContainsFunc(v.board.runningTools(), func(t *ToolCall) bool { return len(t.terminals) > 0 }) {
 		v.due.schedule(showTerminals, terminalInterval)
 	}
 }
@@ -138,7 +138,7 @@ func (b *board) updateTails() {
 
 // updateTail reads the last lines of a tool call's output: of its terminals of the client, else of
 // a terminal of the agent, else of its text. A terminal that was released keeps its last lines.
-func (b *board) updateTail(t *toolCall) {
+func (b *board) updateTail(t *ToolCall) {
 	for _, id := range t.terminals {
 		if b.table == nil {
 			break
@@ -158,14 +158,14 @@ func (b *board) updateTail(t *toolCall) {
 // ownLines returns the last lines of output that the agent has reported itself. Text is output of
 // commands and of calls that have failed; of other calls it is what they have found. A failed
 // command without output is described by its exit.
-func (t *toolCall) ownLines(w words.Words) []string {
+func (t *ToolCall) ownLines(w words.Words) []string {
 	if t.output.own != nil {
 		if lines := lastLines(string(t.output.own.Tail())); lines != nil {
 			return lines
 		}
 	}
 	failed := t.status == "failed"
-	if t.kind != "execute" && !failed {
+	if t.Kind != "execute" && !failed {
 		return nil
 	}
 	for _, text := range []string{t.text(), t.output.raw} {
@@ -181,10 +181,10 @@ func (t *toolCall) ownLines(w words.Words) []string {
 
 // text returns the end of the text in the content of a tool call, without the fences of code
 // blocks.
-func (t *toolCall) text() string {
+func (t *ToolCall) text() string {
 	var lines []string
-	for _, b := range t.content {
-		if b.Type != "text" || t.running() && t.repeatsInput(b.Text) {
+	for _, b := range t.Content {
+		if b.Type != "text" || t.Running() && t.repeatsInput(b.Text) {
 			continue
 		}
 		for line := range strings.Lines(endOf(b.Text)) {
@@ -198,9 +198,9 @@ func (t *toolCall) text() string {
 
 // repeatsInput reports whether a text is the tool's input as JSON, which some agents send as the
 // content of a call until it has output: complete, or as much as the model has written of it.
-func (t *toolCall) repeatsInput(text string) bool {
+func (t *ToolCall) repeatsInput(text string) bool {
 	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "{") && (!t.inputKnown || newToolInput(json.RawMessage(text)) == t.input)
+	return strings.HasPrefix(text, "{") && (!t.inputKnown || newToolInput(json.RawMessage(text)) == t.Input)
 }
 
 // endOf returns the last tailBytes of a text.
@@ -215,15 +215,15 @@ func lastLines(text string) (lines []string) {
 	}
 	all := strings.Split(terminal.Clean(text), "\n")
 	for i := len(all) - 1; i >= 0 && len(lines) < tailLines; i-- {
-		if l := terminal.Shorten(strings.TrimSpace(all[i]), titleLength); l != "" {
+		if l := terminal.Shorten(strings.TrimSpace(all[i]), TitleLength); l != "" {
 			lines = append([]string{l}, lines...)
 		}
 	}
 	return lines
 }
 
-// saveTail reads the last lines of a terminal before it is released.
-func (v *view) saveTail(id string) {
+// SaveTail reads the last lines of a terminal before it is released.
+func (v *View) SaveTail(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, l := range v.board.lines {

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func isTableRule(line []byte) bool {
 
 // settleText ends the text that the agent is writing before a tool call. A remark becomes a line of
 // the board if there is one, a longer text or one with files a message.
-func (v *view) settleText() {
+func (v *View) settleText() {
 	m := &v.messages
 	if !m.text.hasText || m.text.isMessage || m.boardHidden() || len(m.linkedFiles(string(m.text.buf))) > 0 {
 		m.sendText()
@@ -45,6 +45,6 @@ func (v *view) settleText() {
 
 // remarkLine returns a remark as one line of the board.
 func remarkLine(text string) string {
-	short := terminal.OneLine(strings.ReplaceAll(text, "**", ""), titleLength)
-	return "💬 " + escapeTitle(short)
+	short := terminal.OneLine(strings.ReplaceAll(text, "**", ""), TitleLength)
+	return "💬 " + EscapeTitle(short)
 }

@@ -1,10 +1,11 @@
-package acp
+package view
 
 import (
 	"strings"
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestOutputOfToolsThatTheAgentRunsItselfIsShown(t *testing.T) {
@@ -96,16 +97,16 @@ func TestOutputOfToolsThatTheAgentRunsItselfIsShown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
-			v := newView(turn, nil)
+			turn, r := acptest.NewTurn(t)
+			v := New(turn, nil)
 			for _, u := range c.updates {
 				sendUpdate(v, `{"sessionUpdate":%s}`, u)
-				v.emitPending() // each update is shown
+				v.EmitPending() // each update is shown
 			}
-			if got := r.last(terminal.Progress); got != c.want {
+			if got := r.Last(terminal.Progress); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
-			for _, shown := range r.texts(terminal.Progress) {
+			for _, shown := range r.Texts(terminal.Progress) {
 				if name == "input as content" && strings.Contains(shown, "comm") {
 					t.Errorf("shown: %q", shown)
 				}

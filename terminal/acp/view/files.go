@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -102,7 +102,7 @@ func (m *messages) reportUnshowable(what, name string, err error) {
 	}
 	reason := m.turn.Words.Reason(err)
 	if name != "" {
-		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, titleLength)) + ")"
+		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, TitleLength)) + ")"
 	}
 	m.flush()
 	m.emitText("⚠ " + m.turn.Words.Text(text, reason))

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"slices"
@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// shownLines and shownEntries limit the lines of each list, titleLength the length of a line.
-	shownLines, shownEntries, titleLength = 8, 12, 120
+	// shownLines and shownEntries limit the lines of each list, TitleLength the length of a line.
+	shownLines, shownEntries, TitleLength = 8, 12, 120
 	// maxPlan limits the entries of a plan that are stored.
 	maxPlan = 200
 )
 
 // boardLine is one entry of the board: a tool call, or a remark of the agent.
 type boardLine struct {
-	tool   *toolCall // nil: a remark
+	tool   *ToolCall // nil: a remark
 	remark string
 }
 
-func (l boardLine) running() bool { return l.tool != nil && l.tool.running() }
+func (l boardLine) running() bool { return l.tool != nil && l.tool.Running() }
 
 // board is the state of a turn that its progress message shows.
 type board struct {
@@ -32,7 +32,7 @@ type board struct {
 	changes   changes
 	plan      []planEntry
 	lines     []boardLine // in the order in which they began
-	byID      map[string]*toolCall
+	byID      map[string]*ToolCall
 	steps     int // tool calls so far
 	thinking  bool
 	prompted  bool // the agent has the prompt
@@ -43,12 +43,12 @@ type board struct {
 }
 
 func newBoard(w words.Words, dir string, table *jobs.Table) board {
-	return board{words: w, table: table, changes: changes{words: w, dir: dir}, byID: map[string]*toolCall{}}
+	return board{words: w, table: table, changes: changes{words: w, dir: dir}, byID: map[string]*ToolCall{}}
 }
 
 // addTool adds a tool call.
-func (b *board) addTool(id string) *toolCall {
-	t := &toolCall{id: id, status: "pending", words: b.words}
+func (b *board) addTool(id string) *ToolCall {
+	t := &ToolCall{ID: id, status: "pending", words: b.words}
 	b.addLine(boardLine{tool: t})
 	b.byID[id] = t
 	b.steps++
@@ -60,7 +60,7 @@ func (b *board) addLine(l boardLine) {
 	if len(b.lines) == maxLines {
 		old := max(0, slices.IndexFunc(b.lines, func(l boardLine) bool { return !l.running() }))
 		if t := b.lines[old].tool; t != nil {
-			delete(b.byID, t.id)
+			delete(b.byID, t.ID)
 		}
 		b.lines = slices.Delete(b.lines, old, old+1)
 	}
@@ -68,7 +68,7 @@ func (b *board) addLine(l boardLine) {
 }
 
 // runningTools returns the tool calls that are running.
-func (b *board) runningTools() (tools []*toolCall) {
+func (b *board) runningTools() (tools []*ToolCall) {
 	for _, l := range b.lines {
 		if l.running() {
 			tools = append(tools, l.tool)
@@ -85,7 +85,7 @@ type planEntry struct {
 
 func newPlan(entries []rpc.Optional[planEntry]) (plan []planEntry) {
 	for _, e := range entries[:min(len(entries), maxPlan)] {
-		if e.V.Content = terminal.OneLine(e.V.Content, titleLength); e.OK && e.V.Content != "" {
+		if e.V.Content = terminal.OneLine(e.V.Content, TitleLength); e.OK && e.V.Content != "" {
 			plan = append(plan, e.V)
 		}
 	}
@@ -140,7 +140,7 @@ func (b *board) planLines() (lines []string) {
 		if i == shownEntries {
 			return append(lines, "… "+b.words.Text(words.PlanMore, len(plan)-done-i))
 		}
-		lines = append(lines, statusBox(e.Status)+" "+escapeTitle(e.Content))
+		lines = append(lines, statusBox(e.Status)+" "+EscapeTitle(e.Content))
 	}
 	return lines
 }
@@ -187,21 +187,21 @@ func (b *board) stepLines() (lines []string) {
 	return lines
 }
 
-func (t *toolCall) line() string {
+func (t *ToolCall) line() string {
 	state := "…"
 	switch {
 	case t.status == "completed":
 		state = "✓"
-	case !t.running():
+	case !t.Running():
 		state = "✗"
 	}
-	return icon(t.kind) + " " + escapeTitle(t.name()) + " " + state
+	return icon(t.Kind) + " " + EscapeTitle(t.Name()) + " " + state
 }
 
-// name returns a title for the tool call, which is never empty.
-func (t *toolCall) name() string {
-	for _, s := range []string{t.title, t.path, t.kind} {
-		if s = terminal.OneLine(s, titleLength); s != "" {
+// Name returns a title for the tool call, which is never empty.
+func (t *ToolCall) Name() string {
+	for _, s := range []string{t.Title, t.Path, t.Kind} {
+		if s = terminal.OneLine(s, TitleLength); s != "" {
 			return s
 		}
 	}
@@ -232,9 +232,9 @@ func icon(kind string) string {
 	return "🔧"
 }
 
-// escapeTitle keeps a title from being read as Markdown, unless it has code spans. An unpaired
+// EscapeTitle keeps a title from being read as Markdown, unless it has code spans. An unpaired
 // backtick, as in a title that was cut, would extend to the next line.
-func escapeTitle(title string) string {
+func EscapeTitle(title string) string {
 	ticks := strings.Count(title, "`")
 	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|&") {
 		return terminal.CodeSpan(strings.ReplaceAll(title, "`", ""))
@@ -242,7 +242,7 @@ func escapeTitle(title string) string {
 	return title
 }
 
-func (v *view) showBoard() {
+func (v *View) showBoard() {
 	v.due.clear(showBoard)
 	v.board.updateTails()
 	text := strings.Join(append(v.board.render(), v.board.activityLines(v.messages.text)...), "\n")

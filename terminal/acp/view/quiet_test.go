@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"testing"
@@ -7,20 +7,21 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestTheBoardSaysThatTheAgentIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
-		v := newView(turn, nil)
+		turn, r := acptest.NewTurn(t)
+		v := New(turn, nil)
 		expect := func(want string) {
 			t.Helper()
 			synctest.Wait()
-			if got := r.last(terminal.Progress); got != want {
+			if got := r.Last(terminal.Progress); got != want {
 				t.Errorf("the board is %q, want %q", got, want)
 			}
 		}
-		v.showThinking()
+		v.ShowThinking()
 		expect("Thinking…")
 		time.Sleep(5*time.Minute - time.Second)
 		expect("Thinking…")
@@ -32,7 +33,7 @@ func TestTheBoardSaysThatTheAgentIsSilent(t *testing.T) {
 		time.Sleep(time.Second)
 		expect("🔧 x …")
 		time.Sleep(4 * time.Minute)
-		v.recordLife() // by a request
+		v.RecordLife() // by a request
 		time.Sleep(4 * time.Minute)
 		v.beginQuestion() // the agent waits for the person
 		time.Sleep(time.Hour)
@@ -46,11 +47,11 @@ func TestTheBoardSaysThatTheAgentIsSilent(t *testing.T) {
 }
 
 func TestTheBoardIsInTheLanguageOfThePerson(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	turn.Words = (*words.Catalogue)(nil).For("de")
-	v := newView(turn, nil)
-	v.showThinking()
-	if got := r.last(terminal.Progress); got != "Denkt nach…" {
+	v := New(turn, nil)
+	v.ShowThinking()
+	if got := r.Last(terminal.Progress); got != "Denkt nach…" {
 		t.Errorf("the board is %q", got)
 	}
 	closeView(t, v)

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -34,30 +34,30 @@ type changedFile struct {
 
 // recordedDiff is a change of a file that continues no earlier one.
 type recordedDiff struct {
-	fileDiff
+	FileDiff
 	renderedDiff
 	counted bool // the texts are not stored
 }
 
 // record records the files that a completed tool call has changed.
-func (c *changes) record(t *toolCall) {
-	switch t.kind {
+func (c *changes) record(t *ToolCall) {
+	switch t.Kind {
 	case "edit", "delete", "move":
-		for _, path := range t.locations {
+		for _, path := range t.Locations {
 			c.file(path)
 		}
 	}
-	if len(t.diffs) == 0 || t.changesRecorded {
+	if len(t.Diffs) == 0 || t.changesRecorded {
 		return
 	}
 	t.changesRecorded = true
-	for _, d := range t.diffs {
+	for _, d := range t.Diffs {
 		c.add(d)
 	}
 }
 
-// recordWrite records a file that the agent has written through the client.
-func (v *view) recordWrite(path string) {
+// RecordWrite records a file that the agent has written through the client.
+func (v *View) RecordWrite(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -82,16 +82,16 @@ func (c *changes) file(path string) *changedFile {
 }
 
 // add records a change. A change of the text that the last one has made is joined with it.
-func (c *changes) add(d fileDiff) {
+func (c *changes) add(d FileDiff) {
 	f := c.file(d.Path)
 	if n := len(f.diffs) - 1; n >= 0 && !f.diffs[n].counted && d.OldText != nil && f.diffs[n].NewText == *d.OldText {
 		d.OldText = f.diffs[n].OldText
 		c.size -= f.diffs[n].length()
 		f.diffs = f.diffs[:n]
 	}
-	r := recordedDiff{fileDiff: d, renderedDiff: d.render(c.dir, c.words)}
+	r := recordedDiff{FileDiff: d, renderedDiff: d.render(c.dir, c.words)}
 	if c.size+d.length() > maxChanges {
-		r.fileDiff = fileDiff{OldText: d.OldText}
+		r.FileDiff = FileDiff{OldText: d.OldText}
 		if d.OldText != nil {
 			r.OldText = new(string)
 		}
@@ -102,7 +102,7 @@ func (c *changes) add(d fileDiff) {
 }
 
 // length returns the bytes of both texts.
-func (d fileDiff) length() int {
+func (d FileDiff) length() int {
 	if d.OldText == nil {
 		return len(d.NewText)
 	}
@@ -137,7 +137,7 @@ func (c *changes) summary() string {
 
 // headLine returns the name of a changed file and the number of its changed lines.
 func (c *changes) headLine(f *changedFile) string {
-	text := codePath(c.dir, f.path, titleLength)
+	text := codePath(c.dir, f.path, TitleLength)
 	if len(f.diffs) > 0 && f.diffs[0].OldText == nil {
 		text += changeNote(c.words, words.ChangeNew)
 	}

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ type document struct{ name, text string }
 
 // question returns the text that asks about the tool call, as exactly as the call is known, and
 // documents with what the text shows only in part.
-func (t *toolCall) question(dir string) (text string, documents []document) {
-	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(terminal.Visible(t.name()))}
+func (t *ToolCall) question(dir string) (text string, documents []document) {
+	parts := []string{"🔐 " + icon(t.Kind) + " " + EscapeTitle(terminal.Visible(t.Name()))}
 	var cut []string
 	showPart := func(text string, limit int) string {
 		shown, whole := terminal.Excerpt(t.words, text, limit)
@@ -34,41 +34,41 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 		}
 		return shown
 	}
-	input := t.input
-	if input.command == "" && (t.kind == "execute" || len([]rune(t.title)) > titleLength) {
-		input.command = t.title // all that is known of the call
+	input := t.Input
+	if input.Command == "" && (t.Kind == "execute" || len([]rune(t.Title)) > TitleLength) {
+		input.Command = t.Title // all that is known of the call
 	}
-	if input.command != "" && !t.nameShows(input.command) {
-		parts = append(parts, terminal.CodeBlock("", showPart(input.command, maxQuestionDetail)))
+	if input.Command != "" && !t.nameShows(input.Command) {
+		parts = append(parts, terminal.CodeBlock("", showPart(input.Command, maxQuestionDetail)))
 	}
-	if folder := input.folderOutside(dir); folder != "" {
-		parts = append(parts, t.words.Text(words.CommandFolder, showPart(codeLine(folder), 500)))
+	if folder := input.FolderOutside(dir); folder != "" {
+		parts = append(parts, t.words.Text(words.CommandFolder, showPart(CodeLine(folder), 500)))
 	}
 	switch {
-	case len(t.diffs) > 0:
+	case len(t.Diffs) > 0:
 		input.path = "" // the diffs show the path
 	case input.path == "":
-		input.path = t.path
+		input.path = t.Path
 	}
 	for _, s := range []string{t.pathInQuestion(dir, input.path), input.url} {
-		if s = terminal.OneLine(visibleLine(s), 500); s != "" && !strings.Contains(t.name(), s) {
+		if s = terminal.OneLine(visibleLine(s), 500); s != "" && !strings.Contains(t.Name(), s) {
 			parts = append(parts, terminal.CodeSpan(s))
 		}
 	}
 	parts = append(parts, t.fileLines(dir, input.path)...)
-	parts = append(parts, t.notes...)
+	parts = append(parts, t.Notes...)
 	diffs, diffsCut := t.diffLines(dir)
 	parts = append(parts, diffs...)
 	text = t.explanation()
-	if input.unknown != "" && input.path == "" && len(t.diffs) == 0 && text == "" && t.plan() == "" {
-		parts = append(parts, terminal.CodeBlock("json", showPart(input.unknown, maxQuestionDetail)))
+	if input.Unknown != "" && input.path == "" && len(t.Diffs) == 0 && text == "" && t.plan() == "" {
+		parts = append(parts, terminal.CodeBlock("json", showPart(input.Unknown, maxQuestionDetail)))
 	}
 	if text != "" {
 		parts = append(parts, showPart(text, max(100, maxQuestionDetail-len(strings.Join(diffs, "")))))
 	}
 	if len(cut) > 0 {
 		name := "details.txt"
-		if t.kind == "execute" {
+		if t.Kind == "execute" {
 			name = "command.txt"
 		}
 		documents = append(documents, document{name, strings.Join(cut, "\n\n")})
@@ -81,38 +81,38 @@ func (t *toolCall) question(dir string) (text string, documents []document) {
 
 // nameShows reports whether the line with the name shows exactly this command. In a name with other
 // code spans, Markdown may hide characters.
-func (t *toolCall) nameShows(command string) bool {
-	command, name := strings.TrimSpace(command), t.name()
+func (t *ToolCall) nameShows(command string) bool {
+	command, name := strings.TrimSpace(command), t.Name()
 	return !strings.Contains(command, "`") && (name == command || name == terminal.CodeSpan(command))
 }
 
 // visibleLine returns a text as one line in which nothing is hidden.
 func visibleLine(s string) string { return strings.ReplaceAll(terminal.Visible(s), "\n", "\u240a") }
 
-// codeLine returns a text as a code span of one line, in which nothing is hidden.
-func codeLine(s string) string { return terminal.CodeSpan(visibleLine(s)) }
+// CodeLine returns a text as a code span of one line, in which nothing is hidden.
+func CodeLine(s string) string { return terminal.CodeSpan(visibleLine(s)) }
 
 // explanation returns the texts of the content, without those that repeat the input and the plan,
 // which is a message of its own.
-func (t *toolCall) explanation() string {
-	if t.kind == "switch_mode" {
+func (t *ToolCall) explanation() string {
+	if t.Kind == "switch_mode" {
 		return ""
 	}
-	return t.contentText(func(text string) bool { return t.input.command == "" || !t.repeatsInput(text) })
+	return t.contentText(func(text string) bool { return t.Input.Command == "" || !t.repeatsInput(text) })
 }
 
 // plan returns the plan that a question about a change of the mode is about, or "".
-func (t *toolCall) plan() string {
-	if t.kind != "switch_mode" {
+func (t *ToolCall) plan() string {
+	if t.Kind != "switch_mode" {
 		return ""
 	}
-	return cmp.Or(t.contentText(func(string) bool { return true }), t.input.plan)
+	return cmp.Or(t.contentText(func(string) bool { return true }), t.Input.plan)
 }
 
 // contentText returns the chosen texts of the content as one.
-func (t *toolCall) contentText(chosen func(string) bool) string {
+func (t *ToolCall) contentText(chosen func(string) bool) string {
 	var texts []string
-	for _, b := range t.content {
+	for _, b := range t.Content {
 		if b.Type == "text" && chosen(b.Text) {
 			texts = append(texts, b.Text)
 		}
@@ -122,11 +122,11 @@ func (t *toolCall) contentText(chosen func(string) bool) string {
 
 // pathInQuestion returns the path that a question shows. The agent's working folder is shown only
 // if it is to be changed: some agents name it as the location of every command.
-func (t *toolCall) pathInQuestion(dir, path string) string {
+func (t *ToolCall) pathInQuestion(dir, path string) string {
 	if path != "." && filepath.Clean(path) != filepath.Clean(dir) {
 		return relativePath(dir, path)
 	}
-	switch t.kind {
+	switch t.Kind {
 	case "edit", "delete", "move":
 		return dir
 	}
@@ -135,14 +135,14 @@ func (t *toolCall) pathInQuestion(dir, path string) string {
 
 // fileLines lists the files that the permission covers, except those that the question already
 // shows. A symbolic link is shown with its target.
-func (t *toolCall) fileLines(dir, shown string) (parts []string) {
-	for _, f := range t.permissionFiles {
-		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
+func (t *ToolCall) fileLines(dir, shown string) (parts []string) {
+	for _, f := range t.Files {
+		changed := slices.ContainsFunc(t.Diffs, func(d FileDiff) bool { return d.Path == f.Path })
 		switch {
-		case f.real != filepath.Clean(f.path):
-			parts = append(parts, codePath(dir, f.path, 500)+" → "+codePath("", f.real, 500))
-		case f.path != shown && !changed:
-			parts = append(parts, codePath(dir, f.path, 500))
+		case f.Real != filepath.Clean(f.Path):
+			parts = append(parts, codePath(dir, f.Path, 500)+" → "+codePath("", f.Real, 500))
+		case f.Path != shown && !changed:
+			parts = append(parts, codePath(dir, f.Path, 500))
 		}
 	}
 	return parts
@@ -150,10 +150,10 @@ func (t *toolCall) fileLines(dir, shown string) (parts []string) {
 
 // diffLines shows the changes, up to maxQuestionDetail, and returns those that it shows only in
 // part as one text.
-func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
+func (t *ToolCall) diffLines(dir string) (parts []string, cut string) {
 	left, more := maxQuestionDetail, 0
 	var inPart strings.Builder
-	for _, d := range t.diffs {
+	for _, d := range t.Diffs {
 		c := d.render(dir, t.words)
 		body := c.body
 		if d.keepsCRLF() {
@@ -166,7 +166,7 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 			shown, all = short, false
 		}
 		// The summary shortens a path, and has no text that is too large to compare.
-		all = all && folded == body && c.header != "" && terminal.OneLine(visibleLine(d.Path), titleLength) == visibleLine(d.Path)
+		all = all && folded == body && c.header != "" && terminal.OneLine(visibleLine(d.Path), TitleLength) == visibleLine(d.Path)
 		if !all {
 			inPart.WriteString(cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n"))
 		}
@@ -189,22 +189,22 @@ func (t *toolCall) diffLines(dir string) (parts []string, cut string) {
 	return parts, inPart.String()
 }
 
-// toolInput is the relevant part of a tool's input. The input has no fixed schema; agents use these
+// ToolInput is the relevant part of a tool's input. The input has no fixed schema; agents use these
 // names.
-type toolInput struct {
-	command, folder, path, url, plan string
-	unknown                          string // the JSON of an input that has none of these
+type ToolInput struct {
+	Command, Folder, path, url, plan string
+	Unknown                          string // the JSON of an input that has none of these
 }
 
-// folderOutside returns the folder of the command, or "" if it is the agent's working folder.
-func (in toolInput) folderOutside(dir string) string {
-	if in.folder == "" || filepath.Clean(in.folder) == filepath.Clean(dir) {
+// FolderOutside returns the folder of the command, or "" if it is the agent's working folder.
+func (in ToolInput) FolderOutside(dir string) string {
+	if in.Folder == "" || filepath.Clean(in.Folder) == filepath.Clean(dir) {
 		return ""
 	}
-	return in.folder
+	return in.Folder
 }
 
-func newToolInput(raw json.RawMessage) toolInput {
+func newToolInput(raw json.RawMessage) ToolInput {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &fields) // the input may be of any type
 	first := func(keys ...string) string {
@@ -215,16 +215,16 @@ func newToolInput(raw json.RawMessage) toolInput {
 		}
 		return ""
 	}
-	in := toolInput{
-		command: first("command", "cmd"), folder: first("cwd", "workdir"),
+	in := ToolInput{
+		Command: first("command", "cmd"), Folder: first("cwd", "workdir"),
 		path: first("file_path", "filePath", "path"), url: first("url"), plan: first("plan"),
 	}
 	var args []string
 	if json.Unmarshal(fields["args"], &args) == nil {
-		in.command = shellCommand(in.command, args)
+		in.Command = ShellCommand(in.Command, args)
 	}
-	if in == (toolInput{}) && !hasNothing(raw) {
-		in.unknown = string(raw)
+	if in == (ToolInput{}) && !hasNothing(raw) {
+		in.Unknown = string(raw)
 	}
 	return in
 }
@@ -241,12 +241,12 @@ func shellWords(raw json.RawMessage) string {
 	if len(list.V) == 0 {
 		return ""
 	}
-	return shellCommand(list.V[0], list.V[1:])
+	return ShellCommand(list.V[0], list.V[1:])
 }
 
-// shellCommand returns a program with its arguments as a line for a shell. Without arguments the
+// ShellCommand returns a program with its arguments as a line for a shell. Without arguments the
 // program may be a line itself.
-func shellCommand(program string, args []string) string {
+func ShellCommand(program string, args []string) string {
 	if len(args) == 0 {
 		return program
 	}

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"encoding/json"
@@ -14,8 +14,8 @@ import (
 // counted.
 const maxLines = 256
 
-// toolFields are the fields of a tool call and of its updates.
-type toolFields struct {
+// ToolFields are the fields of a tool call and of its updates.
+type ToolFields struct {
 	ID        rpc.Optional[string]                   `json:"toolCallId"`
 	Title     rpc.Optional[string]                   `json:"title"`
 	Kind      rpc.Optional[string]                   `json:"kind"`
@@ -26,6 +26,14 @@ type toolFields struct {
 	Meta      rpc.Optional[toolMeta]                 `json:"_meta"`
 }
 
+// MaxLocations limits the files of a tool call that a permission covers. The question lists all of
+// them.
+const MaxLocations = 20
+
+// File is a file that a tool call names: the agent's path, and the path without symbolic
+// links.
+type File struct{ Path, Real string }
+
 type location struct {
 	Path string `json:"path"`
 }
@@ -35,46 +43,47 @@ type toolContent struct {
 	Type       string    `json:"type"`
 	Content    rpc.Block `json:"content"`
 	TerminalID string    `json:"terminalId"`
-	fileDiff
+	FileDiff
 }
 
-// toolCall is one tool call as known so far.
-type toolCall struct {
+// ToolCall is one tool call as known so far.
+type ToolCall struct {
 	words                   words.Words
-	id, title, kind, status string
-	path                    string // of the first location
-	locations               []string
-	permissionFiles         []resolvedPath // those of locations that an open question covers
-	input                   toolInput
+	ID, Title, Kind, status string
+	Path                    string // of the first location
+	Locations               []string
+	Files                   []File // those of locations that an open question covers
+	Input                   ToolInput
 	inputKnown              bool
 
-	notes     []string // of nanobot, which its question shows whole
+	Notes     []string // of nanobot, which its question shows whole
 	terminals []string // of the client, or of the agent
 	output    toolOutput
 
-	diffs   []fileDiff
-	content []rpc.Block // content other than diffs and terminals
+	Diffs   []FileDiff
+	Content []rpc.Block // content other than diffs and terminals
 	// Each is used once, since agents repeat content in every update.
 	changesRecorded, contentSent bool
 }
 
-func (t *toolCall) running() bool {
+// Running reports whether the tool call has not ended.
+func (t *ToolCall) Running() bool {
 	return t.status != "completed" && t.status != "failed" && t.status != "cancelled"
 }
 
 // apply merges an update into the tool call.
-func (t *toolCall) apply(f toolFields, content json.RawMessage) {
+func (t *ToolCall) apply(f ToolFields, content json.RawMessage) {
 	set := func(to *string, from rpc.Optional[string]) {
 		if from.OK && from.V != "" {
 			*to = from.V
 		}
 	}
-	set(&t.title, f.Title)
-	set(&t.kind, f.Kind)
+	set(&t.Title, f.Title)
+	set(&t.Kind, f.Kind)
 	set(&t.status, f.Status)
 	t.setLocations(f.Locations)
 	if len(f.RawInput) > 0 {
-		t.input = newToolInput(f.RawInput) // replaced as a whole: a question must not mix two inputs
+		t.Input = newToolInput(f.RawInput) // replaced as a whole: a question must not mix two inputs
 		t.inputKnown = string(f.RawInput) != "null"
 	}
 	t.output.apply(f.Meta.V, f.RawOutput)
@@ -84,9 +93,9 @@ func (t *toolCall) apply(f toolFields, content json.RawMessage) {
 	}
 }
 
-// applyRequest merges a permission request into the tool call. Unlike in an update, a field that
+// ApplyRequest merges a permission request into the tool call. Unlike in an update, a field that
 // has nothing in it erases nothing: some agents ask without what they have reported before.
-func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
+func (t *ToolCall) ApplyRequest(f ToolFields, content json.RawMessage) {
 	if hasNothing(f.RawInput) {
 		f.RawInput = nil
 	}
@@ -98,7 +107,7 @@ func (t *toolCall) applyRequest(f toolFields, content json.RawMessage) {
 		f.RawInput = t.inputInContent()
 	}
 	// Some agents shorten the title in the request.
-	if strings.HasPrefix(t.title, strings.TrimRight(f.Title.V, ".… ")) {
+	if strings.HasPrefix(t.Title, strings.TrimRight(f.Title.V, ".… ")) {
 		f.Title.OK = false
 	}
 	t.apply(f, content)
@@ -121,10 +130,10 @@ func hasNothing(raw json.RawMessage) bool {
 }
 
 // inputInContent returns the tool's input that some agents report as the content of a call.
-func (t *toolCall) inputInContent() json.RawMessage {
-	for _, b := range t.content {
+func (t *ToolCall) inputInContent() json.RawMessage {
+	for _, b := range t.Content {
 		raw := json.RawMessage(b.Text)
-		if in := newToolInput(raw); b.Type == "text" && json.Valid(raw) && in != (toolInput{unknown: in.unknown}) {
+		if in := newToolInput(raw); b.Type == "text" && json.Valid(raw) && in != (ToolInput{Unknown: in.Unknown}) {
 			return raw
 		}
 	}
@@ -132,40 +141,40 @@ func (t *toolCall) inputInContent() json.RawMessage {
 }
 
 // setLocations stores the files of an update.
-func (t *toolCall) setLocations(list rpc.Optional[[]rpc.Optional[location]]) {
+func (t *ToolCall) setLocations(list rpc.Optional[[]rpc.Optional[location]]) {
 	var paths []string
 	for _, l := range list.V {
-		if l.V.Path != "" && len(paths) <= maxLocations {
+		if l.V.Path != "" && len(paths) <= MaxLocations {
 			paths = append(paths, l.V.Path)
 		}
 	}
 	if len(paths) > 0 {
-		t.path = paths[0]
+		t.Path = paths[0]
 	}
 	if list.OK {
-		t.locations = paths
+		t.Locations = paths
 	}
 }
 
 // setContent replaces the content. Diffs and terminals stay if the update has none, because some
 // agents replace them by text at the end.
-func (t *toolCall) setContent(list []rpc.Optional[toolContent]) {
-	var diffs []fileDiff
+func (t *ToolCall) setContent(list []rpc.Optional[toolContent]) {
+	var diffs []FileDiff
 	var terminals []string
-	t.content = nil
+	t.Content = nil
 	for _, c := range list {
 		switch {
 		case !c.OK:
 		case c.V.Type == "diff":
-			diffs = append(diffs, c.V.fileDiff)
+			diffs = append(diffs, c.V.FileDiff)
 		case c.V.Type == "terminal":
 			terminals = append(terminals, c.V.TerminalID)
 		case c.V.Type == "content":
-			t.content = append(t.content, c.V.Content)
+			t.Content = append(t.Content, c.V.Content)
 		}
 	}
 	if diffs != nil {
-		t.diffs = diffs
+		t.Diffs = diffs
 	}
 	if terminals != nil {
 		t.terminals = terminals
@@ -173,7 +182,7 @@ func (t *toolCall) setContent(list []rpc.Optional[toolContent]) {
 }
 
 // applyToolCall handles tool_call and tool_call_update alike, because some agents mix them up.
-func (v *view) applyToolCall(c updateFields) {
+func (v *View) applyToolCall(c updateFields) {
 	v.setThinking(false)
 	t, found := v.board.byID[c.ID.V]
 	if !found {
@@ -181,10 +190,10 @@ func (v *view) applyToolCall(c updateFields) {
 		v.messages.sendFiles()
 		t = v.board.addTool(c.ID.V)
 	}
-	t.apply(c.toolFields, c.Content)
+	t.apply(c.ToolFields, c.Content)
 	v.due.schedule(showBoard, boardInterval)
 	switch {
-	case t.running():
+	case t.Running():
 		if len(t.terminals) > 0 && v.board.table != nil {
 			v.due.schedule(showTerminals, terminalInterval)
 		}
@@ -194,17 +203,17 @@ func (v *view) applyToolCall(c updateFields) {
 		fallthrough
 	default:
 		v.board.updateTail(t)
-		t.diffs, t.content, t.input = nil, nil, toolInput{}
+		t.Diffs, t.Content, t.Input = nil, nil, ToolInput{}
 	}
 }
 
 // sendContent sends the result of a tool call. Files that were only read are not sent: they are
 // mostly the person's own.
-func (v *view) sendContent(t *toolCall) {
-	if t.kind == "read" || t.kind == "search" || t.contentSent {
+func (v *View) sendContent(t *ToolCall) {
+	if t.Kind == "read" || t.Kind == "search" || t.contentSent {
 		return
 	}
-	for _, b := range t.content {
+	for _, b := range t.Content {
 		if b.Type != "text" && b.Type != "resource" || b.Type == "resource" && b.Resource != nil && b.Resource.Blob != nil {
 			t.contentSent = true
 			v.messages.showBlock(b)

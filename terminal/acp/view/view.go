@@ -1,4 +1,6 @@
-package acp
+// Package view shows the work of an agent in the chat: its messages, tool calls, plan and changes, on
+// a board and in questions about them. It decides nothing, and knows nothing of sessions.
+package view
 
 import (
 	"encoding/json"
@@ -20,9 +22,9 @@ const (
 	maxUnknownUpdates = 32
 )
 
-// view shows one turn of an agent in the chat. Its methods are safe for concurrent use; frames are
+// View shows one turn of an agent in the chat. Its methods are safe for concurrent use; frames are
 // emitted in the order of the calls.
-type view struct {
+type View struct {
 	mu       sync.Mutex // also held during Emit, to keep the order
 	out      *output
 	due      *agenda
@@ -34,30 +36,30 @@ type view struct {
 	background bool // it shows work between turns
 	// toldNobodyToAsk means that the person knows that nobody can be asked.
 	toldNobodyToAsk bool
-	costBefore      *cost // of the session when the turn began; nil: unknown
-	cost            cost  // of the session now
+	costBefore      *Cost // of the session when the turn began; nil: unknown
+	cost            Cost  // of the session now
 	unknownUpdates  map[string]bool
 	aliveAt         time.Time // the agent's last sign of life
 }
 
-// newView returns the view of a turn. table has the agent's terminals; nil: it has none.
-func newView(t terminal.Turn, table *jobs.Table) *view {
+// New returns the view of a turn. table has the agent's terminals; nil: it has none.
+func New(t terminal.Turn, table *jobs.Table) *View {
 	out := &output{turn: t, dir: t.ExecEnv().Dir}
-	v := &view{out: out, due: &agenda{}, board: newBoard(t.Words, out.dir, table), unknownUpdates: map[string]bool{}}
+	v := &View{out: out, due: &agenda{}, board: newBoard(t.Words, out.dir, table), unknownUpdates: map[string]bool{}}
 	v.due.run = v.onTimer
 	v.messages = messages{output: out, due: v.due}
 	return v
 }
 
-// newBackgroundView returns the view of the agent's work after a turn.
-func newBackgroundView(t terminal.Turn, table *jobs.Table) *view {
-	v := newView(t, table)
+// NewBackground returns the view of the agent's work after a turn.
+func NewBackground(t terminal.Turn, table *jobs.Table) *View {
+	v := New(t, table)
 	v.background = true
 	return v
 }
 
 // onTimer shows everything that is due.
-func (v *view) onTimer() {
+func (v *View) onTimer() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -86,9 +88,9 @@ type updateFields struct {
 	Update    string               `json:"sessionUpdate"`
 	Content   json.RawMessage      `json:"content"`
 	MessageID rpc.Optional[string] `json:"messageId"`
-	toolFields
+	ToolFields
 	Entries rpc.Optional[[]rpc.Optional[planEntry]] `json:"entries"`
-	Cost    rpc.Optional[cost]                      `json:"cost"`
+	Cost    rpc.Optional[Cost]                      `json:"cost"`
 }
 
 // noticeID is the message ID of notices, which have none of their own.
@@ -103,8 +105,8 @@ func (c updateFields) messageID() string {
 	return c.MessageID.V
 }
 
-// update shows one session/update. An error of Emit is returned by flushAndClose.
-func (v *view) update(raw json.RawMessage) {
+// Update shows one session/update. An error of Emit is returned by Close.
+func (v *View) Update(raw json.RawMessage) {
 	var c updateFields
 	if err := json.Unmarshal(raw, &c); err != nil {
 		c.Update = "of no known form"
@@ -140,7 +142,7 @@ func (v *view) update(raw json.RawMessage) {
 }
 
 // addAnswer adds a chunk of the agent's answer.
-func (v *view) addAnswer(c updateFields) {
+func (v *View) addAnswer(c updateFields) {
 	v.setThinking(false)
 	var b rpc.Block
 	if err := json.Unmarshal(c.Content, &b); err != nil {
@@ -163,25 +165,25 @@ func (v *view) addAnswer(c updateFields) {
 }
 
 // setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
-func (v *view) setThinking(now bool) {
+func (v *View) setThinking(now bool) {
 	if v.board.thinking != now {
 		v.board.thinking = now
 		v.due.schedule(showBoard, boardInterval)
 	}
 }
 
-// discard closes a view that has nothing to emit.
-func (v *view) discard() {
+// Discard closes a view that has nothing to emit.
+func (v *View) Discard() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true
 	v.due.stop()
 }
 
-// flushAndClose emits everything that is pending, with the summary of the turn, and closes the
+// Close emits everything that is pending, with the summary of the turn, and closes the
 // view. followed says that a message of the gateway or an error follows, so that the view notifies
 // nobody. It returns the first error of Emit.
-func (v *view) flushAndClose(followed bool) error {
+func (v *View) Close(followed bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -193,8 +195,8 @@ func (v *view) flushAndClose(followed bool) error {
 	return v.out.err
 }
 
-// emitPending emits everything that is pending, so that the next text is a message of its own.
-func (v *view) emitPending() {
+// EmitPending emits everything that is pending, so that the next text is a message of its own.
+func (v *View) EmitPending() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -206,31 +208,31 @@ func (v *view) emitPending() {
 	v.messages.flush()
 }
 
-// showWorking shows the board before the agent has reported anything.
-func (v *view) showWorking() {
+// ShowWorking shows the board before the agent has reported anything.
+func (v *View) ShowWorking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.due.schedule(showBoard, boardInterval)
 }
 
-// markRejected records that a person has rejected something, so that they do not need to be told
+// MarkRejected records that a person has rejected something, so that they do not need to be told
 // that the agent says nothing.
-func (v *view) markRejected() {
+func (v *View) MarkRejected() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rejected = true
 }
 
-// hasShown reports whether the chat has received anything, or needs nothing.
-func (v *view) hasShown() bool {
+// HasShown reports whether the chat has received anything, or needs nothing.
+func (v *View) HasShown() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := &v.messages
 	return v.out.messageSent || v.rejected || m.text.hasText || m.lastRemark != "" || len(m.files.paths) > 0
 }
 
-// logLine emits a log frame in order with the other frames. After the turn it does nothing.
-func (v *view) logLine(level, format string, args ...any) {
+// Log emits a log frame in order with the other frames. After the turn it does nothing.
+func (v *View) Log(level, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -238,8 +240,8 @@ func (v *view) logLine(level, format string, args ...any) {
 	}
 }
 
-// addNotice puts a text of the gateway before the agent's next text, which is then a message.
-func (v *view) addNotice(text string) {
+// AddNotice puts a text of the gateway before the agent's next text, which is then a message.
+func (v *View) AddNotice(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.messages.text.isMessage = true

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"nanobot/terminal"
 )
 
-// cost is the price of a session so far.
-type cost struct {
+// Cost is the price of a session so far.
+type Cost struct {
 	Amount   float64 `json:"amount"`
 	Currency string  `json:"currency"` // "": unknown
 }
@@ -16,9 +16,9 @@ type cost struct {
 // smallestCost is the smallest amount that is more than 0.00 in a text.
 const smallestCost = 0.005
 
-// number returns the cost as a number with its currency if that is known, such as 0.37 USD; "": it
+// Number returns the cost as a number with its currency if that is known, such as 0.37 USD; "": it
 // is unknown or nothing.
-func (c cost) number() string {
+func (c Cost) Number() string {
 	number := fmt.Sprintf("%.2f", c.Amount)
 	switch {
 	case c.Amount <= 0:
@@ -31,7 +31,7 @@ func (c cost) number() string {
 
 // since returns the cost since an earlier time as people read it; "" if it is unknown or nothing.
 // An amount that became smaller counts from zero: some agents count per process.
-func (c cost) since(before cost) string {
+func (c Cost) since(before Cost) string {
 	amount := c.Amount
 	if c.Currency == before.Currency && before.Amount <= amount {
 		amount -= before.Amount
@@ -50,8 +50,8 @@ func (c cost) since(before cost) string {
 	return fmt.Sprintf("%.2f %s", amount, currency)
 }
 
-// setCost sets the cost of the session when the turn begins; nil: unknown.
-func (v *view) setCost(before *cost) {
+// SetCost sets the cost of the session when the turn begins; nil: unknown.
+func (v *View) SetCost(before *Cost) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.costBefore = before; before != nil {

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"encoding/json"
@@ -12,12 +12,13 @@ import (
 	"unicode/utf8"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
-		v := newView(turn, nil)
+		turn, r := acptest.NewTurn(t)
+		v := New(turn, nil)
 		var whole strings.Builder
 		for i := range 20_000 { // two seconds of 10,000 a second
 			text := fmt.Sprintf("%d ", i)
@@ -27,10 +28,10 @@ func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
 		}
 		closeView(t, v)
 		want := strings.TrimSpace(whole.String())
-		if got := r.texts(terminal.Message); len(got) != 1 || got[0] != want {
+		if got := r.Texts(terminal.Message); len(got) != 1 || got[0] != want {
 			t.Errorf("%d messages", len(got))
 		}
-		partials := r.texts(terminal.Partial)
+		partials := r.Texts(terminal.Partial)
 		if n := len(partials); n < 15 || n > 20 {
 			t.Errorf("%d partials in two seconds", n)
 		}
@@ -45,69 +46,69 @@ func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
 func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 	long := strings.Repeat("ä line of it\n", 50_000)
 	for name, c := range map[string]struct {
-		do   func(*view)
+		do   func(*View)
 		want []string
 	}{
-		"by nothing":    {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "1"); sendChunk(v, "c", "") }, []string{"abc"}},
-		"by another id": {func(v *view) { sendChunk(v, "a", "1"); sendChunk(v, "b", "2") }, []string{"a", "b"}},
-		"by a notice of Claude Code": {func(v *view) {
+		"by nothing":    {func(v *View) { sendChunk(v, "a", "1"); sendChunk(v, "b", "1"); sendChunk(v, "c", "") }, []string{"abc"}},
+		"by another id": {func(v *View) { sendChunk(v, "a", "1"); sendChunk(v, "b", "2") }, []string{"a", "b"}},
+		"by a notice of Claude Code": {func(v *View) {
 			sendChunk(v, "a", "1")
 			sendUpdate(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"notice"},"_meta":{"claudeCode":{"kind":"informational"}}}`)
 			sendChunk(v, "b", "2")
 		}, []string{"a", "notice", "b"}},
-		"by a first id": {func(v *view) { sendChunk(v, "a", ""); sendChunk(v, "b", "2") }, []string{"ab"}},
-		"by a tool call": {func(v *view) {
+		"by a first id": {func(v *View) { sendChunk(v, "a", ""); sendChunk(v, "b", "2") }, []string{"ab"}},
+		"by a tool call": {func(v *View) {
 			sendChunk(v, "a", "")
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
 			sendChunk(v, "b", "")
 		}, []string{"b"}},
-		"by a tool call after a long text": {func(v *view) {
+		"by a tool call after a long text": {func(v *View) {
 			sendChunk(v, strings.Repeat("a", maxRemark+1), "")
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
 			sendChunk(v, "b", "")
 		}, []string{strings.Repeat("a", maxRemark+1), "b"}},
-		"not by its update": {func(v *view) {
+		"not by its update": {func(v *View) {
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
 			sendChunk(v, "a", "")
 			sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t"}`)
 			sendChunk(v, "b", "")
 		}, []string{"ab"}},
-		"not by a thought": {func(v *view) {
+		"not by a thought": {func(v *View) {
 			sendChunk(v, "a", "")
 			sendUpdate(v, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"x"}}`)
 			sendChunk(v, "b", "")
 		}, []string{"ab"}},
-		"blank":   {func(v *view) { sendChunk(v, "\n \n", ""); sendChunk(v, "", "") }, nil},
-		"trimmed": {func(v *view) { sendChunk(v, "\n\n  indented\n\n", "") }, []string{"  indented"}},
-		"user's own words": {func(v *view) {
+		"blank":   {func(v *View) { sendChunk(v, "\n \n", ""); sendChunk(v, "", "") }, nil},
+		"trimmed": {func(v *View) { sendChunk(v, "\n\n  indented\n\n", "") }, []string{"  indented"}},
+		"user's own words": {func(v *View) {
 			sendUpdate(v, `{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"me"}}`)
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
-			v := newView(turn, nil)
+			turn, r := acptest.NewTurn(t)
+			v := New(turn, nil)
 			c.do(v)
-			if said := v.hasShown(); said != (c.want != nil) {
+			if said := v.HasShown(); said != (c.want != nil) {
 				t.Errorf("said is %v before the end", said)
 			}
 			closeView(t, v)
-			if got := r.texts(terminal.Message); !slices.Equal(got, c.want) {
+			if got := r.Texts(terminal.Message); !slices.Equal(got, c.want) {
 				t.Errorf("got %q", got)
 			}
-			if said := v.hasShown(); said != (c.want != nil) {
+			if said := v.HasShown(); said != (c.want != nil) {
 				t.Errorf("said is %v", said)
 			}
 		})
 	}
 	for name, chunks := range map[string][]string{"one long chunk": {long}, "many": splitEvery(long, 997)} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
-			v := newView(turn, nil)
+			turn, r := acptest.NewTurn(t)
+			v := New(turn, nil)
 			for _, c := range chunks {
 				sendChunk(v, c, "")
 			}
 			closeView(t, v)
-			got := r.texts(terminal.Message)
+			got := r.Texts(terminal.Message)
 			if strings.Join(got, "\n")+"\n" != long {
 				t.Error("something was lost or cut within a line")
 			}
@@ -121,12 +122,12 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 }
 
 func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	long := "xx" + strings.Repeat("€", maxSegment)
 	sendChunk(v, long, "")
 	closeView(t, v)
-	got := r.texts(terminal.Message)
+	got := r.Texts(terminal.Message)
 	if len(got) != 4 || strings.Join(got, "") != long {
 		t.Errorf("%d messages", len(got))
 	}
@@ -138,8 +139,8 @@ func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
 }
 
 func TestMalformedUpdatesAreTolerated(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	for range 3 {
 		sendUpdate(v, `{"sessionUpdate":"teleport","content":5}`)
 		sendUpdate(v, `nonsense`)
@@ -155,14 +156,14 @@ func TestMalformedUpdatesAreTolerated(t *testing.T) {
 	}
 	sendChunk(v, "alive", "")
 	closeView(t, v)
-	if got := r.last(terminal.Message); got != "alive" {
+	if got := r.Last(terminal.Message); got != "alive" {
 		t.Errorf("said %q", got)
 	}
-	if got := r.last(terminal.Progress); !strings.Contains(got, "works") || !strings.Contains(got, "and this") {
+	if got := r.Last(terminal.Progress); !strings.Contains(got, "works") || !strings.Contains(got, "and this") {
 		t.Errorf("progress %q", got)
 	}
 	unknown := 0
-	for _, text := range r.texts(terminal.Log) {
+	for _, text := range r.Texts(terminal.Log) {
 		if strings.Contains(text, "teleport") {
 			unknown++
 		}
@@ -177,47 +178,47 @@ func TestMalformedUpdatesAreTolerated(t *testing.T) {
 
 func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
-		r.fail = errors.New("the disk is gone")
-		v := newView(turn, nil)
+		turn, r := acptest.NewTurn(t)
+		r.Fail = errors.New("the disk is gone")
+		v := New(turn, nil)
 		sendChunk(v, "a", "1")
 		sendChunk(v, "b", "2")
 		sendChunk(v, "c", "3")
 		time.Sleep(time.Second)
-		if err := v.flushAndClose(false); !errors.Is(err, r.fail) {
+		if err := v.Close(false); !errors.Is(err, r.Fail) {
 			t.Errorf("got %v", err)
 		}
-		if len(r.frames) != 1 {
-			t.Errorf("%d frames", len(r.frames))
+		if len(r.Frames) != 1 {
+			t.Errorf("%d frames", len(r.Frames))
 		}
 	})
 }
 
 func TestNothingIsShownAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
-		v := newView(turn, nil)
+		turn, r := acptest.NewTurn(t)
+		v := New(turn, nil)
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"works"}`)
 		sendChunk(v, "a", "")
 		closeView(t, v)
-		before := len(r.frames)
+		before := len(r.Frames)
 		sendChunk(v, "b", "")
-		v.logLine("info", "late")
+		v.Log("info", "late")
 		time.Sleep(time.Minute)
 		closeView(t, v)
-		if len(r.frames) != before {
-			t.Errorf("shown after the end: %v", r.frames[before:])
+		if len(r.Frames) != before {
+			t.Errorf("shown after the end: %v", r.Frames[before:])
 		}
 	})
 }
 
 func BenchmarkChunks(b *testing.B) {
-	v := newView(terminal.Turn{
+	v := New(terminal.Turn{
 		ExecEnv: func() terminal.ExecEnv { return terminal.ExecEnv{} },
 		Emit:    func(terminal.Frame) error { return nil },
 	}, nil)
 	raw := json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"some words of an answer "}}`)
 	for b.Loop() {
-		v.update(raw)
+		v.Update(raw)
 	}
 }

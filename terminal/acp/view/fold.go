@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ const maxDetails = 16 << 10
 
 // emitEnd emits the summary of the turn and its last messages: the changes, unless they are part of
 // the summary, and then the answer. Only the last message notifies, or none if followed is set.
-func (v *view) emitEnd(followed bool) {
+func (v *View) emitEnd(followed bool) {
 	changes := v.board.changes.report()
 	v.emitFold(changes)
 	if changes.isSmall() && v.board.steps > 0 && !v.out.boardHidden() {
@@ -40,7 +40,7 @@ func (v *view) emitEnd(followed bool) {
 
 // lastAnswer returns the text of the turn's last message: what the agent has written since the last
 // tool call or, if it is the last message of the turn, its last remark.
-func (v *view) lastAnswer(followed bool) string {
+func (v *View) lastAnswer(followed bool) string {
 	m := &v.messages
 	hasText := m.text.hasText
 	answer := m.takeText()
@@ -61,7 +61,7 @@ func (v *view) lastAnswer(followed bool) string {
 
 // emitChanges sends the changes as a message, with the complete diff as a file if the message shows
 // only a part.
-func (v *view) emitChanges(r changesReport, f terminal.Frame) {
+func (v *View) emitChanges(r changesReport, f terminal.Frame) {
 	f.Kind, f.Text = terminal.Message, r.text
 	if r.file == "" {
 		v.out.emit(f)
@@ -75,7 +75,7 @@ func (v *view) emitChanges(r changesReport, f terminal.Frame) {
 }
 
 // emitFold emits the last board of the turn with its summary, if there were tool calls.
-func (v *view) emitFold(changes changesReport) {
+func (v *View) emitFold(changes changesReport) {
 	v.due.clear(showBoard)
 	if v.board.steps == 0 {
 		return
@@ -94,7 +94,7 @@ func (v *view) emitFold(changes changesReport) {
 
 // foldRequired reports whether the details have content that no message has: remarks, except for
 // one that is repeated as the answer, and small changes.
-func (v *view) foldRequired(changes changesReport) bool {
+func (v *View) foldRequired(changes changesReport) bool {
 	return changes.text != "" && changes.isSmall() || slices.ContainsFunc(v.board.lines, func(l boardLine) bool {
 		return l.tool == nil && (v.messages.text.hasText || l.remark != v.messages.lastRemark)
 	})

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"encoding/base64"
@@ -43,7 +43,7 @@ func (m *messages) showResource(r *rpc.Resource) {
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
 		m.flush()
-		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), titleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
+		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), TitleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
 		m.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
@@ -84,7 +84,7 @@ func (m *messages) showLink(b rpc.Block) {
 		m.addPath(path)
 		return
 	}
-	name := terminal.OneLine(b.Name, titleLength)
+	name := terminal.OneLine(b.Name, TitleLength)
 	if name == "" {
 		name = b.URI
 	}

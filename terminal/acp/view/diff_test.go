@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -9,29 +9,30 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 	huge := strings.Repeat("\n", maxDiff)
-	if c := (fileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/", words.Words{}); c.body != "" || !strings.Contains(c.summary, "too large") {
+	if c := (FileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/", words.Words{}); c.body != "" || !strings.Contains(c.summary, "too large") {
 		t.Errorf("%d bytes under %q", len(c.body), c.summary)
 	}
 }
 
 func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	dir := turn.ExecEnv().Dir
-	v := newView(turn, nil)
+	v := New(turn, nil)
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","content":%s}`, content)
-	v.emitPending()
-	if got := r.last(terminal.Progress); strings.Contains(got, "changed") {
+	v.EmitPending()
+	if got := r.Last(terminal.Progress); strings.Contains(got, "changed") {
 		t.Fatalf("before it is done: %q", got)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed"}`)
 	sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"e","status":"completed","content":%s}`, content) // some repeat it
-	v.emitPending()
-	if got := r.last(terminal.Progress); got != "✏️ Edit ✓\n✏️ 1 file changed, +1 −1\nWorking…" {
+	v.EmitPending()
+	if got := r.Last(terminal.Progress); got != "✏️ Edit ✓\n✏️ 1 file changed, +1 −1\nWorking…" {
 		t.Errorf("after one edit: %q", got)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"g","title":"Again","kind":"edit","status":"completed","content":[{"type":"diff","path":"%s/src/a.go","oldText":"one\n2\n","newText":"one\nii\n"}]}`, dir)
@@ -40,10 +41,10 @@ func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"d","kind":"delete","status":"completed","locations":[{"path":"/gone"}]}`)
 	sendChunk(v, "It is done.", "")
 	closeView(t, v)
-	if got := r.texts(terminal.Message); fmt.Sprint(got) != "[It is done.]" || len(r.files) != 0 {
-		t.Errorf("said %q with %v", got, r.files)
+	if got := r.Texts(terminal.Message); fmt.Sprint(got) != "[It is done.]" || len(r.Files) != 0 {
+		t.Errorf("said %q with %v", got, r.Files)
 	}
-	fold := r.fold(t)
+	fold := r.Fold(t)
 	if fold.Files != 3 || fold.Steps != 5 {
 		t.Errorf("%d files, %d steps", fold.Files, fold.Steps)
 	}
@@ -55,14 +56,14 @@ func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 }
 
 func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	long := strings.Repeat("line\\n", 50)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
 	sendChunk(v, "Done that.", "")
 	closeView(t, v)
-	said := r.messages()
+	said := r.Messages()
 	if len(said) != 2 || !said[0].Silent || said[1].Silent || said[1].Text != "Done that." || len(said[1].Media) != 0 {
 		t.Fatalf("said %+v", said)
 	}
@@ -70,28 +71,28 @@ func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
 	if text != "✏️ 3 files changed, +52 −1\n`/p/a` · new · +50 −0\n`/p/b` · +1 −1\n`/p/wide` · new · +1 −0" || strings.Count(said[0].Text, "+line") != diffExcerpt-3 {
 		t.Errorf("said %q", said[0].Text)
 	}
-	got := r.files["changes.diff"]
+	got := r.Files["changes.diff"]
 	if strings.Count(got, "+line") != 50 || strings.Count(got, "--- ") != 3 || !strings.Contains(got, strings.Repeat("w", 500)) ||
 		!strings.Contains(got, "--- a/p/b\n+++ b/p/b\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n") {
 		t.Errorf("file %q", got)
 	}
-	for _, path := range r.paths {
+	for _, path := range r.Paths {
 		if _, err := os.Stat(filepath.Dir(path)); err == nil {
 			t.Errorf("the folder of %s stays", path)
 		}
 	}
-	if details := r.fold(t).Details; strings.Contains(details, "+line") || !strings.HasPrefix(details, "✏️ 3 files changed, +52 −1\n\n") {
+	if details := r.Fold(t).Details; strings.Contains(details, "+line") || !strings.HasPrefix(details, "✏️ 3 files changed, +52 −1\n\n") {
 		t.Errorf("details %q", details)
 	}
 }
 
 func TestADiffOfOneFileIsNamedAfterIt(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, strings.Repeat("line\\n", 50))
 	closeView(t, v)
-	if got := r.files["long.txt.diff"]; !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/long.txt\n@@ -0,0 +1,50 @@\n+line\n") {
-		t.Errorf("files %v", r.files)
+	if got := r.Files["long.txt.diff"]; !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/long.txt\n@@ -0,0 +1,50 @@\n+line\n") {
+		t.Errorf("files %v", r.Files)
 	}
 }
 
@@ -99,7 +100,7 @@ func TestChangesBeyondTheLimitAreOnlyCounted(t *testing.T) {
 	c := changes{dir: "/"}
 	text := strings.Repeat("x\n", 1<<20)
 	for i := range 8 {
-		c.add(fileDiff{Path: fmt.Sprintf("/%d", i), NewText: text})
+		c.add(FileDiff{Path: fmt.Sprintf("/%d", i), NewText: text})
 	}
 	if c.size > maxChanges {
 		t.Errorf("%d bytes are stored", c.size)

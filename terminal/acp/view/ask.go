@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 // is shown, and reports why nobody answered.
 const askGrace = 10 * time.Second
 
-// errNoAnswer says that nobody answered in time.
-var errNoAnswer = errors.New("nobody answered in time")
+// ErrNoAnswer says that nobody answered in time.
+var ErrNoAnswer = errors.New("nobody answered in time")
 
-// languageWords returns the words for the person.
-func (v *view) languageWords() words.Words { return v.board.words }
+// Words returns the words for the person.
+func (v *View) Words() words.Words { return v.board.words }
 
-// ask asks the person of the turn, after everything that is pending. The ID of the question is made
-// unique. The error is errNoAnswer if nobody has answered within the question's timeout.
-func (v *view) ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+// Ask asks the person of the turn, after everything that is pending. The ID of the question is made
+// unique. The error is ErrNoAnswer if nobody has answered within the question's timeout.
+func (v *View) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 	return v.askAfter(ctx, q, "", nil)
 }
 
-// askAbout asks about a tool call. It sends what the question itself cannot show as a whole, and
+// AskAbout asks about a tool call. It sends what the question itself cannot show as a whole, and
 // then the question.
-func (v *view) askAbout(ctx context.Context, t *toolCall, q terminal.Question) (terminal.Answer, error) {
+func (v *View) AskAbout(ctx context.Context, t *ToolCall, q terminal.Question) (terminal.Answer, error) {
 	t.words = v.board.words
 	text, documents := t.question(v.out.dir)
 	q.Text = text
@@ -37,7 +37,7 @@ func (v *view) askAbout(ctx context.Context, t *toolCall, q terminal.Question) (
 }
 
 // askAfter asks a question after a plan, unless it is "", and documents.
-func (v *view) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer, error) {
+func (v *View) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer, error) {
 	v.beginQuestion()
 	defer v.endQuestion()
 	if err := v.sendBeforeQuestion(plan, documents); err != nil {
@@ -52,14 +52,14 @@ func (v *view) askAfter(ctx context.Context, q terminal.Question, plan string, d
 	var dismissed *terminal.DismissedError
 	answered := err == nil || errors.As(err, &dismissed) || errors.Is(err, terminal.ErrNobodyToAsk)
 	if !answered && ctx.Err() == nil && time.Since(began) >= q.Timeout {
-		err = errNoAnswer
+		err = ErrNoAnswer
 	}
 	return answer, err
 }
 
 // beginQuestion emits everything that is pending, and shows that the turn waits for the person
 // until endQuestion is called.
-func (v *view) beginQuestion() {
+func (v *View) beginQuestion() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.questions++
@@ -69,7 +69,7 @@ func (v *view) beginQuestion() {
 	}
 }
 
-func (v *view) endQuestion() {
+func (v *View) endQuestion() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.board.questions--
@@ -79,7 +79,7 @@ func (v *view) endQuestion() {
 	}
 }
 
-func (v *view) sendBeforeQuestion(plan string, documents []document) error {
+func (v *View) sendBeforeQuestion(plan string, documents []document) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -95,8 +95,8 @@ func (v *view) sendBeforeQuestion(plan string, documents []document) error {
 	return v.out.err
 }
 
-// reportRefusal tells the person why something was refused.
-func (v *view) reportRefusal(text string) {
+// ReportRefusal tells the person why something was refused.
+func (v *View) ReportRefusal(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -105,20 +105,20 @@ func (v *view) reportRefusal(text string) {
 	}
 }
 
-// reportNobody tells the person that something was refused because nobody can be asked, but only
+// ReportNobody tells the person that something was refused because nobody can be asked, but only
 // once.
-func (v *view) reportNobody(text string) {
+func (v *View) ReportNobody(text string) {
 	v.mu.Lock()
 	told := v.toldNobodyToAsk
 	v.toldNobodyToAsk = true
 	v.mu.Unlock()
 	if !told {
-		v.reportRefusal(text)
+		v.ReportRefusal(text)
 	}
 }
 
-// audit emits a frame for the audit log.
-func (v *view) audit(format string, args ...any) {
+// Audit emits a frame for the audit log.
+func (v *View) Audit(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -126,8 +126,8 @@ func (v *view) audit(format string, args ...any) {
 	}
 }
 
-// toolByID returns a copy of a tool call.
-func (v *view) toolByID(id string) toolCall {
+// Tool returns a copy of a tool call.
+func (v *View) Tool(id string) ToolCall {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if t := v.board.byID[id]; t != nil {
@@ -135,5 +135,5 @@ func (v *view) toolByID(id string) toolCall {
 		copied.output.own = nil
 		return copied
 	}
-	return toolCall{id: id, words: v.board.words}
+	return ToolCall{ID: id, words: v.board.words}
 }

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestTheWorkOfAnAgentIsShownInThePersonsLanguage(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	turn.Words = words.New(words.Settings{}).For("de")
-	v := newView(turn, nil)
+	v := New(turn, nil)
 	var entries []string
 	for i := range 40 {
 		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, []string{"completed", "pending"}[i/20]))
@@ -25,13 +26,13 @@ func TestTheWorkOfAnAgentIsShownInThePersonsLanguage(t *testing.T) {
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","status":"completed","content":[{"type":"diff","path":"/a.txt","newText":"%s"}]}`, strings.Repeat("x\\n", 30))
 	sendBlock(v, `{"type":"image","mimeType":"image/png","data":""}`)
 	closeView(t, v)
-	board := r.last(terminal.Progress)
+	board := r.Last(terminal.Progress)
 	for _, want := range []string{"☑ … 20 erledigt", "… 8 weitere", "… 1 früherer Schritt", "🔧 Werkzeug ✗\n│ `Exit-Code: 3`", "✏️ 1 Datei geändert, +30 −0"} {
 		if !strings.Contains(board, want) {
 			t.Errorf("the board lacks %q: %q", want, board)
 		}
 	}
-	messages := r.texts(terminal.Message)
+	messages := r.Texts(terminal.Message)
 	if !slices.Contains(messages, "⚠ Der Agent hat ein Bild gesendet, das nicht angezeigt werden kann: leer.") || messages[len(messages)-1] != "Fertig." || !strings.HasPrefix(messages[1], "✏️ `/a.txt` · neu · +30 −0") {
 		t.Errorf("the messages are %q", messages)
 	}

@@ -1,4 +1,4 @@
-package acp
+package view
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/jobs"
 )
 
@@ -59,17 +60,17 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 		"an empty plan": {[]string{`"plan","entries":[{"content":"old"}]`, `"plan","entries":[]`, `"tool_call","toolCallId":"1","title":"x"`}, "🔧 x …"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
-			v := newView(turn, nil)
+			turn, r := acptest.NewTurn(t)
+			v := New(turn, nil)
 			for _, u := range c.updates {
 				sendUpdate(v, `{"sessionUpdate":%s}`, u)
 			}
-			v.emitPending()
-			if got := r.texts(terminal.Progress); len(got) != 1 || got[0] != c.want {
+			v.EmitPending()
+			if got := r.Texts(terminal.Progress); len(got) != 1 || got[0] != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			closeView(t, v)
-			if got := r.texts(terminal.Message); len(got) != 1 || got[0] != doneText {
+			if got := r.Texts(terminal.Message); len(got) != 1 || got[0] != doneText {
 				t.Errorf("the turn ends with %q", got)
 			}
 		})
@@ -77,8 +78,8 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 }
 
 func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"slow","title":"slow"}`)
 	for i := range 1000 {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
@@ -91,14 +92,14 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 	for i := 993; i < 1000; i++ {
 		want = append(want, fmt.Sprintf("🔧 n%d ✓", i))
 	}
-	if got := r.last(terminal.Progress); got != strings.Join(want, "\n") {
+	if got := r.Last(terminal.Progress); got != strings.Join(want, "\n") {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	for i := range 20 {
 		status := "in_progress"
 		if i == 19 {
@@ -107,15 +108,15 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":%q}`, i, i, status)
 	}
 	closeView(t, v)
-	got := strings.Split(r.last(terminal.Progress), "\n")
+	got := strings.Split(r.Last(terminal.Progress), "\n")
 	if len(got) != 1+shownLines || got[0] != "… 12 earlier steps" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestALongPlanShowsTheOpenSteps(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	var entries []string
 	for i := range 40 {
 		status := "pending"
@@ -125,9 +126,9 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, status))
 	}
 	sendUpdate(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
-	v.emitPending()
+	v.EmitPending()
 	closeView(t, v)
-	got := strings.Split(r.last(terminal.Progress), "\n")
+	got := strings.Split(r.Last(terminal.Progress), "\n")
 	if len(got) != shownEntries+3 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-2] != "… 8 more" || got[len(got)-1] != "Working…" {
 		t.Errorf("got %q", got)
 	}
@@ -135,23 +136,23 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 
 func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn, r := newTurn(t)
-		v := newView(turn, nil)
+		turn, r := acptest.NewTurn(t)
+		v := New(turn, nil)
 		for i := range 1000 {
 			sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n%d"}`, i)
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		if n := len(r.texts(terminal.Progress)); n < 4 || n > 6 {
+		if n := len(r.Texts(terminal.Progress)); n < 4 || n > 6 {
 			t.Errorf("%d in a second", n)
 		}
-		if got := r.last(terminal.Progress); got != "🔧 n999 …" {
+		if got := r.Last(terminal.Progress); got != "🔧 n999 …" {
 			t.Errorf("last %q", got)
 		}
-		before := len(r.frames)
+		before := len(r.Frames)
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n999"}`)
 		time.Sleep(time.Minute)
-		if len(r.frames) != before {
+		if len(r.Frames) != before {
 			t.Error("the same was shown again")
 		}
 		closeView(t, v)
@@ -159,11 +160,11 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 }
 
 func TestARunningTerminalShowsItsLastLines(t *testing.T) {
-	turn, r := newTurn(t)
+	turn, r := acptest.NewTurn(t)
 	table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv().Dir, Roots: turn.ExecEnv().Roots, Shell: "/bin/sh"})
 	defer table.Close()
-	r.shown = make(chan terminal.Frame, 1000)
-	v := newView(turn, table)
+	r.Shown = make(chan terminal.Frame, 1000)
+	v := New(turn, table)
 	id, err := table.Create(jobs.Command{Line: "seq 1 5; while ! [ -e go ]; do sleep 0.02; done; echo last; while ! [ -e on ]; do sleep 0.02; done; echo very last; exec sleep 60", Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
@@ -174,12 +175,12 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 		late := time.After(5 * time.Minute)
 		for {
 			select {
-			case f := <-r.shown:
+			case f := <-r.Shown:
 				if f.Kind == terminal.Progress && f.Text == want {
 					return
 				}
 			case <-late:
-				t.Fatalf("never shown: %s\nbut %q", want, r.texts(terminal.Progress))
+				t.Fatalf("never shown: %s\nbut %q", want, r.Texts(terminal.Progress))
 			}
 		}
 	}
@@ -195,7 +196,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	await("💻 seq …\n│ `4`\n│ `5`\n│ `last`")
 	touch("on")
 	await("💻 seq …\n│ `5`\n│ `last`\n│ `very last`")
-	v.saveTail(id)
+	v.SaveTail(id)
 	if err := table.Release(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -207,20 +208,20 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 }
 
 func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
-	for name, end := range map[string]func(v *view, table *jobs.Table, id string){
-		"though it is released at once": func(v *view, table *jobs.Table, id string) {
-			v.saveTail(id)
+	for name, end := range map[string]func(v *View, table *jobs.Table, id string){
+		"though it is released at once": func(v *View, table *jobs.Table, id string) {
+			v.SaveTail(id)
 			_ = table.Release(context.Background(), id)
 		},
-		"though words take its place": func(v *view, _ *jobs.Table, _ string) {
+		"though words take its place": func(v *View, _ *jobs.Table, _ string) {
 			sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turn, r := newTurn(t)
+			turn, r := acptest.NewTurn(t)
 			table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv().Dir, Shell: "/bin/sh"})
 			defer table.Close()
-			v := newView(turn, table)
+			v := New(turn, table)
 			id, err := table.Create(jobs.Command{Line: "echo quick", Env: os.Environ()})
 			if err != nil {
 				t.Fatal(err)
@@ -231,7 +232,7 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 			}
 			end(v, table, id)
 			closeView(t, v)
-			if got := r.last(terminal.Progress); !strings.HasSuffix(got, "\n│ `quick`") {
+			if got := r.Last(terminal.Progress); !strings.HasSuffix(got, "\n│ `quick`") {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -239,15 +240,15 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 }
 
 func TestResultsOfAToolAreSentOnceAndItsReadFilesAreNot(t *testing.T) {
-	turn, r := newTurn(t)
-	v := newView(turn, nil)
+	turn, r := acptest.NewTurn(t)
+	v := New(turn, nil)
 	image := fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","mimeType":"image/png","data":%q}}]`,
 		base64.StdEncoding.EncodeToString([]byte("PIXELS")))
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"r","kind":"read","status":"completed","content":%s}`, image)
 	flushed := func(want int) {
 		t.Helper()
-		v.emitPending()
-		if got := len(r.texts(terminal.Message)); got != want {
+		v.EmitPending()
+		if got := len(r.Texts(terminal.Message)); got != want {
 			t.Errorf("%d messages, not %d", got, want)
 		}
 	}
@@ -261,7 +262,7 @@ func TestResultsOfAToolAreSentOnceAndItsReadFilesAreNot(t *testing.T) {
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"f","status":"failed","content":%s}`, image)
 	flushed(1)
 	closeView(t, v)
-	if r.files["image.png"] != "PIXELS" {
-		t.Errorf("files %v", r.files)
+	if r.Files["image.png"] != "PIXELS" {
+		t.Errorf("files %v", r.Files)
 	}
 }
