@@ -231,7 +231,7 @@ func (a *agent) setLogOutput(emit func(terminal.Frame) error) {
 // HandleNotification handles a notification of the agent.
 func (a *agent) HandleNotification(method string, params json.RawMessage) {
 	if s := a.currentSession(); s != nil && method == "elicitation/complete" {
-		s.completeElicitation(params)
+		s.links.Complete(params)
 		return
 	}
 	if method != "session/update" {

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/view"
 )
 
@@ -45,7 +46,7 @@ func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingComm
 	if wanted == "" {
 		return x.offer(ctx, p)
 	}
-	o := findOption(options, wanted)
+	o := form.FindOption(options, wanted)
 	if o == nil {
 		return p.render(w, cmd.unknown), nil
 	}
@@ -54,10 +55,10 @@ func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingComm
 			return said, err
 		}
 	}
-	if err := x.chooseValue(ctx, c, o.value); err != nil {
+	if err := x.chooseValue(ctx, c, o.Value); err != nil {
 		return "", err
 	}
-	value := o.value
+	value := o.Value
 	if now := x.s.settingOf(c.method, c.id); now != nil { // the agent may have set another value
 		c, value = now, now.current
 	}
@@ -79,9 +80,9 @@ func (x *turn) isApprover() bool {
 
 // approveSetting asks the approvers about a change of a setting. It returns the reply to the person
 // if they do not agree.
-func (x *turn) approveSetting(ctx context.Context, c *choice, o *option) (said string, err error) {
+func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (said string, err error) {
 	w := x.t.Words
-	value := terminal.CodeSpan(terminal.OneLine(o.name, view.TitleLength))
+	value := terminal.CodeSpan(terminal.OneLine(o.Name, view.TitleLength))
 	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), view.TitleLength), value), words.SettingUnchanged
 	if c.category == modeChoice {
 		text, refusal = w.Text(words.ApproveMode, value), words.ModeUnchanged

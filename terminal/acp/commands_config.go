@@ -7,6 +7,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/view"
 )
 
@@ -21,7 +22,7 @@ func (x *turn) runConfigCommand(ctx context.Context, all []*choice, args string)
 	}
 	p := optionPicker{question: w.Text(words.WhichSetting), command: configCommand}
 	for _, c := range all {
-		p.options = append(p.options, option{settingLine(w, c), c.id})
+		p.options = append(p.options, form.NewOption(settingLine(w, c), c.id))
 	}
 	if args == "" {
 		return x.offer(ctx, p)
@@ -72,9 +73,9 @@ func settingLine(w words.Words, c *choice) string {
 }
 
 // localOptions returns the values of a setting with the names that people see.
-func (c *choice) localOptions(w words.Words) []option {
+func (c *choice) localOptions(w words.Words) []form.Option {
 	if !c.boolean {
 		return c.options
 	}
-	return []option{{valueText(w, c, valueOn), valueOn}, {valueText(w, c, valueOff), valueOff}}
+	return []form.Option{form.NewOption(valueText(w, c, valueOn), valueOn), form.NewOption(valueText(w, c, valueOff), valueOff)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -33,14 +34,14 @@ func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said stri
 	if err != nil {
 		return "", err
 	}
-	if i := slices.IndexFunc(all, func(o option) bool { return o.value == wanted }); i >= 0 {
+	if i := slices.IndexFunc(all, func(o form.Option) bool { return o.Value == wanted }); i >= 0 {
 		return x.switchSession(ctx, &all[i]) // a full ID is proof enough
 	}
 	return x.chooseOwnSession(ctx, own, wanted)
 }
 
 // chooseOwnSession lets the person choose among the sessions of listSessions.
-func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string) (said string, err error) {
+func (x *turn) chooseOwnSession(ctx context.Context, all []form.Option, wanted string) (said string, err error) {
 	if len(all) == 0 {
 		return x.t.Words.Text(words.NoSessions), nil
 	}
@@ -51,7 +52,7 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 	case wanted == "":
 		return x.offer(ctx, p)
 	}
-	o := findOption(all, wanted)
+	o := form.FindOption(all, wanted)
 	if o == nil {
 		return p.render(x.t.Words, x.t.Words.Text(words.UnknownSession, terminal.Shorten(wanted, 80))), nil
 	}
@@ -60,7 +61,7 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []option, wanted string
 
 // listSessions returns the sessions of the agent in its folder, newest first, and those among them
 // that the person may choose from: those that this chat has had, and others as SessionAccess says.
-func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) {
+func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err error) {
 	past, err := x.pastSessions(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -74,7 +75,7 @@ func (x *turn) listSessions(ctx context.Context) (all, own []option, err error) 
 		return nil, nil, err
 	}
 	for _, s := range found {
-		o := option{s.name(), s.ID}
+		o := form.NewOption(s.name(), s.ID)
 		all = append(all, o)
 		if len(own) == maxSessions {
 			continue
@@ -154,20 +155,20 @@ func (s sessionInfo) name() string {
 }
 
 // switchSession makes an earlier session the chat's. If that fails, the current session stays.
-func (x *turn) switchSession(ctx context.Context, o *option) (said string, err error) {
-	if o.value == x.s.id {
+func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, err error) {
+	if o.Value == x.s.id {
 		return x.t.Words.Text(words.SameSession), nil
 	}
 	s := newSession(x.a, x.t.ExecEnv())
-	s.startReplay(o.value) // before the check below, so that two chats cannot open the session at the same time
+	s.startReplay(o.Value) // before the check below, so that two chats cannot open the session at the same time
 	old := x.a.setSession(s)
-	if x.isOpenInAnotherChat(o.value, x.t.Envelope.SessionKey) {
+	if x.isOpenInAnotherChat(o.Value, x.t.Envelope.SessionKey) {
 		x.a.setSession(old)
 		s.table.Close()
 		return x.t.Words.Text(words.SessionElsewhere), nil
 	}
 	x.notices = nil // those of this turn's session are shown
-	if err = x.a.restoreSession(ctx, s, o.value); err == nil {
+	if err = x.a.restoreSession(ctx, s, o.Value); err == nil {
 		err = x.continueSession(ctx, s)
 	}
 	if err == nil {
@@ -184,5 +185,5 @@ func (x *turn) switchSession(ctx context.Context, o *option) (said string, err e
 	x.a.closeSession(ctx, old)
 	s.words = x.t.Words
 	x.t.ReportAgentInfo(s.agentInfo())
-	return strings.Join(append([]string{x.t.Words.Text(words.SessionChosen, o.name)}, x.notices...), "\n\n"), nil
+	return strings.Join(append([]string{x.t.Words.Text(words.SessionChosen, o.Name)}, x.notices...), "\n\n"), nil
 }

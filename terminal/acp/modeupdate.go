@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -26,7 +27,7 @@ func (s *session) translateModeUpdate(u update) update {
 	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
 	mode, ok := strings.CutPrefix(chunk.Content.V.Text, geminiModeUpdate)
 	c := s.details.choice(modeChoice)
-	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o option) bool { return o.value == mode }) {
+	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o form.Option) bool { return o.Value == mode }) {
 		return u
 	}
 	raw, err := json.Marshal(map[string]string{"sessionUpdate": "current_mode_update", "currentModeId": mode})

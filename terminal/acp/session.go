@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
 	"nanobot/terminal/jobs"
@@ -39,6 +40,7 @@ type session struct {
 	// open question about a client call.
 	sessionGrants     grants
 	questionSemaphore chan struct{}
+	links             form.Links
 
 	updateMu   sync.Mutex // held while an update is handled, to keep their order
 	background background
@@ -67,8 +69,6 @@ type session struct {
 	// never.
 	tasks    map[string]time.Time
 	workedAt time.Time // when the agent last worked although there was no turn
-	// links ends the questions about links by the ID of their elicitations.
-	links map[string]context.CancelCauseFunc
 }
 
 // sessionUpdate is an update and its session ID.

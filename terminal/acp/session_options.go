@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -31,7 +32,7 @@ type choice struct {
 	name     string // as the agent names it; "": in the other forms
 	category string
 	boolean  bool
-	options  []option
+	options  []form.Option
 	current  string
 }
 
@@ -41,8 +42,8 @@ func (c *choice) currentName() string { return c.valueName(c.current) }
 // valueName returns the name of a value.
 func (c *choice) valueName(value string) string {
 	for _, o := range c.options {
-		if o.value == value {
-			return o.name
+		if o.Value == value {
+			return o.Name
 		}
 	}
 	return value
@@ -78,13 +79,13 @@ func (a *sessionDetails) choice(what string) *choice {
 	case what == modeChoice && a.Modes != nil && len(a.Modes.Available) > 0:
 		c := &choice{method: setMode, id: what, category: what, current: a.Modes.Current}
 		for _, m := range a.Modes.Available {
-			c.options = append(c.options, newOption(m.Name, m.ID))
+			c.options = append(c.options, form.NewOption(m.Name, m.ID))
 		}
 		return c
 	case what == modelChoice && a.Models != nil && len(a.Models.Available) > 0:
 		c := &choice{method: setModel, id: what, category: what, current: a.Models.Current}
 		for _, m := range a.Models.Available {
-			c.options = append(c.options, newOption(m.Name, m.ID))
+			c.options = append(c.options, form.NewOption(m.Name, m.ID))
 		}
 		return c
 	}
@@ -131,29 +132,22 @@ func (o configOption) choice() *choice {
 		c.options, c.current = o.options(), rpc.PlainText(o.Current)
 		return c
 	}
-	c.options, c.current = []option{{valueOn, valueOn}, {valueOff, valueOff}}, valueOff
+	c.options, c.current = []form.Option{form.NewOption("", valueOn), form.NewOption("", valueOff)}, valueOff
 	if string(o.Current) == "true" {
 		c.current = valueOn
 	}
 	return c
 }
 
-func newOption(name, value string) option {
-	if name = strings.TrimSpace(name); name == "" {
-		name = value
-	}
-	return option{name, value}
-}
-
 // options returns the values of an option, including those in groups.
-func (o configOption) options() []option {
-	var all []option
+func (o configOption) options() []form.Option {
+	var all []form.Option
 	for _, v := range o.Values {
 		for _, inner := range v.Options {
-			all = append(all, newOption(inner.Name, inner.Value))
+			all = append(all, form.NewOption(inner.Name, inner.Value))
 		}
 		if len(v.Options) == 0 {
-			all = append(all, newOption(v.Name, v.Value))
+			all = append(all, form.NewOption(v.Name, v.Value))
 		}
 	}
 	return all

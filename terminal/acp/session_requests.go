@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
+	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
 )
@@ -51,6 +53,26 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 		return s.handleWrite(turn, params, permit)
 	}
 	return s.handlePermission(ctx, turn, params)
+}
+
+// elicitMethod is the method of an elicitation.
+const elicitMethod = "elicitation/create"
+
+// handleElicitation handles elicitation/create. Forms and links are asked one after the other, so
+// that it is clear what a text answers. The end of the turn cancels the request.
+func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpc.Error) {
+	ctx, done, ok := s.bindToTurn(ctx, turn)
+	if !ok { // no turn is running, so nobody can be asked
+		return form.Cancelled, nil
+	}
+	defer done()
+	select {
+	case s.questionSemaphore <- struct{}{}:
+		defer func() { <-s.questionSemaphore }()
+	case <-ctx.Done():
+		return form.Cancelled, nil
+	}
+	return s.links.Answer(ctx, params, turn.view, time.Duration(s.cfg.AskTimeout)*time.Second)
 }
 
 // handleWrite handles fs/write_text_file, and counts the file among the turn's changes.

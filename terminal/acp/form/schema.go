@@ -1,4 +1,4 @@
-package acp
+package form
 
 import (
 	"bytes"
@@ -95,20 +95,20 @@ func (f *formSchema) UnmarshalJSON(raw []byte) error {
 }
 
 // options returns the values to choose from; none: the field is not an enum.
-func (f *fieldSchema) options() []option {
+func (f *fieldSchema) options() []Option {
 	all := slices.Concat(f.OneOf, f.Items.AnyOf)
 	for _, value := range slices.Concat(f.Enum, f.Items.Enum) {
 		all = append(all, enumOption{Const: value})
 	}
-	options := make([]option, 0, len(all))
+	options := make([]Option, 0, len(all))
 	for _, o := range all {
-		options = append(options, newOption(terminal.OneLine(o.Title, view.TitleLength), o.Const))
+		options = append(options, NewOption(terminal.OneLine(o.Title, view.TitleLength), o.Const))
 	}
 	return options
 }
 
 // askForm asks for the fields of a form, one after the other.
-func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitationAnswer, error) {
+func (e asker) askForm(ctx context.Context, request elicitation) (response, error) {
 	var fields []formField
 	for _, f := range request.Form.Fields {
 		switch {
@@ -117,7 +117,7 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 		case f.isAskable():
 			fields = append(fields, f)
 		case f.required:
-			return elicitationAnswer{}, errNotAskable
+			return response{}, errNotAskable
 		}
 	}
 	head := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
@@ -126,16 +126,16 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 	}
 	content := map[string]any{}
 	for i, f := range fields {
-		q := fieldQuestion{elicitor: e, formField: f, head: head}
+		q := fieldQuestion{asker: e, formField: f, head: head}
 		if len(fields) > 1 {
 			q.number = e.text(words.FieldNumber, i+1, len(fields))
 		}
 		value, err := q.askField(ctx)
 		if errors.Is(err, errFormCancelled) {
-			return elicitationAnswer{Action: elicitCancel}, nil
+			return response{Action: actionCancel}, nil
 		}
 		if err != nil {
-			return elicitationAnswer{}, err
+			return response{}, err
 		}
 		switch value := value.(type) {
 		case nil:
@@ -149,7 +149,7 @@ func (e elicitor) askForm(ctx context.Context, request elicitation) (elicitation
 		}
 		head = "" // the first question has shown it
 	}
-	return elicitationAnswer{Action: elicitAccept, Content: &content}, nil
+	return response{Action: actionAccept, Content: &content}, nil
 }
 
 // otherAnswer is the option of Codex which says that the answer is in the field for notes.
@@ -167,22 +167,22 @@ func (f *formField) isNote(other formField) bool {
 	}
 	options := f.options()
 	if f.required { // a list is no single option
-		return f.Type == "string" && slices.ContainsFunc(options, func(o option) bool { return o.value == otherAnswer })
+		return f.Type == "string" && slices.ContainsFunc(options, func(o Option) bool { return o.Value == otherAnswer })
 	}
 	return len(options) > 0
 }
 
 // confirm asks about a form without fields.
-func (e elicitor) confirm(ctx context.Context, message string) (elicitationAnswer, error) {
+func (e asker) confirm(ctx context.Context, message string) (response, error) {
 	yes, no := e.text(words.ButtonYes), e.text(words.ButtonNo)
 	answer, err := e.ask(ctx, terminal.Question{Text: message, Options: []string{yes, no}, OtherText: terminal.OtherTextDismisses})
 	switch {
 	case err != nil:
-		return elicitationAnswer{}, err
+		return response{}, err
 	case answer == yes:
-		return elicitationAnswer{Action: elicitAccept, Content: &map[string]any{}}, nil
+		return response{Action: actionAccept, Content: &map[string]any{}}, nil
 	}
-	return elicitationAnswer{Action: elicitDecline}, nil
+	return response{Action: actionDecline}, nil
 }
 
 // isSecret reports whether the person writes a password. ACP does not name this format, but JSON

@@ -1,4 +1,4 @@
-package acp
+package form
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package acp
+package form
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // fieldQuestion asks for one field of a form.
 type fieldQuestion struct {
-	elicitor
+	asker
 	formField
 	head   string // the agent's message; "": it was shown before
 	number string // which of several fields this is; "": there is only one
@@ -29,18 +29,18 @@ func (q fieldQuestion) askField(ctx context.Context) (any, error) {
 		return q.askSeveral(ctx)
 	}
 	choices := q.choices()
-	skip, skips := q.skipOption(choices)
+	skip := q.skipOption(choices)
 	mistake := ""
 	for {
 		question := q.question(mistake, choices)
-		if skips {
-			question.Options = append(question.Options, skip.name)
+		if skip != "" {
+			question.Options = append(question.Options, skip)
 		}
 		said, err := q.askOrCancel(ctx, question, choices)
 		if err != nil {
 			return nil, err
 		}
-		if skips && strings.EqualFold(said, skip.name) {
+		if skip != "" && strings.EqualFold(said, skip) {
 			return q.defaultValue(), nil
 		}
 		value, wrong := q.parse(said, choices)
@@ -56,10 +56,10 @@ var errFormCancelled = errors.New("the person cancelled the form")
 
 // askOrCancel asks a question for the field that has a button more, which cancels the whole form.
 // The buttons behind those of the choices can be named by their numbers, too.
-func (q fieldQuestion) askOrCancel(ctx context.Context, question terminal.Question, choices []fieldChoice) (string, error) {
+func (q fieldQuestion) askOrCancel(ctx context.Context, question terminal.Question, choices []Option) (string, error) {
 	used := slices.Clone(choices)
 	for _, o := range question.Options {
-		used = append(used, fieldChoice{name: o})
+		used = append(used, Option{Name: o})
 	}
 	cancel := unusedName(q.text(words.ButtonCancel), used)
 	question.Options = append(question.Options, cancel)
@@ -80,53 +80,44 @@ func (q fieldQuestion) askOrCancel(ctx context.Context, question terminal.Questi
 // for notes.
 type ownAnswer string
 
-// fieldChoice is an answer that a button gives.
-type fieldChoice struct {
-	name  string
-	value any
-}
-
 // choices returns the answers of an enum or a boolean; none: the person writes the value.
-func (q fieldQuestion) choices() []fieldChoice {
+func (q fieldQuestion) choices() []Option {
 	if q.Type == "boolean" {
-		return []fieldChoice{{q.text(words.ButtonYes), true}, {q.text(words.ButtonNo), false}}
+		return []Option{{q.text(words.ButtonYes), "true"}, {q.text(words.ButtonNo), "false"}}
 	}
 	options := q.options()
-	all := make([]fieldChoice, 0, len(options))
-	for i, name := range optionLabels(options, noCurrent) {
-		all = append(all, fieldChoice{name, options[i].value})
+	for i, name := range Labels(options, noCurrent) {
+		options[i].Name = name
 	}
-	return all
+	return options
 }
 
 // noCurrent is the value of no option.
 const noCurrent = "\x00"
 
 // skipOption returns the button that leaves out an optional field, or gives a written one its
-// default.
-func (q fieldQuestion) skipOption(choices []fieldChoice) (fieldChoice, bool) {
+// default; "": there is none.
+func (q fieldQuestion) skipOption(choices []Option) string {
 	byDefault := q.defaultText()
 	switch {
 	case len(choices) == 0 && byDefault != "":
-		return fieldChoice{name: byDefault}, true
+		return byDefault
 	case !q.required:
-		return fieldChoice{name: unusedName(q.text(words.ButtonSkip), choices)}, true
+		return unusedName(q.text(words.ButtonSkip), choices)
 	}
-	return fieldChoice{}, false
+	return ""
 }
 
 // unusedName returns a name that none of the choices has.
-func unusedName(name string, choices []fieldChoice) string {
-	used := func(c fieldChoice, name string) bool { return strings.EqualFold(c.name, name) }
-	dots := 0
-	for slices.ContainsFunc(choices, func(c fieldChoice) bool { return used(c, name+strings.Repeat("…", dots)) }) {
-		dots++
+func unusedName(name string, choices []Option) string {
+	for slices.ContainsFunc(choices, func(c Option) bool { return strings.EqualFold(c.Name, name) }) {
+		name += "…"
 	}
-	return name + strings.Repeat("…", dots)
+	return name
 }
 
 // question returns the question for the field. mistake says why it is asked again.
-func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.Question {
+func (q fieldQuestion) question(mistake string, choices []Option) terminal.Question {
 	title := view.EscapeTitle(terminal.OneLine(q.Title.V, view.TitleLength))
 	if title == "" && q.Description.V == "" && (q.head == "" || q.number != "") {
 		title = view.EscapeTitle(terminal.OneLine(q.name, view.TitleLength))
@@ -148,15 +139,15 @@ func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.
 		parts = append(parts, q.text(words.FieldOwnAnswer))
 	}
 	question := terminal.Question{OtherText: terminal.OtherTextAnswers, Secret: q.isSecret()}
-	if len(choices) > maxChoices { // too many buttons
+	if len(choices) > MaxChoices { // too many buttons
 		var list []string
 		for i, c := range choices {
-			list = append(list, fmt.Sprintf("%d. %s", i+1, c.name))
+			list = append(list, fmt.Sprintf("%d. %s", i+1, c.Name))
 		}
 		parts = append(parts, strings.Join(list, "\n"))
 	} else {
 		for _, c := range choices {
-			question.Options = append(question.Options, c.name)
+			question.Options = append(question.Options, c.Name)
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
@@ -165,12 +156,15 @@ func (q fieldQuestion) question(mistake string, choices []fieldChoice) terminal.
 }
 
 // parse returns the value of an answer, or what is wrong with it.
-func (q fieldQuestion) parse(said string, choices []fieldChoice) (value any, mistake string) {
+func (q fieldQuestion) parse(said string, choices []Option) (value any, mistake string) {
 	if len(choices) == 0 {
 		return q.parseWritten(said)
 	}
 	if c := findChoice(choices, said); c != nil {
-		return c.value, ""
+		if q.Type == "boolean" {
+			return c.Value == "true", ""
+		}
+		return c.Value, ""
 	}
 	if q.note != "" {
 		return ownAnswer(said), ""
@@ -179,25 +173,9 @@ func (q fieldQuestion) parse(said string, choices []fieldChoice) (value any, mis
 }
 
 // findChoice returns the choice that a person has named, by its name, its value or its number; nil
-// if there is none.
-func findChoice(choices []fieldChoice, said string) *fieldChoice {
-	said = strings.TrimSpace(said)
-	// A button sends the name, which may be the value of another choice.
-	for _, is := range []func(fieldChoice) bool{
-		func(c fieldChoice) bool { return c.name == said },
-		func(c fieldChoice) bool { return fmt.Sprint(c.value) == said },
-		func(c fieldChoice) bool { return strings.EqualFold(c.name, said) },
-		func(c fieldChoice) bool { return strings.EqualFold(fmt.Sprint(c.value), said) },
-	} {
-		if i := slices.IndexFunc(choices, is); i >= 0 {
-			return &choices[i]
-		}
-	}
-	var n int
-	if _, err := fmt.Sscanf(said+"\n", "%d\n", &n); err == nil && n >= 1 && n <= len(choices) {
-		return &choices[n-1]
-	}
-	return nil
+// if there is none. A button sends the name, which may be the value of another choice.
+func findChoice(choices []Option, said string) *Option {
+	return matchOption(choices, strings.TrimSpace(said), nameOf, valueOf)
 }
 
 // askSeveral asks for some of several values: each press adds one, and a text can name several.
@@ -241,8 +219,8 @@ func (q fieldQuestion) askSeveral(ctx context.Context) (any, error) {
 			continue
 		}
 		for _, c := range picked {
-			chosen, names = append(chosen, fmt.Sprint(c.value)), append(names, c.name)
-			left = slices.DeleteFunc(left, func(o fieldChoice) bool { return o.name == c.name })
+			chosen, names = append(chosen, c.Value), append(names, c.Name)
+			left = slices.DeleteFunc(left, func(o Option) bool { return o.Name == c.Name })
 		}
 		if whole && len(chosen) >= q.MinItems {
 			break
@@ -254,16 +232,16 @@ func (q fieldQuestion) askSeveral(ctx context.Context) (any, error) {
 
 // parseSeveral returns the choices that a text names. whole says that they are all that the person
 // wants, because the text names more than one.
-func (q fieldQuestion) parseSeveral(said string, choices []fieldChoice) (picked []fieldChoice, whole bool) {
+func (q fieldQuestion) parseSeveral(said string, choices []Option) (picked []Option, whole bool) {
 	if c := findChoice(choices, said); c != nil { // its name may have a comma
-		return []fieldChoice{*c}, false
+		return []Option{*c}, false
 	}
 	for part := range strings.SplitSeq(strings.ReplaceAll(said, "\n", ","), ",") {
 		c := findChoice(choices, part)
 		if c == nil {
 			return nil, false
 		}
-		if !slices.ContainsFunc(picked, func(o fieldChoice) bool { return o.name == c.name }) {
+		if !slices.ContainsFunc(picked, func(o Option) bool { return o.Name == c.Name }) {
 			picked = append(picked, *c)
 		}
 	}
@@ -289,8 +267,8 @@ func (q fieldQuestion) defaultText() string {
 	}
 	for i, value := range several {
 		for _, c := range q.choices() {
-			if fmt.Sprint(c.value) == value {
-				several[i] = c.name
+			if c.Value == value {
+				several[i] = c.Name
 			}
 		}
 	}

@@ -1,4 +1,6 @@
-package acp
+// Package form asks people for what an agent wants to know: the fields of a form, a link that they
+// are to open, and a choice among options.
+package form
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -27,90 +30,78 @@ type elicitation struct {
 	URL     string     `json:"url"`
 }
 
-// elicitationAnswer is the response to elicitation/create.
-type elicitationAnswer struct {
+// response is the response to elicitation/create.
+type response struct {
 	Action  string          `json:"action"`
 	Content *map[string]any `json:"content,omitempty"` // of an accepted form
 }
 
-// elicitMethod is the method of an elicitation.
-const elicitMethod = "elicitation/create"
+// Cancelled is the response if nobody can be asked.
+var Cancelled = response{Action: actionCancel}
 
 // The actions of a response.
 const (
-	elicitAccept  = "accept"
-	elicitDecline = "decline"
-	elicitCancel  = "cancel"
+	actionAccept  = "accept"
+	actionDecline = "decline"
+	actionCancel  = "cancel"
 )
 
 // errNotAskable says that a form has a field of a type that cannot be asked for.
 var errNotAskable = errors.New("a required field has an unknown type")
 
-// handleElicitation handles elicitation/create. Forms and links are asked one after the other, so
-// that it is clear what a text answers. The end of the turn cancels the request.
-func (s *session) handleElicitation(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpc.Error) {
-	var e elicitation
-	if err := json.Unmarshal(params, &e); err != nil {
+// asker asks the person of a turn for the values of a form.
+type asker struct {
+	view   *view.View
+	within time.Duration // that the person has for an answer
+}
+
+// Answer handles elicitation/create with a person who has some time for each answer.
+func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View, within time.Duration) (any, *rpc.Error) {
+	var r elicitation
+	if err := json.Unmarshal(params, &r); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
-	ctx, done, ok := s.bindToTurn(ctx, turn)
-	if !ok { // no turn is running, so nobody can be asked
-		return elicitationAnswer{Action: elicitCancel}, nil
-	}
-	defer done()
-	select {
-	case s.questionSemaphore <- struct{}{}:
-		defer func() { <-s.questionSemaphore }()
-	case <-ctx.Done():
-		return elicitationAnswer{Action: elicitCancel}, nil
-	}
-	asker := elicitor{view: turn.view, within: time.Duration(s.cfg.AskTimeout) * time.Second}
-	var answer elicitationAnswer
+	e := asker{view: v, within: within}
+	var answer response
 	var err error
-	switch e.Mode {
+	switch r.Mode {
 	case "form":
-		answer, err = asker.askForm(ctx, e)
+		answer, err = e.askForm(ctx, r)
 	case "url":
-		link, rerr := parseLink(e.URL)
+		link, rerr := parseLink(r.URL)
 		if rerr != nil {
 			return nil, rerr
 		}
-		ctx, forget := s.expectCompletion(ctx, e.ID)
+		ctx, forget := l.add(ctx, r.ID)
 		defer forget()
-		answer, err = asker.askLink(ctx, e, link)
+		answer, err = e.askLink(ctx, r, link)
 	default:
-		return nil, rpc.InvalidParams("unknown mode %q", e.Mode)
+		return nil, rpc.InvalidParams("unknown mode %q", r.Mode)
 	}
 	if err != nil {
-		asker.reportUnanswered(ctx, err)
-		answer = elicitationAnswer{Action: elicitCancel}
+		e.reportUnanswered(ctx, err)
+		answer = response{Action: actionCancel}
 	}
-	if answer.Action != elicitAccept {
-		turn.view.MarkRejected()
+	if answer.Action != actionAccept {
+		v.MarkRejected()
 	}
-	turn.view.Log("info", "elicitation: %s", answer.Action)
+	v.Log("info", "elicitation: %s", answer.Action)
 	return answer, nil
 }
 
-// elicitor asks the person of a turn for the values of a form.
-type elicitor struct {
-	view   *view.View
-	within time.Duration
-}
-
-func (e elicitor) text(k words.Key, values ...any) string {
+func (e asker) text(k words.Key, values ...any) string {
 	return e.view.Words().Text(k, values...)
 }
 
 // ask asks one question. Everybody who may talk to the bot may answer.
-func (e elicitor) ask(ctx context.Context, q terminal.Question) (string, error) {
+func (e asker) ask(ctx context.Context, q terminal.Question) (string, error) {
 	q.ID, q.Timeout = "elicitation", e.within
 	answer, err := e.view.Ask(ctx, q)
 	return strings.TrimSpace(answer.Text), err
 }
 
 // reportUnanswered tells the person why a request of the agent was cancelled, unless they know.
-func (e elicitor) reportUnanswered(ctx context.Context, why error) {
+func (e asker) reportUnanswered(ctx context.Context, why error) {
 	var dismissed *terminal.DismissedError
 	switch {
 	case ctx.Err() != nil || errors.As(why, &dismissed):
@@ -142,7 +133,7 @@ func parseLink(address string) (string, *rpc.Error) {
 
 // askLink shows a link until the person has opened it. The whole address is shown, so that people
 // see where it leads.
-func (e elicitor) askLink(ctx context.Context, request elicitation, link string) (elicitationAnswer, error) {
+func (e asker) askLink(ctx context.Context, request elicitation, link string) (response, error) {
 	message := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
 	opened, cancel := e.text(words.ButtonDone), e.text(words.ButtonCancel)
 	answer, err := e.ask(ctx, terminal.Question{
@@ -150,43 +141,48 @@ func (e elicitor) askLink(ctx context.Context, request elicitation, link string)
 	})
 	switch {
 	case errors.Is(context.Cause(ctx), terminal.ErrDoneElsewhere):
-		return elicitationAnswer{Action: elicitAccept}, nil
+		return response{Action: actionAccept}, nil
 	case err != nil:
-		return elicitationAnswer{}, err
+		return response{}, err
 	case answer == opened:
-		return elicitationAnswer{Action: elicitAccept}, nil
+		return response{Action: actionAccept}, nil
 	}
-	return elicitationAnswer{Action: elicitCancel}, nil
+	return response{Action: actionCancel}, nil
 }
 
-// expectCompletion returns a context that ends with ErrDoneElsewhere when the agent reports that
-// the person has finished what a link is for. forget must be called when the link is no longer
-// shown.
-func (s *session) expectCompletion(ctx context.Context, id string) (_ context.Context, forget func()) {
+// Links are the links that people are asked to open. The zero value has none.
+type Links struct {
+	mu   sync.Mutex
+	open map[string]context.CancelCauseFunc // by the ID of the elicitation
+}
+
+// add returns a context that ends with ErrDoneElsewhere when the agent reports that the person has
+// finished what a link is for. forget must be called when the link is no longer shown.
+func (l *Links) add(ctx context.Context, id string) (_ context.Context, forget func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.links == nil {
-		s.links = map[string]context.CancelCauseFunc{}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[string]context.CancelCauseFunc{}
 	}
-	s.links[id] = cancel
+	l.open[id] = cancel
 	return ctx, func() {
 		cancel(nil)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.links, id)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.open, id)
 	}
 }
 
-// completeElicitation handles the notification elicitation/complete.
-func (s *session) completeElicitation(params json.RawMessage) {
+// Complete handles the notification elicitation/complete.
+func (l *Links) Complete(params json.RawMessage) {
 	var p struct {
 		ID string `json:"elicitationId"`
 	}
 	_ = json.Unmarshal(params, &p) // without an ID it completes none
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cancel := s.links[p.ID]; cancel != nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cancel := l.open[p.ID]; cancel != nil {
 		cancel(terminal.ErrDoneElsewhere)
 	}
 }
