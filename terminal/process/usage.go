@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
 // Usage is the resource usage of a child and its descendants.
@@ -44,4 +46,11 @@ func (c *Child) Usage() Usage {
 	}
 	c.lastUsage = c.supervised.usage().max(liveUsage(c.Pid())).max(c.lastUsage)
 	return c.lastUsage
+}
+
+// liveUsage returns the usage of a process that is not reaped. Its memory is not included: the
+// process is often a shell or a launcher, whose memory says nothing about that of its children.
+func liveUsage(pid int) Usage {
+	s, _ := procfs.ReadStat(pid)
+	return Usage{CPU: s.CPU}
 }

@@ -105,7 +105,7 @@ func (c *cgroup) path() string {
 // attach makes a child start in the cgroup.
 func (c *cgroup) attach(l *leader) {
 	if c != nil {
-		l.attributes.UseCgroupFD, l.attributes.CgroupFD = true, c.dirFD
+		l.setCgroup(c.dirFD)
 	}
 }
 

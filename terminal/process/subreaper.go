@@ -45,7 +45,7 @@ type subreaper struct {
 func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
 	r := &subreaper{cgroups: cgroups, started: map[int]*supervisedChild{}, starting: map[*supervisedChild]bool{}, unresolvedOwners: map[string]bool{}}
 	if os.Getpid() != 1 {
-		if !wanted || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+		if !wanted || !setSubreaper(true) {
 			return nil
 		}
 		r.set = true
@@ -63,7 +63,7 @@ func (r *subreaper) close() {
 	r.killDescendants(0, &supervisedChild{})
 	r.children.Close()
 	if r.set {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+		setSubreaper(false)
 	}
 }
 
