@@ -117,7 +117,8 @@ func (c *cgroup) kill() {
 	}
 }
 
-// empty reports whether no process is left in the cgroup.
+// empty reports whether no process is left in the cgroup. Only killDescendants finds a process that
+// has moved to another cgroup.
 func (c *cgroup) empty() bool { return c != nil && hasEvents(c.eventsFD, "populated 0") }
 
 // killAndWait kills every process in the cgroup and waits for their deaths. The child itself has

@@ -104,8 +104,8 @@ func (d *descendants) isDescendant(p procfs.Stat, cgroup string) (mine, sure boo
 }
 
 // mayBeStarting reports whether a process may be a leader that is still being started.
-func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
-	for c := range d.starting {
+func (r *subreaper) mayBeStarting(p procfs.Stat, cgroup string) bool {
+	for c := range r.starting {
 		if c.startedAt <= p.Start && c.cgroup.path() == cgroup {
 			return true
 		}
@@ -114,13 +114,13 @@ func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
 }
 
 // anyChild reports whether a condition holds for any living or starting child.
-func (d *descendants) anyChild(is func(*supervisedChild) bool) bool {
-	for c := range d.starting {
+func (r *subreaper) anyChild(is func(*supervisedChild) bool) bool {
+	for c := range r.starting {
 		if is(c) {
 			return true
 		}
 	}
-	for _, c := range d.started {
+	for _, c := range r.started {
 		if is(c) {
 			return true
 		}

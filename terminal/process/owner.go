@@ -20,9 +20,13 @@ func (s *Supervisor) KnowsOwners() bool { return s != nil && s.subreaper != nil 
 
 // SetOwner names the chat that the child works for from now on, as Options.Owner does.
 func (c *Child) SetOwner(owner string) {
-	if c.supervised != nil {
-		c.supervised.supervisor.subreaper.setOwner(c.supervised, owner)
+	r := c.supervised.subreaper
+	if r == nil { // nobody asks for owners
+		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.supervised.owner = owner
 }
 
 // OwnerOf returns the Options.Owner of the child that a process is or descends from, whatever
@@ -33,20 +37,7 @@ func (s *Supervisor) OwnerOf(pid int) (owner string, descends bool, err error) {
 	if !s.KnowsOwners() {
 		return "", false, ErrNoOwner
 	}
-	return s.subreaper.ownerOf(pid)
-}
-
-const (
-	// maxAncestors bounds the length of an ancestry.
-	maxAncestors = 1000
-	// maxOwnerAttempts bounds how often the ancestors of a process are read again because one of
-	// them has died meanwhile, or because a child is being started that the process may descend
-	// from.
-	maxOwnerAttempts = 50
-)
-
-// ownerOf implements Supervisor.OwnerOf.
-func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
+	r := s.subreaper
 	if owner, ok := r.ownerOfSession(pid); ok {
 		if owner == "" {
 			return "", true, ErrNoOwner
@@ -72,15 +63,14 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 	return "", true, ErrNoOwner
 }
 
-// setOwner changes the owner of a child.
-func (r *subreaper) setOwner(c *supervisedChild, owner string) {
-	if r == nil { // nobody asks for owners
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.owner = owner
-}
+const (
+	// maxAncestors bounds the length of an ancestry.
+	maxAncestors = 1000
+	// maxOwnerAttempts bounds how often the ancestors of a process are read again because one of
+	// them has died meanwhile, or because a child is being started that the process may descend
+	// from.
+	maxOwnerAttempts = 50
+)
 
 // ownerOfSession returns the owner of the child whose session a process is in. No process can join
 // an existing session. getsid(2) also works for a process that is hidden in /proc.
@@ -128,7 +118,6 @@ func readAncestry(pid int) (ancestry []procfs.Stat, descends, ok bool) {
 func (r *subreaper) ownerByAncestry(ancestry []procfs.Stat) (owner string, known, sure bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d := descendants{subreaper: r}
 	top := ancestry[len(ancestry)-1]
 	if c := r.started[top.Pid]; c != nil {
 		return c.owner, c.owner != "", true
@@ -140,7 +129,7 @@ func (r *subreaper) ownerByAncestry(ancestry []procfs.Stat) (owner string, known
 		}
 	}
 	cgroup, err := r.cgroups.cgroupOf(top.Pid)
-	if err != nil || d.mayBeStarting(top, cgroup) {
+	if err != nil || r.mayBeStarting(top, cgroup) {
 		return "", false, false
 	}
 	owners := map[string]bool{}
@@ -176,8 +165,7 @@ func (r *subreaper) addKnownOwners(pid int, owners map[string]bool) {
 
 // ownerOfChildWhere returns the owner of the child for which a condition holds, or "".
 func (r *subreaper) ownerOfChildWhere(is func(*supervisedChild) bool) (owner string) {
-	d := descendants{subreaper: r}
-	d.anyChild(func(c *supervisedChild) bool {
+	r.anyChild(func(c *supervisedChild) bool {
 		if !is(c) {
 			return false
 		}
@@ -193,8 +181,7 @@ func (r *subreaper) addPossibleOwners(reparented procfs.Stat, owners map[string]
 	for owner := range r.unresolvedOwners {
 		owners[owner] = true
 	}
-	d := descendants{subreaper: r}
-	d.anyChild(func(c *supervisedChild) bool {
+	r.anyChild(func(c *supervisedChild) bool {
 		if c.startedAt <= reparented.Start {
 			owners[c.owner] = true
 		}

@@ -214,7 +214,7 @@ func (c *Child) Kill() {
 	defer c.mu.Unlock()
 	c.signal(unix.SIGKILL)
 	if !c.reaped {
-		c.supervised.killCgroup()
+		c.supervised.cgroup.kill()
 	}
 	c.killed = true
 	c.out.stopTimeout.Store(0)
@@ -265,9 +265,9 @@ func (c *Child) waitAndReap() Exit {
 	forced := c.forced
 	c.mu.Unlock()
 	c.supervised.killDescendants(c.Pid())
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.usage(), ExecError: readExecError(c.report)}
-	c.supervised.reap(c.leader)
-	c.supervised.releaseCgroup(e.Usage)
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.cgroup.usage(), ExecError: readExecError(c.report)}
+	c.supervised.subreaper.reap(c.leader, c.supervised)
+	c.supervised.cgroup.release(e.Usage)
 	e.Usage = e.Usage.max(reapedUsage(c.leader)).max(c.Usage())
 	c.mu.Lock()
 	c.lastUsage = e.Usage
@@ -303,7 +303,7 @@ func (c *Child) readStderr() {
 // may block.
 func (c *Child) watchExit(onCgroupEmpty func()) {
 	awaitExit(c.leader)
-	if onCgroupEmpty != nil && c.supervised.cgroupEmpty() {
+	if onCgroupEmpty != nil && c.supervised.cgroup.empty() {
 		onCgroupEmpty()
 	}
 	c.mu.Lock()

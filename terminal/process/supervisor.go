@@ -1,7 +1,6 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"syscall"
 )
@@ -63,22 +62,19 @@ func (s *Supervisor) CanLimit() (memory, processes bool) {
 	return s.cgroups.enableController("memory"), s.cgroups.enableController("pids")
 }
 
-// supervisedChild is the Supervisor's record of a child; nil: the child has no Supervisor.
+// supervisedChild is the Supervisor's record of a child.
 type supervisedChild struct {
-	supervisor *Supervisor
-	cgroup     *cgroup // nil: it has none
-	mark       string  // the variable in its environment
-	owner      string  // Options.Owner
-	startedAt  uint64  // in clock ticks since boot
+	cgroup    *cgroup    // nil: it has none
+	subreaper *subreaper // the Supervisor's
+	mark      string     // the variable in its environment
+	owner     string     // Options.Owner
+	startedAt uint64     // in clock ticks since boot
 }
 
 // start starts a child in a cgroup, or without one where that is not possible.
 func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
-	if s == nil && o.hasLimits() {
-		return nil, errors.New("no cgroups are available")
-	}
 	if s == nil {
-		return nil, l.start()
+		s = &Supervisor{}
 	}
 	group, err := s.cgroups.acquire(o)
 	// A temporary shortage is reported, but a limit on the number of cgroups (EAGAIN) is a
@@ -86,7 +82,7 @@ func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 	if errno, short := Shortage(err); err != nil && (o.hasLimits() || short && errno != syscall.EAGAIN) {
 		return nil, fmt.Errorf("cgroup: %w", err)
 	}
-	c := &supervisedChild{supervisor: s, cgroup: group, owner: o.Owner}
+	c := &supervisedChild{cgroup: group, subreaper: s.subreaper, owner: o.Owner}
 	c.mark = s.subreaper.addMark(l)
 	c.cgroup.attach(l)
 	err = s.subreaper.start(l, c)
@@ -109,51 +105,13 @@ func (s *Supervisor) start(l *leader, o Options) (*supervisedChild, error) {
 // each, and reports whether there were any.
 func (s *Supervisor) closeIdleCgroups() bool { return s != nil && s.cgroups.closeIdle() }
 
-// killCgroup kills every process in the child's cgroup.
-func (c *supervisedChild) killCgroup() {
-	if c != nil {
-		c.cgroup.kill()
-	}
-}
-
 // killDescendants kills the descendants of the child, which has exited and is not reaped.
 func (c *supervisedChild) killDescendants(leader int) {
-	if c != nil {
-		c.cgroup.killAndWait()
-		c.supervisor.subreaper.killDescendants(leader, c)
-	}
+	c.cgroup.killAndWait()
+	c.subreaper.killDescendants(leader, c)
 }
 
 // findsAllDescendants reports whether killDescendants finds every descendant.
 func (c *supervisedChild) findsAllDescendants() bool {
-	return c != nil && (c.cgroup != nil || c.supervisor.subreaper != nil)
-}
-
-// cgroupEmpty reports whether the child, which has exited, has left no process in its cgroup. Only
-// killDescendants finds a process that has moved to another cgroup. Without a cgroup it reports
-// false.
-func (c *supervisedChild) cgroupEmpty() bool { return c != nil && c.cgroup.empty() }
-
-// reap reaps the child.
-func (c *supervisedChild) reap(l *leader) {
-	if c == nil {
-		l.reap()
-		return
-	}
-	c.supervisor.subreaper.reap(l, c)
-}
-
-// releaseCgroup returns the child's cgroup to the pool, with the child's usage.
-func (c *supervisedChild) releaseCgroup(u Usage) {
-	if c != nil {
-		c.cgroup.release(u)
-	}
-}
-
-// usage returns what was used in the child's cgroup.
-func (c *supervisedChild) usage() Usage {
-	if c == nil {
-		return Usage{}
-	}
-	return c.cgroup.usage()
+	return c.cgroup != nil || c.subreaper != nil
 }

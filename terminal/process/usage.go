@@ -44,7 +44,7 @@ func (c *Child) Usage() Usage {
 	if c.reaped {
 		return c.lastUsage
 	}
-	c.lastUsage = c.supervised.usage().max(liveUsage(c.Pid())).max(c.lastUsage)
+	c.lastUsage = c.supervised.cgroup.usage().max(liveUsage(c.Pid())).max(c.lastUsage)
 	return c.lastUsage
 }
 
