@@ -114,7 +114,9 @@ func (r *Response) readFields(fields object) string {
 		return !slices.Contains(required, name)
 	}))
 	r.TaskComplete = r.readComplete(fields.values["task_complete"])
-	problem := r.readCommands(commands.split())
+	var list []json.RawMessage
+	_ = json.Unmarshal([]byte(commands), &list) // it is valid
+	problem := r.readCommands(list)
 	if problem == "" {
 		return ""
 	}
@@ -142,9 +144,9 @@ func (r *Response) readComplete(v value) bool {
 }
 
 // readCommands parses the commands up to the first invalid one, and returns what is wrong with it.
-func (r *Response) readCommands(list []value) (problem string) {
-	for i, v := range list {
-		n := i + 1
+func (r *Response) readCommands(list []json.RawMessage) (problem string) {
+	for i, raw := range list {
+		n, v := i+1, value(raw)
 		if v.kind() != '{' {
 			return fmt.Sprintf("Command %d must be an object", n)
 		}
@@ -186,50 +188,24 @@ type object struct {
 
 // splitObject returns the fields of an object in valid JSON.
 func splitObject(valid value) object {
-	parts := valid.split()
-	o := object{values: make(map[string]value, len(parts)/2)}
-	for i := 0; i+1 < len(parts); i += 2 {
-		key := parts[i].text()
-		if _, ok := o.values[key]; !ok {
-			o.keys = append(o.keys, key)
+	o := object{values: map[string]value{}}
+	fields := json.NewDecoder(strings.NewReader(string(valid)))
+	_, _ = fields.Token() // the opening brace
+	for fields.More() {
+		key, _ := fields.Token()
+		name, _ := key.(string)
+		var v json.RawMessage
+		_ = fields.Decode(&v)
+		if _, ok := o.values[name]; !ok {
+			o.keys = append(o.keys, name)
 		}
-		o.values[key] = parts[i+1]
+		o.values[name] = value(v)
 	}
 	return o
 }
 
 // value is the source text of a JSON value; "" if absent.
 type value string
-
-// split returns the elements of an array, or the alternating keys and values of an object.
-func (v value) split() []value {
-	var parts []value
-	depth, start, inString := 0, 0, false
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth == 1 {
-				start = i + 1
-			}
-		case depth == 1 && strings.IndexByte(",:}]", c) >= 0:
-			if part := strings.Trim(string(v[start:i]), blanks); part != "" {
-				parts = append(parts, value(part))
-			}
-			start = i + 1
-			fallthrough
-		default:
-			if c == '}' || c == ']' {
-				depth--
-			}
-		}
-	}
-	return parts
-}
 
 // kind returns the first byte of a value, '0' for all numbers, and 0 if absent.
 func (v value) kind() byte {
@@ -244,9 +220,6 @@ func (v value) kind() byte {
 
 // text returns the content of a string, "" for null, and the source text of other values.
 func (v value) text() string {
-	if v.kind() == '"' && strings.IndexByte(string(v), '\\') < 0 {
-		return string(v[1 : len(v)-1])
-	}
 	var s string
 	if v.kind() == '"' && json.Unmarshal([]byte(v), &s) == nil || v.kind() == 'n' {
 		return s
