@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"nanobot/internal/words"
@@ -84,4 +85,17 @@ func (a *Agent) Wait() AgentExit {
 		a.reportUsage(e.Usage)
 	}
 	return e
+}
+
+// ReadResponse reads the whole output of an agent that answers once, and waits for its end. An
+// agent that prints more than limit bytes is killed, and the error is a *LongLineError.
+func (a *Agent) ReadResponse(limit int) ([]byte, AgentExit, error) {
+	answer, err := io.ReadAll(io.LimitReader(a.Stdout, int64(limit)+1))
+	if err == nil && len(answer) > limit {
+		err = &LongLineError{Size: int64(len(answer)), Max: limit}
+	}
+	if err != nil {
+		a.Kill()
+	}
+	return answer, a.Wait(), err
 }

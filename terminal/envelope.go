@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -92,6 +93,14 @@ func (e Envelope) Line() ([]byte, error) {
 		return nil, fmt.Errorf("encode envelope: %w", err)
 	}
 	return line, nil
+}
+
+// Task returns the text with the paths of the files that came with it, below a note about them.
+func (e Envelope) Task(note string) string {
+	if len(e.Media) == 0 {
+		return e.Text
+	}
+	return strings.TrimLeft(e.Text+"\n\n"+note+"\n"+strings.Join(e.Media, "\n"), "\n")
 }
 
 // EncodeLine returns a value as one line of JSON with its newline.

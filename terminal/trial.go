@@ -16,6 +16,17 @@ func (t *Trial) StderrSuffix() string {
 	return ": " + string(last[:min(len(last), 300)])
 }
 
+// AssessFrames returns what the first error frame says, or that the trial has passed if there is
+// none.
+func (t *Trial) AssessFrames(passed string) Finding {
+	for _, f := range t.Frames {
+		if f.Kind == Error {
+			return Finding{Verdict: Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}
+		}
+	}
+	return Finding{Detail: passed}
+}
+
 // FrameTypes are the types of frames that an agent may print.
 func FrameTypes() []string { return []string{"message", "delta", "progress", "error", "log", "ask"} }
 

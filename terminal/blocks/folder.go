@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
@@ -19,6 +18,7 @@ import (
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/nofollow"
+	"nanobot/terminal"
 )
 
 // The subfolders of folderName, which is in the chat's folder.
@@ -177,13 +177,11 @@ func sessionFile(id string) string { return id + ".json" }
 
 // saveSession writes the session file, as writeFile does.
 func (f *folder) saveSession(s *session, sync bool) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
+	content, err := terminal.EncodeLine(s)
+	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
-	return writeFile(f.sessions, sessionFile(s.ID), b.Bytes(), sync)
+	return writeFile(f.sessions, sessionFile(s.ID), content, sync)
 }
 
 // maxSessionFile limits the session files that are read.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"nanobot/terminal/process"
 )
 
 // maxTaskLine limits the characters of the task in the header.
@@ -142,7 +143,7 @@ func (f requestedFile) renderTo(b *strings.Builder) {
 	}
 	content := f.content
 	if f.cut {
-		content = dropPartialCharacter(content)
+		content = string(process.TrimPartialRune([]byte(content)))
 	}
 	fmt.Fprintf(b, "--- %s ---\n%s", path, endLine(content))
 	if f.cut {
@@ -196,19 +197,6 @@ func firstCharacters(text string, n int) string {
 			return text[:i]
 		}
 		n--
-	}
-	return text
-}
-
-// dropPartialCharacter removes an incomplete character at the end of a truncated text.
-func dropPartialCharacter(text string) string {
-	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(text[i]) {
-			if !utf8.FullRuneInString(text[i:]) {
-				return text[:i]
-			}
-			break
-		}
 	}
 	return text
 }

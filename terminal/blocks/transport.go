@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"nanobot/internal/words"
@@ -43,16 +42,12 @@ func (c *commandTransport) runAgent(ctx context.Context, outbox []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(io.LimitReader(agent.Stdout, int64(c.x.t.MaxLine)+1))
-	tooLong := len(answer) > c.x.t.MaxLine
-	if tooLong || err != nil {
-		agent.Kill()
-	}
-	ended := agent.Wait()
+	answer, ended, err := agent.ReadResponse(c.x.t.MaxLine)
+	var long *terminal.LongLineError
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case tooLong:
+	case errors.As(err, &long):
 		ended.Forced, ended.Code, ended.Signal = false, 1, ""
 		return nil, &agentError{c.x.text(words.BlocksAnswerLong, c.x.t.MaxLine), ended}
 	case err != nil:

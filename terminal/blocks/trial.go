@@ -19,10 +19,5 @@ func trialText(t config.Terminal) string {
 
 // assessTrial passes if the session has ended without an error.
 func assessTrial(t *terminal.Trial) terminal.Finding {
-	for _, f := range t.Frames {
-		if f.Kind == terminal.Error {
-			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}
-		}
-	}
-	return terminal.Finding{Detail: fmt.Sprintf("ended its task in %s", t.Took.Round(time.Millisecond))}
+	return t.AssessFrames(fmt.Sprintf("ended its task in %s", t.Took.Round(time.Millisecond)))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -72,17 +71,9 @@ func (x *turn) findSession() (bool, error) {
 		return false, nil
 	}
 	x.files.pruneRead()
-	x.s = newSession(x.files.newID(), x.task(), x.t.Run)
+	x.s = newSession(x.files.newID(), x.t.Envelope.Task("Files that came with this, for RUN_COMMAND:"), x.t.Run)
 	x.s.Workspace = x.space.dir
 	return true, x.save()
-}
-
-// task returns the person's message with the paths of its files.
-func (x *turn) task() string {
-	if len(x.t.Envelope.Media) == 0 {
-		return x.t.Envelope.Text
-	}
-	return strings.TrimLeft(x.t.Envelope.Text+"\n\nFiles that came with this, for RUN_COMMAND:\n"+strings.Join(x.t.Envelope.Media, "\n"), "\n")
 }
 
 // openChanges opens the record of the files that the session has touched.

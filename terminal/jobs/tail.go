@@ -48,7 +48,7 @@ func (k tailSnapshot) string() (text string, truncated bool) {
 		}
 	}
 	if !k.ended {
-		b = b[:len(b)-incompleteSuffix(b)]
+		b = process.TrimPartialRune(b)
 	}
 	if !utf8.Valid(b) {
 		b = replaceInvalid(b)
@@ -60,19 +60,6 @@ func (k tailSnapshot) string() (text string, truncated bool) {
 		return string(b), true
 	}
 	return string(b), k.dropped
-}
-
-// incompleteSuffix returns how many bytes at the end may become a character with the next output.
-func incompleteSuffix(b []byte) int {
-	for n := 1; n <= min(maxPartialRune, len(b)); n++ {
-		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
-			if utf8.FullRune(end) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
 }
 
 func replaceInvalid(b []byte) []byte {

@@ -1,10 +1,11 @@
 package keys
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"nanobot/terminal"
 )
 
 // maxPrevious limits the previous steps in a prompt, in bytes. The oldest are removed first.
@@ -87,20 +88,18 @@ const stateHeading = "Current terminal state:\n"
 // addStep adds a step to the next prompts.
 func (p *prompt) addStep(step int, r Response) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s\n", step, truncate(oneLine(r.Analysis), maxCaption))
+	fmt.Fprintf(&b, "%d. %s\n", step, terminal.Shorten(oneLine(r.Analysis), maxCaption))
 	if plan := oneLine(r.Plan); plan != "" {
-		fmt.Fprintf(&b, "   plan: %s\n", truncate(plan, maxCaption))
+		fmt.Fprintf(&b, "   plan: %s\n", terminal.Shorten(plan, maxCaption))
 	}
 	if r.Error != "" {
-		fmt.Fprintf(&b, "   not understood: %s\n", truncate(oneLine(r.Error), maxCaption))
+		fmt.Fprintf(&b, "   not understood: %s\n", terminal.Shorten(oneLine(r.Error), maxCaption))
 	}
 	for _, c := range r.Commands {
-		b.WriteString("   keystrokes: ")
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)                     // a model imitates the escapes that it reads
-		_ = e.Encode(truncate(c.Keys, maxCaption)) // encoding a string never fails
+		line, _ := terminal.EncodeLine(terminal.Shorten(c.Keys, maxCaption)) // encoding a string never fails
+		b.WriteString("   keystrokes: " + string(line))
 	}
-	text := truncate(b.String(), maxPrevious/utf8.UTFMax)
+	text := terminal.Shorten(b.String(), maxPrevious/utf8.UTFMax)
 	p.steps = append(p.steps, text)
 	for p.size += len(text); p.size > maxPrevious && len(p.steps) > 1; p.steps = p.steps[1:] {
 		p.size -= len(p.steps[0])

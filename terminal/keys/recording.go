@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
@@ -85,9 +84,9 @@ func (r *recording) asciicast() []byte {
 		for _, m := range s.timestamps {
 			text := append(held, s.output[start:m.end]...)
 			start = m.end
-			whole := wholeCharacters(text)
-			held = bytes.Clone(text[whole:])
-			writeEvent(&b, s.began.Sub(began)+m.at, text[:whole])
+			whole := process.TrimPartialRune(text)
+			held = bytes.Clone(text[len(whole):])
+			writeEvent(&b, s.began.Sub(began)+m.at, whole)
 		}
 	}
 	return b.Bytes()
@@ -100,19 +99,6 @@ func writeEvent(b *bytes.Buffer, at time.Duration, output []byte) {
 	}
 	text, _ := json.Marshal(strings.ToValidUTF8(string(output), "\uFFFD"))
 	fmt.Fprintf(b, "[%.3f, \"o\", %s]\n", at.Seconds(), text)
-}
-
-// wholeCharacters returns the length of p without an incomplete character at its end.
-func wholeCharacters(p []byte) int {
-	for i := 1; i <= min(len(p), utf8.UTFMax-1); i++ {
-		if c := p[len(p)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(p[len(p)-i:]) {
-				return len(p) - i
-			}
-			break
-		}
-	}
-	return len(p)
 }
 
 // redrawSequence returns output that draws a screen.

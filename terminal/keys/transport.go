@@ -3,7 +3,6 @@ package keys
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,9 +79,9 @@ type lineTransport struct {
 func (l *lineTransport) roundTrip(ctx context.Context, r request) (string, error) {
 	stop := context.AfterFunc(ctx, func() { l.agent.Stop(exitGrace) })
 	defer stop()
-	line, err := encodeLine(r)
+	line, err := terminal.EncodeLine(r)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("encode request: %w", err)
 	}
 	// The input is queued, since an agent may print before it has read everything. The end of the
 	// output shows that the agent has exited.
@@ -137,17 +136,6 @@ func (g *lineLimiter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// encodeLine encodes a request as one line.
-func encodeLine(r request) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
 func (l *lineTransport) recordStep(int, Response) {}
 
 // endGracefully closes the agent's input, which signals the end of the task. Queued input is
@@ -185,15 +173,9 @@ func (p *turnTransport) roundTrip(ctx context.Context, r request) (string, error
 	if err != nil {
 		return "", err
 	}
-	answer, err := io.ReadAll(io.LimitReader(agent.Stdout, int64(p.t.MaxLine)+1))
-	tooLong := len(answer) > p.t.MaxLine
-	if tooLong || err != nil {
-		agent.Kill()
-	}
-	p.last = agent.Wait()
+	answer, ended, err := agent.ReadResponse(p.t.MaxLine)
+	p.last = ended
 	switch {
-	case tooLong:
-		return "", &terminal.LongLineError{Size: int64(len(answer)), Max: p.t.MaxLine}
 	case err != nil:
 		return "", fmt.Errorf("read response: %w", err)
 	case !p.last.OK():

@@ -99,10 +99,7 @@ func (x *turn) askAgent(ctx context.Context, r request) (string, error) {
 
 // instruction returns the person's message with the paths of its files.
 func (x *turn) instruction() string {
-	if len(x.t.Envelope.Media) == 0 {
-		return x.t.Envelope.Text
-	}
-	return strings.TrimLeft(x.t.Envelope.Text+"\n\nFiles that came with this:\n"+strings.Join(x.t.Envelope.Media, "\n"), "\n")
+	return x.t.Envelope.Task("Files that came with this:")
 }
 
 // recordStep adds a step to the summary of the turn, below the output that the step before has
@@ -189,18 +186,10 @@ func captionFor(r Response) string {
 	var parts []string
 	for _, text := range []string{r.Analysis, r.Plan} {
 		if text = strings.TrimSpace(text); text != "" {
-			parts = append(parts, truncate(text, maxCaption))
+			parts = append(parts, terminal.Shorten(text, maxCaption))
 		}
 	}
 	return strings.Join(parts, "\n\n")
-}
-
-// truncate shortens a text to limit characters.
-func truncate(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return text
 }
 
 // typeCommands types the commands of a response and waits after each as long as it requests. When a

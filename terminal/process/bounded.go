@@ -65,7 +65,7 @@ func (b *Bounded) String() string {
 	if b.Omitted() == 0 {
 		return string(b.head) + string(tail)
 	}
-	head := trimLastRune(b.head)
+	head := TrimPartialRune(b.head)
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
 	}
@@ -79,8 +79,8 @@ func (b *Bounded) String() string {
 	return s.String()
 }
 
-// trimLastRune drops a character at the end of which only the first bytes are there.
-func trimLastRune(p []byte) []byte {
+// TrimPartialRune drops a character at the end of which only the first bytes are there.
+func TrimPartialRune(p []byte) []byte {
 	for i := len(p) - 1; i >= 0 && i >= len(p)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(p[i]) {
 			if !utf8.FullRune(p[i:]) {
