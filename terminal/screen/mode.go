@@ -2,33 +2,48 @@ package screen
 
 import "strconv"
 
-func (s *Screen) setMode(mode int, on bool) {
-	switch mode {
-	case 4:
-		s.modes.insert = on
-	case 20:
-		s.modes.newline = on
+// flag returns the mode that is only stored, or nil. The prefix is '?' for the modes of DECSET and 0
+// for those of SM.
+func (s *Screen) flag(prefix byte, mode int) *bool {
+	if prefix == 0 {
+		switch mode {
+		case 4:
+			return &s.modes.insert
+		case 20:
+			return &s.modes.newline
+		}
+		return nil
 	}
-}
-
-// setPrivateMode is DECSET and DECRST. Mouse, focus and keyboard modes do not change the screen and
-// are ignored. So is DECCOLM, as in xterm: terminfo's initialization string contains it, and it
-// would clear the screen.
-func (s *Screen) setPrivateMode(mode int, on bool) {
 	switch mode {
 	case 1:
-		s.modes.appCursor = on
+		return &s.modes.appCursor
 	case 6:
-		s.cursor.origin = on
-		s.moveTo(0, 0)
+		return &s.cursor.origin
 	case 7:
-		s.modes.noWrap = !on
+		return &s.modes.wrap
 	case 25:
-		s.modes.cursorHidden = !on
+		return &s.modes.cursorVisible
 	case 66:
-		s.modes.appKeypad = on
+		return &s.modes.appKeypad
 	case 2004:
-		s.modes.bracketedPaste = on
+		return &s.modes.bracketedPaste
+	}
+	return nil
+}
+
+// setMode is SM and RM, or DECSET and DECRST. Mouse, focus and keyboard modes do not change the
+// screen and are ignored. So is DECCOLM, as in xterm: terminfo's initialization string contains it,
+// and it would clear the screen.
+func (s *Screen) setMode(prefix byte, mode int, on bool) {
+	if flag := s.flag(prefix, mode); flag != nil {
+		*flag = on
+	}
+	if prefix == 0 {
+		return
+	}
+	switch mode {
+	case 6:
+		s.moveTo(0, 0)
 	case 47, 1047:
 		s.showAlternate(on)
 	case 1048:
@@ -72,55 +87,23 @@ func (s *Screen) showAlternate(on bool) {
 
 // reportMode is DECRQM: 1 is set, 2 is reset, 0 is unknown.
 func (s *Screen) reportMode(prefix byte, mode int) {
-	var on, known bool
+	alternate := s.Alternate()
+	flag, value, start := s.flag(prefix, mode), "0", "\x1b["
 	switch prefix {
 	case 0:
-		on, known = s.mode(mode)
 	case '?':
-		on, known = s.privateMode(mode)
+		start = "\x1b[?"
+		if mode == 47 || mode == 1047 || mode == 1049 {
+			flag = &alternate
+		}
 	default:
 		return
 	}
-	value := "0"
 	switch {
-	case known && on:
+	case flag != nil && *flag:
 		value = "1"
-	case known:
+	case flag != nil:
 		value = "2"
 	}
-	answer := "\x1b["
-	if prefix == '?' {
-		answer = "\x1b[?"
-	}
-	s.reply(answer + strconv.Itoa(mode) + ";" + value + "$y")
-}
-
-func (s *Screen) mode(mode int) (on, known bool) {
-	switch mode {
-	case 4:
-		return s.modes.insert, true
-	case 20:
-		return s.modes.newline, true
-	}
-	return false, false
-}
-
-func (s *Screen) privateMode(mode int) (on, known bool) {
-	switch mode {
-	case 1:
-		return s.modes.appCursor, true
-	case 6:
-		return s.cursor.origin, true
-	case 7:
-		return !s.modes.noWrap, true
-	case 25:
-		return !s.modes.cursorHidden, true
-	case 66:
-		return s.modes.appKeypad, true
-	case 2004:
-		return s.modes.bracketedPaste, true
-	case 47, 1047, 1049:
-		return s.Alternate(), true
-	}
-	return false, false
+	s.reply(start + strconv.Itoa(mode) + ";" + value + "$y")
 }

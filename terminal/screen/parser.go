@@ -42,9 +42,6 @@ type parser struct {
 // anywhere between calls. Write must not be called concurrently with any other method.
 func (s *Screen) Write(p []byte) (int, error) {
 	written := len(p)
-	if written > 0 {
-		s.version++
-	}
 	for len(p) > 0 {
 		switch {
 		case s.parser.state == ground:

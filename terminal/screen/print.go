@@ -10,7 +10,7 @@ var lineDrawing = [...]rune{
 
 // printASCII prints characters from space to ~.
 func (s *Screen) printASCII(text []byte) {
-	if s.modes.insert || s.modes.noWrap || s.cursor.graphics[s.cursor.shift] {
+	if s.modes.insert || !s.modes.wrap || s.cursor.graphics[s.cursor.shift] {
 		for _, b := range text {
 			s.print(s.translate(b))
 		}
@@ -64,7 +64,7 @@ func (s *Screen) print(r rune) {
 	}
 	s.last = r
 	if s.cursor.col+w > s.cols {
-		if s.modes.noWrap {
+		if !s.modes.wrap {
 			s.cursor.col = s.cols - w
 		} else {
 			s.wrap()
@@ -84,7 +84,7 @@ func (s *Screen) print(r rune) {
 	line.used = max(line.used, col+w)
 	line.styled = line.styled || r >= utf8.RuneSelf || s.cursor.pen != (pen{})
 	s.cursor.col += w
-	if s.modes.noWrap {
+	if !s.modes.wrap {
 		s.cursor.col = min(s.cursor.col, s.cols-1)
 	}
 }

@@ -8,7 +8,6 @@ func (s *Screen) Resize(cols, rows int) {
 	if cols == s.cols && rows == s.rows {
 		return
 	}
-	s.version++
 	main, alternate := &s.cursor, s.Alternate()
 	if alternate {
 		main = &s.savedMain

@@ -33,7 +33,6 @@ type Screen struct {
 	title        string
 	titles       []string // stack of XTWINOPS 22 and 23
 	replies      []byte
-	version      uint64
 }
 
 // cursor is the state that DECSC saves.
@@ -47,14 +46,17 @@ type cursor struct {
 
 // modes are the terminal modes that change how output is interpreted or how keys are encoded.
 type modes struct {
-	insert, noWrap, newline                            bool
-	appCursor, appKeypad, bracketedPaste, cursorHidden bool
+	insert, wrap, newline                               bool
+	appCursor, appKeypad, bracketedPaste, cursorVisible bool
 }
+
+// initialModes are the modes of a terminal that no program has changed.
+var initialModes = modes{wrap: true, cursorVisible: true}
 
 // New returns a blank terminal with 10,000 lines of scrollback. Both dimensions are clamped to the
 // range from 1 to 1,000.
 func New(cols, rows int) *Screen {
-	s := &Screen{cols: clampSide(cols), rows: clampSide(rows)}
+	s := &Screen{cols: clampSide(cols), rows: clampSide(rows), modes: initialModes}
 	s.main = newGrid(s.cols, s.rows)
 	s.grid = s.main
 	s.bottom = s.rows - 1
@@ -64,32 +66,14 @@ func New(cols, rows int) *Screen {
 
 func clampSide(n int) int { return min(max(n, 1), maxSide) }
 
-// Size returns the dimensions of the screen.
-func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
-
-// Cursor returns the position of the cursor, counted from 0, and whether it is visible. A cursor
-// that is pending after the last column is reported in the last column.
-func (s *Screen) Cursor() (col, row int, visible bool) {
-	return min(s.cursor.col, s.cols-1), s.cursor.row, !s.modes.cursorHidden
-}
-
 // ApplicationCursor reports whether cursor keys send ESC O instead of ESC [ (DECCKM).
 func (s *Screen) ApplicationCursor() bool { return s.modes.appCursor }
 
 // ApplicationKeypad reports whether the keypad is in application mode (DECKPAM).
 func (s *Screen) ApplicationKeypad() bool { return s.modes.appKeypad }
 
-// BracketedPaste reports whether pasted text should be bracketed (mode 2004).
-func (s *Screen) BracketedPaste() bool { return s.modes.bracketedPaste }
-
 // Alternate reports whether the alternate screen is shown.
 func (s *Screen) Alternate() bool { return s.grid != s.main }
-
-// Title returns the window title that the program has set.
-func (s *Screen) Title() string { return s.title }
-
-// Version increases with every call that may have changed the visible screen.
-func (s *Screen) Version() uint64 { return s.version }
 
 // TakeReplies returns the replies to queries since the last call, or nil. The caller writes them to
 // the pseudo-terminal, because programs that query the terminal wait for them. Replies beyond 4 KiB
@@ -120,7 +104,7 @@ func (s *Screen) reset() {
 	s.alternate = nil
 	s.softReset()
 	s.cursor, s.savedMain, s.hasSavedMain = cursor{}, cursor{}, false
-	s.modes = modes{}
+	s.modes = initialModes
 	s.resetTabs()
 	s.title, s.titles = "", nil
 	s.eraseScreen()
@@ -133,5 +117,6 @@ func (s *Screen) softReset() {
 	s.cursor.graphics, s.cursor.shift, s.cursor.origin = [2]bool{}, 0, false
 	s.saved = cursor{}
 	paste := s.modes.bracketedPaste
-	s.modes = modes{bracketedPaste: paste}
+	s.modes = initialModes
+	s.modes.bracketedPaste = paste
 }

@@ -214,24 +214,6 @@ func TestTheScrollbackHasTenThousandLines(t *testing.T) {
 	}
 }
 
-func TestTheVersionGrowsWithOutput(t *testing.T) {
-	s := screen.New(20, 5)
-	before := s.Version()
-	writeText(t, s, "")
-	if s.Version() != before {
-		t.Error("it grew without output")
-	}
-	writeText(t, s, "x")
-	written := s.Version()
-	if written <= before {
-		t.Error("it did not grow with output")
-	}
-	s.Resize(30, 5)
-	if s.Version() <= written {
-		t.Error("it did not grow with a new size")
-	}
-}
-
 func TestASnapshotNeverChanges(t *testing.T) {
 	s := screenAfter(t, "\x1b]2;top\aab\x1b[1;38;2;1;2;3;48;5;4m日本\x1b[m")
 	n := s.Snapshot()

@@ -149,7 +149,7 @@ func (s *Screen) otherSequence(final byte, a *arguments) {
 		s.clearTabs(a.get(0, 0))
 	case 'h', 'l':
 		for i := range a.count() {
-			s.setMode(a.get(i, 0), final == 'h')
+			s.setMode(0, a.get(i, 0), final == 'h')
 		}
 	case 'm':
 		s.setStyle(a)
@@ -184,7 +184,7 @@ func (s *Screen) privateSequence(prefix, final byte, a *arguments) {
 	switch {
 	case prefix == '?' && (final == 'h' || final == 'l'):
 		for i := range a.count() {
-			s.setPrivateMode(a.get(i, 0), final == 'h')
+			s.setMode(prefix, a.get(i, 0), final == 'h')
 		}
 	case prefix == '?' && final == 'n':
 		s.reportStatus(prefix, a.get(0, 0))

@@ -22,7 +22,8 @@ type Run struct {
 // Snapshot returns a copy of the visible screen.
 func (s *Screen) Snapshot() *Snapshot {
 	n := &Snapshot{Cols: s.cols, Rows: s.rows, Lines: make([][]Run, s.rows), Title: s.title}
-	n.CursorCol, n.CursorRow, n.CursorVisible = s.Cursor()
+	// A cursor that is pending after the last column is shown in the last column.
+	n.CursorCol, n.CursorRow, n.CursorVisible = min(s.cursor.col, s.cols-1), s.cursor.row, s.modes.cursorVisible
 	var text []byte
 	for i, r := range s.grid.rows {
 		cursor, behind := -1, -1
