@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // DefaultForeground and DefaultBackground are the default colours, light on dark. Programs query
@@ -15,11 +14,8 @@ const (
 	DefaultBackground = rgbColor | 0x1e1e1e
 )
 
-// maxTitle limits a title, in bytes.
-const maxTitle = 1024
-
-// executeOSC executes an operating system command: titles and colour queries. The reply has the
-// terminator of the query.
+// executeOSC executes an operating system command: colour queries. The reply has the terminator of
+// the query. Titles are ignored, because nobody sees them.
 func (s *Screen) executeOSC(text []byte, end string) {
 	number, rest, found := bytes.Cut(text, []byte(";"))
 	n, err := strconv.ParseUint(string(number), 10, 16)
@@ -27,8 +23,6 @@ func (s *Screen) executeOSC(text []byte, end string) {
 		return
 	}
 	switch n {
-	case 0, 2:
-		s.title = cleanTitle(rest)
 	case 4:
 		index, query, _ := strings.Cut(string(rest), ";")
 		if i, err := strconv.ParseUint(index, 10, 8); err == nil && query == "?" {
@@ -48,15 +42,4 @@ func (s *Screen) executeOSC(text []byte, end string) {
 func (s *Screen) replyColor(what string, c Color, end string) {
 	r, g, b, _ := c.RGB()
 	s.reply(fmt.Sprintf("\x1b]%s;rgb:%02x%02x/%02x%02x/%02x%02x%s", what, r, r, g, g, b, b, end))
-}
-
-// cleanTitle returns valid UTF-8 without control characters.
-func cleanTitle(text []byte) string {
-	title := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, string(bytes.ToValidUTF8(text[:min(len(text), maxTitle)], []byte("\ufffd"))))
-	return title
 }

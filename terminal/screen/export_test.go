@@ -11,6 +11,3 @@ func (s *Screen) Cursor() (col, row int, visible bool) {
 
 // BracketedPaste reports whether mode 2004 is set.
 func (s *Screen) BracketedPaste() bool { return s.modes.bracketedPaste }
-
-// Title returns the window title that the program has set.
-func (s *Screen) Title() string { return s.title }

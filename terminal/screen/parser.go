@@ -17,8 +17,8 @@ const (
 )
 
 const (
-	// maxCommand limits the bytes of an OSC that are stored. Longer ones are unreadable titles or
-	// clipboard contents, which are ignored anyway.
+	// maxCommand limits the bytes of an OSC that are stored. Longer ones are titles or clipboard
+	// contents, which are ignored anyway.
 	maxCommand = 2048
 	// maxString is the length at which a control string counts as unterminated, as in tmux.
 	maxString = 1 << 20

@@ -1,7 +1,6 @@
 package screen_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -58,37 +57,18 @@ func TestRepliesThatAreNotTakenAreLimited(t *testing.T) {
 	}
 }
 
-func TestTheTitleIsSet(t *testing.T) {
-	for output, want := range map[string]string{
-		"\x1b]0;both\a":                              "both",
-		"\x1b]2;größe\x1b\\":                         "größe",
-		"\x1b]1;icon\a":                              "",
-		"\x1b]2;a;b\a":                               "a;b",
-		"\x1b]2;\xff\a":                              "\ufffd",
-		"\x1b]2;a\r\nb\tc\a":                         "abc",
-		"\x1b]2;one\a\x1b[22;0t\x1b]2;two\a":         "two",
-		"\x1b]2;one\a\x1b[22t\x1b]2;two\a\x1b[23;2t": "one",
-		"\x1b]2;one\a\x1b[23t":                       "one",
-		"\x1b]2;one\a\x1bc":                          "",
-		"\x1b]2;cut\x18":                             "",
-		"\x1b]2;cut\x1b[m":                           "",
-		"\x1b]2;cut\x1bx\x1b\\":                      "",
-		"\x1b]x;y\a\x1b]\a\x1b];\a\x1b]2\a":          "",
+func TestATitleIsNotShown(t *testing.T) {
+	for _, output := range []string{
+		"\x1b]0;both\a", "\x1b]2;größe\x1b\\", "\x1b]1;icon\a", "\x1b]2;\xff\a", "\x1b]2;a\r\nb\tc\a",
+		"\x1b]2;one\a\x1b[22;0t\x1b]2;two\a\x1b[23;2t", "\x1b]2;cut\x18", "\x1b]2;cut\x1b[m", "\x1b]2;cut\x1bx\x1b\\",
+		"\x1b]x;y\a\x1b]\a\x1b];\a\x1b]2\a", "\x1b]11;?\x18", "\x1b]2;" + strings.Repeat("x", 1<<16) + "\a",
 	} {
-		if got := screenAfter(t, output).Title(); got != want {
-			t.Errorf("%q: %q, want %q", output, got, want)
+		s := screenAfter(t, output+"x")
+		if got := s.Text(); got != "x" {
+			t.Errorf("%.40q is shown as %.40q", output, got)
 		}
-	}
-	s := screen.New(20, 5)
-	for i := range 20 {
-		writeText(t, s, fmt.Sprintf("\x1b]2;%d\a\x1b[22t", i))
-	}
-	writeText(t, s, "\x1b[23t")
-	if got := s.Title(); got != "9" {
-		t.Errorf("the last of at most ten titles on the stack is %s", got)
-	}
-	s = screenAfter(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
-	if n := len(s.Title()); n != 1024 {
-		t.Errorf("the title has %d bytes", n)
+		if replies := s.TakeReplies(); replies != nil {
+			t.Errorf("%.40q is answered by %q", output, replies)
+		}
 	}
 }

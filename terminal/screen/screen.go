@@ -30,8 +30,6 @@ type Screen struct {
 	modes        modes
 	parser       parser
 	last         rune // the character just printed, for REP; 0 after anything else
-	title        string
-	titles       []string // stack of XTWINOPS 22 and 23
 	replies      []byte
 }
 
@@ -106,7 +104,6 @@ func (s *Screen) reset() {
 	s.cursor, s.savedMain, s.hasSavedMain = cursor{}, cursor{}, false
 	s.modes = initialModes
 	s.resetTabs()
-	s.title, s.titles = "", nil
 	s.eraseScreen()
 }
 

@@ -1,6 +1,9 @@
 package screen
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // escapeSequence executes ESC, intermediates and a final byte.
 func (s *Screen) escapeSequence(final byte) {
@@ -162,7 +165,7 @@ func (s *Screen) otherSequence(final byte, a *arguments) {
 		}
 		s.setRegion(a.positive(0)-1, bottom-1)
 	case 't':
-		s.windowOperation(a)
+		s.windowOperation(a.get(0, 0))
 	}
 }
 
@@ -222,21 +225,9 @@ func (s *Screen) reportStatus(prefix byte, what int) {
 	}
 }
 
-// windowOperation is XTWINOPS: the size of the screen, and the stack of titles.
-func (s *Screen) windowOperation(a *arguments) {
-	const maxTitles = 10
-	switch a.get(0, 0) {
-	case 18:
-		s.reply("\x1b[8;" + strconv.Itoa(s.rows) + ";" + strconv.Itoa(s.cols) + "t")
-	case 19:
-		s.reply("\x1b[9;" + strconv.Itoa(s.rows) + ";" + strconv.Itoa(s.cols) + "t")
-	case 22:
-		if len(s.titles) < maxTitles && a.get(1, 0) != 1 { // 1 is the name of the icon
-			s.titles = append(s.titles, s.title)
-		}
-	case 23:
-		if n := len(s.titles); n > 0 && a.get(1, 0) != 1 {
-			s.title, s.titles = s.titles[n-1], s.titles[:n-1]
-		}
+// windowOperation is XTWINOPS, of which only the size of the screen is known.
+func (s *Screen) windowOperation(operation int) {
+	if operation == 18 || operation == 19 {
+		s.reply(fmt.Sprintf("\x1b[%d;%d;%dt", operation-10, s.rows, s.cols))
 	}
 }

@@ -8,7 +8,6 @@ type Snapshot struct {
 	Lines                [][]Run // one per row; the widths of each row add up to Cols
 	CursorCol, CursorRow int
 	CursorVisible        bool
-	Title                string
 }
 
 // Run is a part of a line in one style. Blank columns are spaces, and a wide character counts as
@@ -21,7 +20,7 @@ type Run struct {
 
 // Snapshot returns a copy of the visible screen.
 func (s *Screen) Snapshot() *Snapshot {
-	n := &Snapshot{Cols: s.cols, Rows: s.rows, Lines: make([][]Run, s.rows), Title: s.title}
+	n := &Snapshot{Cols: s.cols, Rows: s.rows, Lines: make([][]Run, s.rows)}
 	// A cursor that is pending after the last column is shown in the last column.
 	n.CursorCol, n.CursorRow, n.CursorVisible = min(s.cursor.col, s.cols-1), s.cursor.row, s.modes.cursorVisible
 	var text []byte
