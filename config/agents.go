@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // DefaultAgent is the name of the agent that the section terminal configures.
@@ -20,7 +22,7 @@ func (a Agents) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.K
 
 // agentNamePattern matches valid agent names. A name is part of chat commands, stored values and
 // metrics.
-var agentNamePattern = lazyRegexp(`^[a-z0-9-]{1,32}$`)
+var agentNamePattern = lazyregexp.New(`^[a-z0-9-]{1,32}$`)
 
 // agentSection is the config section of one agent: terminal, or agents.NAME.
 type agentSection struct {

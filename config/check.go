@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"nanobot/internal/lazyregexp"
+	"nanobot/internal/placeholder"
 )
 
 // checkCombinations reports values that are valid by themselves, but cannot work together.
@@ -69,7 +72,7 @@ func checkTerminal(t agentSection) []fault {
 			text: fmt.Sprintf("must be set, because %s.enabled is true", t.dottedKey),
 		})
 	default:
-		if err := CheckCommand(t.Shell, t.Command); err != nil {
+		if _, err := placeholder.Parse(t.Shell, t.Command); err != nil {
 			all = append(all, fault{path: t.keyPath("command"), text: err.Error()})
 		}
 	}
@@ -105,10 +108,10 @@ func checkProtocol(c *Config, t agentSection) []fault {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsFormat })
 		all = append(all, fault{path: t.keyPath("format"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
 	}
-	if p.Persistent && strings.Contains(t.Command, Placeholder) {
+	if p.Persistent && strings.Contains(t.Command, placeholder.Message) {
 		all = append(all, fault{
 			path: t.keyPath("command"), cause: t.keyPath("protocol"),
-			text: fmt.Sprintf("must not contain %s, because with %s.protocol %q one process works on many messages", Placeholder, t.dottedKey, p.Name),
+			text: fmt.Sprintf("must not contain %s, because with %s.protocol %q one process works on many messages", placeholder.Message, t.dottedKey, p.Name),
 		})
 	}
 	// Questions and messages to a running agent are lines on stdin, like the envelope.
@@ -147,7 +150,7 @@ func checkChannels(c *Config) []fault {
 }
 
 // secretPattern matches bot tokens of Telegram and Discord, and URLs with a password.
-var secretPattern = lazyRegexp(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
+var secretPattern = lazyregexp.New(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
 
 // LooksLikeSecret reports whether a value looks like a bot token or like a URL with a password.
 func LooksLikeSecret(value string) bool { return secretPattern().MatchString(value) }
@@ -207,7 +210,7 @@ func checkSecrets(c *Config) []fault {
 
 // shellVariable matches $NAME and ${NAME}, which a shell or a Compose file would expand. nanobot
 // does not expand them.
-var shellVariable = lazyRegexp(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
+var shellVariable = lazyregexp.New(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
 
 // isInvisible reports white space and unprintable characters, which are often copied along with a
 // key.

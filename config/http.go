@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // minTokenLength is the shortest http.token, because anybody who reaches the server can guess.
@@ -14,7 +16,7 @@ const minTokenLength = 16
 const shortTokenText = "must have at least 16 characters, so that nobody can guess it"
 
 // hostNamePattern matches a host name without scheme, port and path.
-var hostNamePattern = lazyRegexp(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+var hostNamePattern = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func checkHTTP(c *Config) []fault {
 	all := checkListen(c)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nanobot/internal/placeholder"
 )
 
 // Warm configures the processes of the agent that are started before their message.
@@ -38,7 +40,7 @@ var chatVariables = []string{ChatIDVariable, UserDataDirVariable, TokenVariable}
 
 // warmObstacle says why an agent's process cannot be started before its message; "": it can.
 func (c *Config) warmObstacle(t Terminal) string {
-	command, err := ParseCommand(t.Shell, t.Command)
+	command, err := placeholder.Parse(t.Shell, t.Command)
 	switch {
 	case err != nil || t.Command == "":
 		return "there is no command"

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"nanobot/internal/placeholder"
 )
 
 // Warnings returns texts about settings that are allowed, but probably not intended.
@@ -72,10 +74,10 @@ func warnMissingFolders(key string, folders ...string) []string {
 // warnPlaceholder returns the warnings about how the command receives the user's text.
 func warnPlaceholder(t agentSection) []string {
 	var all []string
-	if program := stdinEvaluator(t.Shell, t.Command); t.Stdin == "text" && program != "" {
+	c, err := placeholder.Parse(t.Shell, t.Command)
+	if program := c.InputEvaluator(); t.Stdin == "text" && program != "" {
 		all = append(all, fmt.Sprintf(`%s.stdin is "text", and %s executes its input: everybody who may talk to the bot can run any command as the bot's user`, t.dottedKey, program))
 	}
-	c, err := ParseCommand(t.Shell, t.Command)
 	if err != nil || !c.HasPlaceholder() {
 		return all
 	}
@@ -84,7 +86,7 @@ func warnPlaceholder(t agentSection) []string {
 	}
 	if len(t.Providers) > 0 && t.Stdin == "envelope" {
 		all = append(all, fmt.Sprintf(`%[1]s.command has %[2]s and %[1]s.stdin is "envelope", so the agent also reads the keys of %[1]s.providers from its standard input, and tools such as claude -p append `+
-			`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.dottedKey, Placeholder))
+			`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.dottedKey, placeholder.Message))
 	}
 	return all
 }

@@ -17,7 +17,7 @@ var hostileTexts = []string{
 	"* ~ {message} $HOME", "\x00-rve",
 }
 
-// standIns are the programs of testdata/placeholder.txt that are replaced by a script, which
+// standIns are the programs of the cases of internal/placeholder that are replaced by a script, which
 // records its arguments.
 var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex uv gosu java aider")
 
@@ -29,7 +29,7 @@ for word; do printf '%s\000' "$word"; done >> "$GOT"
 var wordWithText = regexp.MustCompile(`[A-Za-z0-9=./-]*\{message\}[A-Za-z0-9.]*`)
 
 func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
-	table, err := os.ReadFile("../config/testdata/placeholder.txt")
+	table, err := os.ReadFile("../internal/placeholder/testdata/cases.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/placeholder"
 	"nanobot/internal/words"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
@@ -47,7 +48,7 @@ type Options struct {
 // Runner runs turns of the configured agent. It is safe for concurrent use.
 type Runner struct {
 	o          Options
-	command    config.Command
+	command    placeholder.Command
 	env        []string
 	providers  map[string]Provider
 	servers    []MCPServer
@@ -64,7 +65,7 @@ type Runner struct {
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
 	var err error
-	if r.command, err = config.ParseCommand(o.Config.Shell, o.Config.Command); err != nil {
+	if r.command, err = placeholder.Parse(o.Config.Shell, o.Config.Command); err != nil {
 		return nil, fmt.Errorf("terminal.command: %w", err)
 	}
 	for name, p := range o.Config.Providers {

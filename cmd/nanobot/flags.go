@@ -9,6 +9,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/internal/placeholder"
 )
 
 // agentFlags are the flags of run and chat that choose or replace the configured agent.
@@ -56,7 +57,7 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		if strings.TrimSpace(f.command) == "" {
 			return nil, exit.Usagef("--command: must not be empty")
 		}
-		if err := config.CheckCommand(t.Shell, f.command); err != nil {
+		if _, err := placeholder.Parse(t.Shell, f.command); err != nil {
 			return nil, exit.Usagef("--command: %w", err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"nanobot/cmd/nanobot/starter"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
+	"nanobot/internal/placeholder"
 )
 
 // Draft is a bot that is to be created.
@@ -55,7 +56,7 @@ func (s *Server) Create(name string, d Draft) error {
 		return s.printBots([]systemd.Bot{bot})
 	}
 	fmt.Fprintf(s.Out, "Wrote %s.\n", bot.Config())
-	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.Command); err == nil {
+	if command, err := placeholder.Parse(config.Default().Terminal.Shell, d.Command); err == nil {
 		for _, w := range command.Warnings() {
 			fmt.Fprintln(s.Err, "warning: --command:", w)
 		}

@@ -1,4 +1,6 @@
-package config
+// Package placeholder puts the text of a message into a shell command in place of {message}. Parse
+// refuses a command that would evaluate the text as code. It does not run commands.
+package placeholder
 
 import (
 	"errors"
@@ -9,9 +11,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Placeholder is replaced in terminal.command by the user's text, quoted as one word for a POSIX
-// shell.
-const Placeholder = "{message}"
+// Message is replaced in a command by the text of a message, quoted as one word for a POSIX shell.
+const Message = "{message}"
 
 // safeAlternative ends every mistake about a placeholder: the ways to pass the text without one.
 const safeAlternative = `let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
@@ -25,6 +26,7 @@ var shellVariants = map[string]syntax.LangVariant{
 
 // Command is a shell command with placeholders for the text of a message.
 type Command struct {
+	shell    string
 	segments []string // the command, split at the placeholders
 	uses     []placeholderUse
 }
@@ -36,21 +38,21 @@ type placeholderUse struct {
 	guardDash   bool   // the text starts the argument, so Expand puts a space before a leading dash
 }
 
-// ParseCommand finds the placeholders of a command. It returns an error if the quoted text would
-// not stay one word, or if the shell or a program would evaluate the text as code.
-func ParseCommand(shell, command string) (Command, error) {
-	c := Command{segments: strings.Split(command, Placeholder)}
+// Parse finds the placeholders of a command. It returns an error if the quoted text would not stay
+// one word, or if the shell or a program would evaluate the text as code.
+func Parse(shell, command string) (Command, error) {
+	c := Command{shell: shell, segments: strings.Split(command, Message)}
 	if len(c.segments) == 1 {
 		return c, nil
 	}
 	variant, known := shellVariants[filepath.Base(shell)]
 	if !known {
-		return c, fmt.Errorf("%s cannot be used with the shell %s; use sh, bash, ksh or zsh, or %s", Placeholder, shell, safeAlternative)
+		return c, fmt.Errorf("%s cannot be used with the shell %s; use sh, bash, ksh or zsh, or %s", Message, shell, safeAlternative)
 	}
 	withMarkers, markerPrefix := insertMarkers(c.segments)
 	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(withMarkers), "")
 	if err != nil {
-		return c, errors.New("is not a valid shell command, so " + Placeholder + " cannot be used safely")
+		return c, errors.New("is not a valid shell command, so " + Message + " cannot be used safely")
 	}
 	r := commandAnalyzer{markerPrefix: markerPrefix, uses: make([]*placeholderUse, len(c.segments)-1), functions: map[string]bool{}}
 	if err := r.analyze(file); err != nil {
@@ -58,7 +60,7 @@ func ParseCommand(shell, command string) (Command, error) {
 	}
 	for _, p := range r.uses {
 		if p == nil {
-			return c, errors.New(Placeholder + " must be outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents, because nanobot quotes the text itself; or " + safeAlternative)
+			return c, errors.New(Message + " must be outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents, because nanobot quotes the text itself; or " + safeAlternative)
 		}
 		c.uses = append(c.uses, *p)
 	}
@@ -83,12 +85,6 @@ func insertMarkers(segments []string) (withMarkers, prefix string) {
 	return b.String(), prefix
 }
 
-// CheckCommand returns an error if the text of a message could be evaluated as code.
-func CheckCommand(shell, command string) error {
-	_, err := ParseCommand(shell, command)
-	return err
-}
-
 // Warnings returns a warning for each program that may mistake the text for an option.
 func (c Command) Warnings() []string {
 	var all []string
@@ -99,13 +95,35 @@ func (c Command) Warnings() []string {
 		}
 		seen[p.program] = true
 		all = append(all, fmt.Sprintf(`%[2]s may take %[1]s for an option, so a text that begins with "-" is passed with a space in front: write -- %[1]s, `+
-			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Placeholder, p.program, safeAlternative))
+			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Message, p.program, safeAlternative))
 	}
 	return all
 }
 
 // HasPlaceholder reports whether the command contains a placeholder.
 func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
+
+// InputEvaluator returns the name of the first program of the command if it executes its standard
+// input, or "". It needs no placeholder, and also works for a command that Parse refuses.
+func (c Command) InputEvaluator() string {
+	command := strings.NewReader(strings.Join(c.segments, Message))
+	file, err := syntax.NewParser(syntax.Variant(shellVariants[filepath.Base(c.shell)])).Parse(command, "")
+	if err != nil {
+		return ""
+	}
+	var first *syntax.CallExpr
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if c, ok := node.(*syntax.CallExpr); ok && first == nil && len(c.Args) > 0 {
+			first = c
+		}
+		return first == nil
+	})
+	if first == nil {
+		return ""
+	}
+	r := commandAnalyzer{markerPrefix: "\x00"}
+	return inputEvaluator(r.parseWords(first.Args))
+}
 
 // Expand replaces each placeholder by the quoted text. The text itself is not searched for
 // placeholders.

@@ -1,8 +1,7 @@
-package config
+package placeholder
 
 import (
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ func (r *commandAnalyzer) checkTaintedVariables(file *syntax.File) (err error) {
 	tainted := r.taintedVariables(file)
 	syntax.Walk(file, func(node syntax.Node) bool {
 		if name := r.evaluatedVariable(node, tainted); name != "" && err == nil {
-			err = fmt.Errorf("$%s contains %s and would be evaluated", name, Placeholder)
+			err = fmt.Errorf("$%s contains %s and would be evaluated", name, Message)
 		}
 		return err == nil
 	})
@@ -91,27 +90,6 @@ func (r *commandAnalyzer) variableEvaluatedAsInput(s *syntax.Stmt, tainted map[s
 		}
 	}
 	return ""
-}
-
-// stdinEvaluator returns the name of the first program of a command if it executes its standard
-// input, or "".
-func stdinEvaluator(shell, command string) string {
-	file, err := syntax.NewParser(syntax.Variant(shellVariants[filepath.Base(shell)])).Parse(strings.NewReader(command), "")
-	if err != nil {
-		return ""
-	}
-	var first *syntax.CallExpr
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if c, ok := node.(*syntax.CallExpr); ok && first == nil && len(c.Args) > 0 {
-			first = c
-		}
-		return first == nil
-	})
-	if first == nil {
-		return ""
-	}
-	r := commandAnalyzer{markerPrefix: "\x00"}
-	return inputEvaluator(r.parseWords(first.Args))
 }
 
 // variableEvaluatedByCall returns the name of a tainted variable that a simple command evaluates,

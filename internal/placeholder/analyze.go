@@ -1,10 +1,12 @@
-package config
+package placeholder
 
 import (
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -55,7 +57,7 @@ func (r *commandAnalyzer) analyze(file *syntax.File) error {
 		return true
 	})
 	if aliases {
-		return fmt.Errorf("%s cannot be used together with an alias, which may evaluate it", Placeholder)
+		return fmt.Errorf("%s cannot be used together with an alias, which may evaluate it", Message)
 	}
 	if err := r.analyzeStatements(file.Stmts); err != nil {
 		return err
@@ -78,10 +80,10 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 	}
 	for _, redirect := range s.Redirs {
 		if redirect.Word != nil && redirect.Hdoc == nil && r.containsPlaceholder(redirect.Word) {
-			return fmt.Errorf("%s in a redirection would let users choose a file, or be the input of a program that evaluates it", Placeholder)
+			return fmt.Errorf("%s in a redirection would let users choose a file, or be the input of a program that evaluates it", Message)
 		}
 		if program := r.findInputEvaluator(redirect); program != "" { // as in echo {message} > >(sh)
-			return fmt.Errorf("%s would be evaluated by %s after the redirection", Placeholder, program)
+			return fmt.Errorf("%s would be evaluated by %s after the redirection", Message, program)
 		}
 	}
 	switch c := s.Cmd.(type) {
@@ -117,7 +119,7 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 	case *syntax.TimeClause:
 		return r.analyzeStatement(c.Stmt)
 	case *syntax.DeclClause:
-		return fmt.Errorf("%s would be evaluated by %s", Placeholder, c.Variant.Value)
+		return fmt.Errorf("%s would be evaluated by %s", Message, c.Variant.Value)
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 func (r *commandAnalyzer) analyzeBinary(c *syntax.BinaryCmd) error {
 	if (c.Op == syntax.Pipe || c.Op == syntax.PipeAll) && r.containsPlaceholder(c.X) {
 		if program := r.findInputEvaluator(c.Y); program != "" {
-			return fmt.Errorf("%s would be evaluated by %s after the pipe", Placeholder, program)
+			return fmt.Errorf("%s would be evaluated by %s after the pipe", Message, program)
 		}
 	}
 	if err := r.analyzeStatement(c.X); err != nil {
@@ -158,7 +160,7 @@ func (r *commandAnalyzer) analyzeCall(c *syntax.CallExpr) error {
 		}
 		stmts := substitutedStatements(a)
 		if stmts == nil {
-			return fmt.Errorf("%s cannot be assigned to a variable, which may be evaluated later", Placeholder)
+			return fmt.Errorf("%s cannot be assigned to a variable, which may be evaluated later", Message)
 		}
 		if err := r.analyzeStatements(stmts); err != nil {
 			return err
@@ -170,7 +172,7 @@ func (r *commandAnalyzer) analyzeCall(c *syntax.CallExpr) error {
 			continue
 		}
 		if r.functions[words[0].text] {
-			return fmt.Errorf("%s cannot be passed to the shell function %s, which may evaluate it", Placeholder, words[0].text)
+			return fmt.Errorf("%s cannot be passed to the shell function %s, which may evaluate it", Message, words[0].text)
 		}
 		p, err := classifyUse(words, i)
 		if err != nil {
@@ -306,7 +308,7 @@ func doubleQuotedText(q *syntax.DblQuoted) (text string, plain bool) {
 // programName returns the base name of a program's path. Only the folder may contain expansions.
 func programName(w commandWord) string { return path.Base(w.text) }
 
-var versionSuffix = lazyRegexp(`[0-9.]+$`)
+var versionSuffix = lazyregexp.New(`[0-9.]+$`)
 
 // lookupProgram finds a program in a table by its name, or by its name without a version number:
 // python3.12 is listed as python.

@@ -1,10 +1,12 @@
-package config
+package placeholder
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // classifyUse returns how a simple command uses the placeholder in words[i], or an error if that
@@ -24,10 +26,10 @@ func classifyUse(words []commandWord, i int) (placeholderUse, error) {
 func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 	for {
 		if i == 0 {
-			return nil, 0, fmt.Errorf("%s would let users choose the program to run", Placeholder)
+			return nil, 0, fmt.Errorf("%s would let users choose the program to run", Message)
 		}
 		if !words[0].nameKnown {
-			return nil, 0, fmt.Errorf("%s can only be passed to a program whose name is written out in the command", Placeholder)
+			return nil, 0, fmt.Errorf("%s can only be passed to a program whose name is written out in the command", Message)
 		}
 		w, ok := wrappers()[programName(words[0])]
 		if !ok {
@@ -35,7 +37,7 @@ func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 		}
 		start, err := w.findProgram(words, i)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s %w of %s", Placeholder, err, programName(words[0]))
+			return nil, 0, fmt.Errorf("%s %w of %s", Message, err, programName(words[0]))
 		}
 		words, i = words[start:], i-start
 	}
@@ -45,18 +47,18 @@ func skipWrappers(words []commandWord, i int) ([]commandWord, int, error) {
 func refuseEvaluation(words []commandWord, i int) error {
 	name := programName(words[0])
 	if why, ok := lookupProgram(evaluators(), name); ok {
-		return fmt.Errorf("%s would evaluate %s as code, because it %s", name, Placeholder, why)
+		return fmt.Errorf("%s would evaluate %s as code, because it %s", name, Message, why)
 	}
 	in, ok := lookupProgram(interpreters(), name)
 	if ok && in.evaluates(words, i) {
-		return fmt.Errorf("%s would evaluate %s as code", name, Placeholder)
+		return fmt.Errorf("%s would evaluate %s as code", name, Message)
 	}
 	if nested := nestedInterpreter(words, i); !ok && nested != "" {
-		return fmt.Errorf("%s would evaluate %s as code", nested, Placeholder)
+		return fmt.Errorf("%s would evaluate %s as code", nested, Message)
 	}
 	options, _ := lookupProgram(codeOptions(), name)
 	if special, ok := lookupProgram(partialEvaluators, name); ok && special(words, i) || hasCodeOption(options, words, i) {
-		return fmt.Errorf("%s would evaluate %s as code here", name, Placeholder)
+		return fmt.Errorf("%s would evaluate %s as code here", name, Message)
 	}
 	return nil
 }
@@ -74,9 +76,9 @@ func nestedInterpreter(words []commandWord, i int) string {
 }
 
 var (
-	longOptionPattern = lazyRegexp(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
+	longOptionPattern = lazyregexp.New(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
 	// codeOptionPattern matches long options whose value is a command, a program or code.
-	codeOptionPattern = lazyRegexp(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)(=.*)?$|` +
+	codeOptionPattern = lazyregexp.New(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)(=.*)?$|` +
 		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)(=.*)?$`)
 )
 
@@ -91,9 +93,9 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	operand := slices.ContainsFunc(before, func(w commandWord) bool { return w.complete && w.text == "--" })
 	switch {
 	case codeOptionPattern().MatchString(w.textBefore) && !operand:
-		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, w.textBefore)
+		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Message, w.textBefore)
 	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.Contains(words[i-1].text, "=") && !operand:
-		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Placeholder, words[i-1].text)
+		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Message, words[i-1].text)
 	case w.onlyPlaceholder && operand && !slices.Contains(argumentForwarders, name):
 		return p, nil
 	case w.onlyPlaceholder && isGrepPattern(name, before):
@@ -101,16 +103,16 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	case longOptionPattern().MatchString(w.textBefore) && w.endsWithPlaceholder:
 		return p, nil
 	case strings.HasPrefix(w.textBefore, "-") && !strings.Contains(w.textBefore, "=") && !operand:
-		return p, fmt.Errorf("%s would become part of the option %s of %s", Placeholder, w.textBefore, name)
+		return p, fmt.Errorf("%s would become part of the option %s of %s", Message, w.textBefore, name)
 	case w.textBefore == "" && !w.startsWithPlaceholder:
-		return p, fmt.Errorf("%s after a variable may become an option of %s", Placeholder, name)
+		return p, fmt.Errorf("%s after a variable may become an option of %s", Message, name)
 	}
 	p.mayBeOption, p.guardDash = true, w.textBefore == ""
 	return p, nil
 }
 
 // grepPatternOption matches -e, and -e after other short options of grep that take no value.
-var grepPatternOption = lazyRegexp(`^-[abcEFGHhiILlnoPqRrsUvwxyZz]*e$`)
+var grepPatternOption = lazyregexp.New(`^-[abcEFGHhiILlnoPqRrsUvwxyZz]*e$`)
 
 // isGrepPattern reports whether the word after these arguments is the value of grep's -e.
 func isGrepPattern(name string, before []commandWord) bool {

@@ -1,4 +1,4 @@
-package config_test
+package placeholder_test
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"nanobot/config"
+	"nanobot/internal/placeholder"
 )
 
-// placeholderCase is one line of testdata/placeholder.txt.
+// placeholderCase is one line of testdata/cases.txt.
 type placeholderCase struct{ want, shell, command string }
 
 func placeholderCases(t *testing.T) []placeholderCase {
 	t.Helper()
-	table, err := os.ReadFile("testdata/placeholder.txt")
+	table, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func placeholderCases(t *testing.T) []placeholderCase {
 
 func TestPlaceholdersAreClassifiedAsTheTableSays(t *testing.T) {
 	for _, v := range placeholderCases(t) {
-		c, err := config.ParseCommand(v.shell, v.command)
+		c, err := placeholder.Parse(v.shell, v.command)
 		got := "allowed"
 		switch {
 		case err != nil:
@@ -64,14 +64,14 @@ func TestASpaceIsAddedOnlyWhereADashCouldStartAnOption(t *testing.T) {
 		"prog --a={message} {message}.txt":       "prog --a=<-x> < -x>.txt",
 		"grep -e {message} a{message} {message}": "grep -e <-x> a<-x> < -x>",
 	} {
-		c, err := config.ParseCommand("/bin/sh", command)
+		c, err := placeholder.Parse("/bin/sh", command)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := c.Expand("-x", quote); got != want {
 			t.Errorf("%s: %s", command, got)
 		}
-		if got := c.Expand("{message}", quote); strings.Count(got, "<{message}>") != strings.Count(command, config.Placeholder) {
+		if got := c.Expand("{message}", quote); strings.Count(got, "<{message}>") != strings.Count(command, placeholder.Message) {
 			t.Errorf("a placeholder in the text: %s", got)
 		}
 	}
@@ -86,7 +86,7 @@ func TestThePlaceholderIsAcceptedWhereItsQuotesAreSafe(t *testing.T) {
 		"jsonnet --ext-str q={message} ask.jsonnet", "hg log -k {message}", "flatpak run ask {message}", "choom -n 5 -- grep -e {message} faq.txt", "openssl passwd {message}",
 		"(cd /x && prog {message})", "while read -r l; do prog {message}; done", "prog {message} > out.txt # done", "prog 'it is' {message}",
 	} {
-		if err := config.CheckCommand("/bin/sh", command); err != nil {
+		if _, err := placeholder.Parse("/bin/sh", command); err != nil {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestThePlaceholderIsParsedByTheGrammarOfTheShell(t *testing.T) {
 	} {
 		for _, shell := range []string{"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash", "/usr/bin/fish"} {
 			want := slices.Contains(shells, shell) || shell == "/usr/bin/zsh" && slices.Contains(shells, "/bin/bash")
-			if err := config.CheckCommand(shell, command); (err == nil) != want {
+			if _, err := placeholder.Parse(shell, command); (err == nil) != want {
 				t.Errorf("%s: %s: %v", shell, command, err)
 			}
 		}
@@ -110,7 +110,7 @@ func TestThePlaceholderIsParsedByTheGrammarOfTheShell(t *testing.T) {
 
 // FuzzTheTextStaysOneWord searches for accepted commands whose structure the text can change.
 func FuzzTheTextStaysOneWord(f *testing.F) {
-	table, err := os.ReadFile("testdata/placeholder.txt")
+	table, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func FuzzTheTextStaysOneWord(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, shell, command string) {
-		c, err := config.ParseCommand(shell, command)
+		c, err := placeholder.Parse(shell, command)
 		if err != nil || !c.HasPlaceholder() {
 			return
 		}

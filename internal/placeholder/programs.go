@@ -1,9 +1,11 @@
-package config
+package placeholder
 
 import (
 	"slices"
 	"strings"
 	"sync"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // startsAnyProgram is the reason for programs that start another program whose name is hard to find
@@ -241,7 +243,7 @@ func hasCodeOption(options string, words []commandWord, i int) bool {
 	return false
 }
 
-var shortOptionGroup = lazyRegexp(`^-[A-Za-z]{2,5}$`)
+var shortOptionGroup = lazyregexp.New(`^-[A-Za-z]{2,5}$`)
 
 // partialEvaluators are programs that evaluate only some of their arguments, in ways that
 // codeOptions cannot describe.
@@ -318,7 +320,7 @@ func gitEvaluates(words []commandWord, i int) bool {
 // jqEvaluates: any argument may be the program, except the value of --arg NAME.
 func jqEvaluates(words []commandWord, i int) bool { return i < 3 || words[i-2].text != "--arg" }
 
-var textOnlyFormat = lazyRegexp(`^([^%]|%%|%[-0-9.]*[sbq])*$`)
+var textOnlyFormat = lazyregexp.New(`^([^%]|%%|%[-0-9.]*[sbq])*$`)
 
 // printfEvaluates: the text must not be the format or the variable after -v, and some shells
 // evaluate arguments that the format prints as numbers.
