@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
-	"nanobot/internal/sparse"
+	"nanobot/internal/diskspace"
 )
 
 // partialPrefix starts the name of a file until its download is complete.
@@ -115,7 +115,7 @@ func (f *Folder) Save(name string, write func(io.Writer) error) (File, error) {
 	}
 	defer f.root.Remove(part) //nolint:errcheck // it was renamed, or nobody needs it
 	hash := sha256.New()
-	w := &limitedWriter{to: io.MultiWriter(sparse.Writer(to), hash), folder: f}
+	w := &limitedWriter{to: io.MultiWriter(diskspace.Writer(to), hash), folder: f}
 	defer w.release()
 	err = write(w)
 	if w.err != nil { // the caller may have hidden it in an error of its own

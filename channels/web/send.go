@@ -120,7 +120,7 @@ func (c *Channel) saveFile(ctx context.Context, h *history.History, f channels.F
 	return c.saveCopy(ctx, h, f.Name, file, info.Size())
 }
 
-// saveCopy copies a file as a sparse file, if the disk has enough free space.
+// saveCopy copies a file if the disk has enough free space.
 func (c *Channel) saveCopy(ctx context.Context, h *history.History, name string, from *os.File, size int64) (history.Media, error) {
 	id, file, err := h.CreateFile()
 	if err != nil {

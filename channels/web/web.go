@@ -18,7 +18,7 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
 	"nanobot/internal/dbfile"
-	"nanobot/internal/sparse"
+	"nanobot/internal/diskspace"
 	"nanobot/internal/words"
 )
 
@@ -57,7 +57,7 @@ type Channel struct {
 	log       *zap.Logger
 	hub       *hub
 	downloads *downloads.Folders
-	diskSpace *sparse.DiskSpace
+	diskSpace *diskspace.Disk
 	inFlight  requestCounts // messages being posted, and pages of messages being read
 	wake      chan struct{} // tells Run that events may be waiting
 
@@ -107,7 +107,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), diskSpace: &sparse.DiskSpace{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}}, wake: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), diskSpace: &diskspace.Disk{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}}, wake: make(chan struct{}, 1)}, nil
 }
 
 // SetFiles sets the limit and the records of received files. It must be called before the first

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"time"
 
-	"nanobot/internal/sparse"
+	"nanobot/internal/diskspace"
 )
 
 // ErrLocked says that another daemon uses the same state.
@@ -35,7 +35,7 @@ var ErrUnavailable = errors.New("the spool cannot accept files now")
 // little room on the disk.
 var (
 	ErrTooLarge = errors.New("the file is too large")
-	ErrNoRoom   = sparse.ErrNoSpace
+	ErrNoRoom   = diskspace.ErrNoSpace
 )
 
 // ErrChanged says that a file has changed before or while it was copied into the spool.

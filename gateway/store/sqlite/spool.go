@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,18 +18,18 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/diskspace"
 	"nanobot/internal/nofollow"
-	"nanobot/internal/sparse"
 )
 
 // spool is a folder with a folder for each copy, which contains the file under its own name:
 // <digest of the content>-<random>/<name>.
 type spool struct {
 	dir  string
-	room *sparse.DiskSpace
+	room *diskspace.Disk
 }
 
-func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.DiskSpace{Dir: dir}} }
+func newSpool(dir string) spool { return spool{dir: dir, room: &diskspace.Disk{Dir: dir}} }
 
 // incompletePrefix is the prefix of the folder of a copy that is not complete.
 const incompletePrefix = "new-"
@@ -112,7 +113,7 @@ func checkUnchanged(ctx context.Context, src *os.File, before os.FileInfo, began
 		return nil
 	}
 	h := sha256.New()
-	if err := sparse.Copy(ctx, src, sparse.Options{Size: before.Size(), Digest: h}); err != nil {
+	if err := diskspace.Read(ctx, src, before.Size(), h); err != nil {
 		return markChanged(err)
 	}
 	if digestText(h) != digest {
@@ -131,21 +132,15 @@ func (s spool) copyAndDigest(ctx context.Context, src *os.File, size int64, path
 		return "", err
 	}
 	h := sha256.New()
-	if reflink(dst, src) {
-		// The file may have grown since its size was read.
-		err = errors.Join(dst.Truncate(size), sparse.Copy(ctx, dst, sparse.Options{Size: size, Digest: h}))
-	} else {
-		err = s.room.Copy(ctx, dst, src, size, h)
-	}
-	if err == nil {
+	if err = s.room.Copy(ctx, dst, src, size, h); err == nil {
 		err = dst.Sync()
 	}
 	return digestText(h), errors.Join(markChanged(err), dst.Close())
 }
 
-// markChanged turns sparse.ErrChanged into store.ErrChanged.
+// markChanged turns the error of a file that was truncated into store.ErrChanged.
 func markChanged(err error) error {
-	if errors.Is(err, sparse.ErrChanged) {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return store.ErrChanged
 	}
 	return err

@@ -1,4 +1,5 @@
-package sparse
+// Package diskspace copies files without filling the disk. It does not interpret their content.
+package diskspace
 
 import (
 	"context"
@@ -18,32 +19,63 @@ var ErrNoSpace = fmt.Errorf("too little space on the disk: %w", unix.ENOSPC)
 // disk if that is less.
 const maxHeadroom = 64 << 20
 
-// DiskSpace reserves space for copies, so that copies made at the same time do not fill the disk
+// Disk reserves space for copies, so that copies made at the same time do not fill the disk
 // together. Dir is a folder on the disk.
-type DiskSpace struct {
+type Disk struct {
 	Dir string
 
 	mu       sync.Mutex
 	reserved int64 // bytes that running copies have not written yet
 }
 
-// Copy copies the first size bytes of a file to an empty file on this disk, and its content to a
-// digest, which may be nil. It returns ErrNoSpace before it writes anything. Holes take no space.
-func (r *DiskSpace) Copy(ctx context.Context, to, from *os.File, size int64, digest io.Writer) error {
-	most, err := DataSize(ctx, from, size)
-	if err != nil {
+// Copy copies the first size bytes of a file to an empty file on this disk, and to digest, which may
+// be nil. It returns ErrNoSpace before it writes anything.
+func (d *Disk) Copy(ctx context.Context, to, from *os.File, size int64, digest io.Writer) error {
+	if err := d.reserve(size); err != nil {
 		return err
 	}
-	if err := r.reserve(most); err != nil {
-		return err
+	w := &reservedWriter{disk: d, to: Writer(to), left: size}
+	defer func() { d.release(w.left) }()
+	if digest == nil {
+		return Read(ctx, from, size, w)
 	}
-	left := most
-	defer func() { r.release(left) }()
-	return Copy(ctx, from, Options{Size: size, MaxWritten: most, To: to, Digest: digest, OnWrite: func(n int64) error {
-		left -= n
-		r.release(n)
-		return checkFree(to, 0) // others, such as downloads, write to the disk at the same time
-	}})
+	return Read(ctx, from, size, io.MultiWriter(w, digest))
+}
+
+// blockSize is how many bytes are copied before Read looks whether its context has ended.
+const blockSize = 1 << 20
+
+// Read writes the first size bytes of a file to w. A file that is shorter, because it was truncated
+// in the meantime, is io.ErrUnexpectedEOF.
+func Read(ctx context.Context, from *os.File, size int64, w io.Writer) error {
+	content := io.NewSectionReader(from, 0, size)
+	for left := size; left > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(w, content, min(left, blockSize))
+		switch left -= n; {
+		case errors.Is(err, io.EOF):
+			return io.ErrUnexpectedEOF
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedWriter releases the reserved bytes that it writes.
+type reservedWriter struct {
+	disk *Disk
+	to   io.Writer
+	left int64
+}
+
+func (w *reservedWriter) Write(b []byte) (int, error) {
+	n, err := w.to.Write(b)
+	w.left -= int64(n)
+	w.disk.release(int64(n))
+	return n, err
 }
 
 // Writer returns a writer to a file whose final size is unknown. It returns ErrNoSpace before it
@@ -81,21 +113,21 @@ func checkSpace(s unix.Statfs_t, err error, n int64) error {
 }
 
 // reserve reserves n bytes on the disk.
-func (r *DiskSpace) reserve(n int64) error {
+func (d *Disk) reserve(n int64) error {
 	var s unix.Statfs_t
-	err := unix.Statfs(r.Dir, &s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := checkSpace(s, err, r.reserved+n); err != nil {
+	err := unix.Statfs(d.Dir, &s)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := checkSpace(s, err, d.reserved+n); err != nil {
 		return err
 	}
-	r.reserved += n
+	d.reserved += n
 	return nil
 }
 
 // release gives back n reserved bytes that were written or are no longer needed.
-func (r *DiskSpace) release(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.reserved -= n
+func (d *Disk) release(n int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reserved -= n
 }
