@@ -162,7 +162,7 @@ func TestTheExpiredTokenOfAnInteractionIsNotTheBots(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
 	in := r.waitForMessages(1)[0]
-	r.server.FailNext(discordtest.EditOriginal, discordtest.Fault{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"})
+	r.server.FailNext(discordtest.EditOriginal, discordtest.ErrorResponse(http.StatusUnauthorized, 50027, "Invalid Webhook Token"))
 	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "late", ReplyTo: in.ID, Notification: secret})
 	if m := r.server.WaitForText(t, ch, "late"); m.VisibleTo != "" {
 		t.Errorf("it is seen by %q", m.VisibleTo)

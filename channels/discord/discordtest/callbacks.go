@@ -23,7 +23,7 @@ func (s *Server) callback(c *Call) (any, error) {
 		return nil, unknownInteraction
 	case i.Type != 0:
 		return nil, expectedError(http.StatusBadRequest, 40060, "Interaction has already been acknowledged.")
-	case s.now().Sub(i.createdAt) > answerDeadline:
+	case s.Now().Sub(i.createdAt) > answerDeadline:
 		return nil, unknownInteraction
 	}
 	in, err := decodeBody[struct {
@@ -40,7 +40,7 @@ func (s *Server) callback(c *Call) (any, error) {
 	if err := s.applyAnswer(c, i, in.Type, d); err != nil {
 		return nil, err
 	}
-	i.Type, i.ResponseTime = in.Type, s.now().Sub(i.createdAt)
+	i.Type, i.ResponseTime = in.Type, s.Now().Sub(i.createdAt)
 	if c.Query.Get("with_response") != "true" {
 		return nil, nil
 	}
@@ -85,7 +85,7 @@ func (s *Server) applyAnswer(c *Call, i *interaction, kind int, d draft) error {
 		if err := s.applyDraft(c, ch, "data.", d, &edited); err != nil {
 			return err
 		}
-		edited.Edits, edited.Edited = edited.Edits+1, new(s.now().UTC())
+		edited.Edits, edited.Edited = edited.Edits+1, new(s.Now().UTC())
 		*i.message = edited
 		s.recordChange(c, "edit", i.message)
 		s.dispatchMessage("MESSAGE_UPDATE", i.message)

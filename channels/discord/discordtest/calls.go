@@ -3,20 +3,18 @@ package discordtest
 import (
 	"encoding/json"
 	"net/url"
-	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // Call is one request of the bot.
 type Call struct {
-	ID      int               // in the order of arrival, from 1
+	fakenet.Call
 	Route   string            // one of the constants, such as CreateMessage
 	Args    map[string]string // path parameters, such as channel_id
 	Query   url.Values
 	Body    json.RawMessage
 	Files   []Upload
-	At      time.Time
-	Done    bool   // the response was sent
-	Status  int    // of the response; 0 if the connection was cut
 	Code    int    // of the error
 	Message string // ID of the message that was created, edited or deleted
 
@@ -24,6 +22,9 @@ type Call struct {
 	agent  string
 	fields map[string]json.RawMessage // of a body that is a JSON object
 }
+
+// CallName returns the route.
+func (c *Call) CallName() string { return c.Route }
 
 // Upload is one file in a request.
 type Upload struct {
@@ -39,33 +40,10 @@ func (c *Call) has(field string) bool {
 	return ok
 }
 
-// Calls returns the calls of a route so far, in order. "" means all routes.
-func (s *Server) Calls(route string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.callsOf(route)
-}
-
-func (s *Server) callsOf(route string) (out []Call) {
-	for _, c := range s.calls {
-		if route == "" || c.Route == route {
-			out = append(out, *c)
-		}
-	}
-	return out
-}
-
-// AwaitCalls waits until enough reports true for the calls of a route, and returns the calls. It
-// reports false after the timeout.
-func (s *Server) AwaitCalls(route string, timeout time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
-	ok = s.await(timeout, func() bool { calls = s.callsOf(route); return enough(calls) })
-	return calls, ok
-}
-
 // InvalidRequests returns the number of responses with 401, 403 or 429, except 429 with the scope
 // shared. Discord bans an address that makes 10,000 such requests in 10 minutes.
 func (s *Server) InvalidRequests() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.invalidRequests
 }

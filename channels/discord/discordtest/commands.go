@@ -56,8 +56,8 @@ type CommandChoice struct {
 
 // Commands returns the commands that are registered for a guild, or globally for "".
 func (s *Server) Commands(guild string) []Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return slices.Clone(s.commands[guild])
 }
 

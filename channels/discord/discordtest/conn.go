@@ -11,13 +11,13 @@ import (
 // writePackets sends the queued packets until the connection ends.
 func (s *Server) writePackets(c *conn) {
 	for {
-		s.mu.Lock()
+		s.Lock()
 		for len(c.outgoing) == 0 && c.closing == 0 && !c.closed {
-			s.changed.Wait()
+			s.Wait()
 		}
 		out, closing, gone := c.outgoing, c.closing, c.closed
 		c.outgoing = nil
-		s.mu.Unlock()
+		s.Unlock()
 		if gone {
 			return
 		}
@@ -27,7 +27,7 @@ func (s *Server) writePackets(c *conn) {
 			case errors.Is(err, websocket.ErrCloseSent):
 				return // the client has sent a close frame, and readPackets ends the connection
 			case err != nil:
-				s.update(func() { s.cutConnection(c) })
+				s.Update(func() { s.cutConnection(c) })
 				return
 			}
 		}
@@ -48,10 +48,10 @@ func (s *Server) readPackets(c *conn) {
 	for {
 		kind, body, err := c.ws.ReadMessage()
 		if err != nil {
-			s.update(func() { s.connectionLost(c, err) })
+			s.Update(func() { s.connectionLost(c, err) })
 			return
 		}
-		s.update(func() {
+		s.Update(func() {
 			if c.closing == 0 && !c.closed {
 				s.handlePacket(c, kind, body)
 			}

@@ -42,8 +42,8 @@ type Stats struct {
 
 // Stats returns the counts so far.
 func (s *Server) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.stats()
 }
 
@@ -61,7 +61,7 @@ func (s *Server) stats() Stats {
 // AwaitStats waits until enough reports true for the counts, and fails the test after WaitLimit.
 func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
 	t.Helper()
-	if !s.await(WaitLimit, func() bool { now = s.stats(); return enough(now) }) {
+	if !s.AwaitFor(WaitLimit, func() bool { now = s.stats(); return enough(now) }) {
 		t.Fatalf("the gateway did not reach the expected state within %s: %+v", WaitLimit, now)
 	}
 	return now
@@ -76,43 +76,43 @@ func (s *Server) AwaitReady(t testing.TB) {
 // SetPrivilegedIntents sets the privileged intents that are enabled in the developer portal. The
 // default is all.
 func (s *Server) SetPrivilegedIntents(intents int) {
-	s.update(func() { s.privilegedIntents = intents & privileged })
+	s.Update(func() { s.privilegedIntents = intents & privileged })
 }
 
 // SetHeartbeatInterval sets the heartbeat interval of future connections. A client that sends
 // nothing for twice the interval is closed with 4009.
 func (s *Server) SetHeartbeatInterval(d time.Duration) {
-	s.update(func() { s.gateway.heartbeatInterval = d })
+	s.Update(func() { s.gateway.heartbeatInterval = d })
 }
 
 // SetHeartbeatACK sets whether heartbeats are acknowledged.
-func (s *Server) SetHeartbeatACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
+func (s *Server) SetHeartbeatACK(on bool) { s.Update(func() { s.gateway.noACK = !on }) }
 
 // SetMuted sets whether the gateway sends nothing while it still accepts connections and reads. A
 // resume delivers the missed events.
-func (s *Server) SetMuted(on bool) { s.update(func() { s.gateway.muted = on }) }
+func (s *Server) SetMuted(on bool) { s.Update(func() { s.gateway.muted = on }) }
 
 // SetStartLimit sets the limit of sessions. The default is 1000 sessions in total, and 1000
 // IDENTIFYs within 5 seconds.
-func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.startLimit = l }) }
+func (s *Server) SetStartLimit(l StartLimit) { s.Update(func() { s.gateway.startLimit = l }) }
 
 // SetEventCopies sets a function that returns how many copies of an event are delivered: 0 drops
 // the event, 2 repeats it. Nil means one copy. The function must not call the server.
 func (s *Server) SetEventCopies(f func(event string, data json.RawMessage) int) {
-	s.update(func() { s.gateway.eventCopies = f })
+	s.Update(func() { s.gateway.eventCopies = f })
 }
 
 // GuildOutage reports that a guild is unavailable, calls during, and reports that the guild is
 // available again.
 func (s *Server) GuildOutage(guild string, during func()) {
-	s.update(func() { s.dispatch("GUILD_DELETE", intentGuilds, map[string]any{"id": guild, "unavailable": true}) })
+	s.Update(func() { s.dispatch("GUILD_DELETE", intentGuilds, map[string]any{"id": guild, "unavailable": true}) })
 	during()
-	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(guild)) })
+	s.Update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(guild)) })
 }
 
 // QueueHandshakeFaults queues faults for the next connections.
 func (s *Server) QueueHandshakeFaults(h ...HandshakeFault) {
-	s.update(func() { s.gateway.handshakeFaults = append(s.gateway.handshakeFaults, h...) })
+	s.Update(func() { s.gateway.handshakeFaults = append(s.gateway.handshakeFaults, h...) })
 }
 
 // RequestHeartbeat asks all connections for a heartbeat, op 1.
@@ -147,7 +147,7 @@ func (s *Server) CutConnections() { s.forEachConnection(s.cutConnection) }
 // ExpireSessions makes resuming impossible, so that the gateway does not deliver the events that
 // the bot missed.
 func (s *Server) ExpireSessions() {
-	s.update(func() {
+	s.Update(func() {
 		for _, n := range s.gateway.sessions {
 			if n.conn != nil {
 				s.detachSession(n.conn)
@@ -158,7 +158,7 @@ func (s *Server) ExpireSessions() {
 }
 
 func (s *Server) forEachConnection(do func(*conn)) {
-	s.update(func() {
+	s.Update(func() {
 		for c := range s.gateway.conns {
 			do(c)
 		}

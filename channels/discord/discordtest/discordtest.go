@@ -5,13 +5,12 @@
 package discordtest
 
 import (
-	"context"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
-	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // The token and the name of a new server's bot.
@@ -22,21 +21,18 @@ const (
 )
 
 // Server is a Discord server for one bot; New starts one. All methods may be called from any
-// goroutine.
+// goroutine. With AdvanceClock, nonces expire after 5 minutes, interactions must be answered within
+// 3 seconds and expire after 15 minutes, and the URLs of files expire after a day.
 type Server struct {
 	URL           string // replaces https://discord.com and the address of the CDN
 	Token         string // without the leading "Bot "
 	ApplicationID string
 	Bot           User
 
-	server      *httptest.Server
-	closed      chan struct{}
-	close       sync.Once
-	connections sync.WaitGroup // the gateway's connections
+	network
+	fakenet.Messages[string, Message]
 
-	mu                sync.Mutex
-	changed           *sync.Cond // signalled on every change of the state
-	clockOffset       time.Duration
+	connections       sync.WaitGroup // the gateway's connections
 	lastID            uint64
 	privilegedIntents int
 
@@ -52,26 +48,19 @@ type Server struct {
 	interactions map[string]*interaction
 	changes      []Change
 
-	calls           []*Call
-	violations      []string
 	invalidRequests int
-	faultFunc       func(Call) Fault
-	queuedFaults    map[string][]Fault
 	buckets         buckets
 	gateway         gateway
 }
+
+type network = fakenet.Network[Call, *Call]
 
 // New starts a server that is closed at the end of the test. The test fails if there are violations
 // that it has not taken with TakeViolations.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
-	t.Cleanup(func() {
-		s.Close()
-		for _, v := range s.TakeViolations() {
-			t.Errorf("violation of the Discord API: %s", v)
-		}
-	})
+	s.ShutdownAtCleanup(t, "Discord API", s.Close)
 	return s
 }
 
@@ -80,7 +69,6 @@ func Start() *Server {
 	s := &Server{
 		Token: DefaultToken, ApplicationID: defaultBotID,
 		Bot:               User{ID: defaultBotID, Username: DefaultUsername, Discriminator: "0", Bot: true},
-		closed:            make(chan struct{}),
 		privilegedIntents: privileged,
 		users:             map[string]User{},
 		guilds:            map[string]*guild{},
@@ -92,29 +80,24 @@ func Start() *Server {
 		nonces:            map[string]*usedNonce{},
 		commands:          map[string][]Command{},
 		interactions:      map[string]*interaction{},
-		queuedFaults:      map[string][]Fault{},
 		buckets:           newBuckets(),
 		gateway:           newGateway(),
 	}
-	s.changed = sync.NewCond(&s.mu)
+	s.Messages = fakenet.NewMessages(&s.State, s.botMessages, func(m Message) string { return m.Content })
 	s.users[s.Bot.ID] = s.Bot
-	s.server = httptest.NewServer(s.handler())
-	s.URL = s.server.URL
+	s.URL = s.Serve(s.handler())
 	return s
 }
 
 // Close ends the gateway's connections and the server.
 func (s *Server) Close() {
-	s.close.Do(func() {
-		close(s.closed)
-		s.update(func() {
+	s.Shutdown(func() {
+		s.Update(func() {
 			for c := range s.gateway.conns {
 				s.cutConnection(c)
 			}
 		})
 		s.connections.Wait()
-		s.server.CloseClientConnections()
-		s.server.Close()
 	})
 }
 
@@ -131,74 +114,16 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// AdvanceClock moves the server's clock: nonces expire after 5 minutes, interactions must be
-// answered within 3 seconds and expire after 15 minutes, and the URLs of files expire after a day.
-func (s *Server) AdvanceClock(d time.Duration) { s.update(func() { s.clockOffset += d }) }
-
-func (s *Server) now() time.Time { return time.Now().Add(s.clockOffset) }
-
 // discordEpoch is the first millisecond of 2015, the epoch of snowflakes.
 const discordEpoch = 1420070400000
 
 // newID returns the next snowflake. Snowflakes increase, as numbers.
 func (s *Server) newID() string {
-	s.lastID = max(s.lastID+1, uint64(s.now().UnixMilli()-discordEpoch)<<22)
+	s.lastID = max(s.lastID+1, uint64(s.Now().UnixMilli()-discordEpoch)<<22)
 	return strconv.FormatUint(s.lastID, 10)
 }
 
 func parseID(id string) uint64 {
 	n, _ := strconv.ParseUint(id, 10, 64)
 	return n
-}
-
-// update changes the server's state and wakes all waiters.
-func (s *Server) update(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-	s.changed.Broadcast()
-}
-
-// await waits until holds reports true; holds is called with the lock held. It reports false after
-// the timeout, or if the server is closed.
-func (s *Server) await(timeout time.Duration, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { s.update(func() {}) })()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !holds() {
-		if ctx.Err() != nil || s.isClosed() {
-			return false
-		}
-		s.changed.Wait()
-	}
-	return true
-}
-
-func (s *Server) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// Violations returns the requests that a correct bot never makes: unknown routes and fields, texts
-// that are too long, invalid components. Errors that a correct bot may get (a deleted message, a
-// closed DM, a file that is too large) are not violations.
-func (s *Server) Violations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.violations...)
-}
-
-// TakeViolations returns the violations and removes them, for a test that provokes them.
-func (s *Server) TakeViolations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.violations
-	s.violations = nil
-	return v
 }

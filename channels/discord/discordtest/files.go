@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // File is a file that a user sends.
@@ -32,6 +34,8 @@ type storedFile struct {
 
 // maxAttachments is the number of files that a message may have.
 const maxAttachments = 10
+
+var noSuchFile = expectedError(http.StatusNotFound, 0, "This content is no longer available.")
 
 var entityTooLarge = expectedError(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
 
@@ -95,7 +99,7 @@ const urlLifetime = 24 * time.Hour
 
 // signURL returns the attachment with a URL that is valid from now on.
 func (s *Server) signURL(channel string, a Attachment) Attachment {
-	issued, expires := s.now().Unix(), s.now().Add(urlLifetime).Unix()
+	issued, expires := s.Now().Unix(), s.Now().Add(urlLifetime).Unix()
 	a.URL = fmt.Sprintf("%s/attachments/%s/%s/%s?ex=%x&is=%x&hm=%s", s.URL, channel, a.ID,
 		url.PathEscape(a.Filename), expires, issued, s.signature(a.ID, expires))
 	a.ProxyURL = a.URL
@@ -110,35 +114,42 @@ func (s *Server) signature(id string, expires int64) string {
 
 // serveFile is the CDN, which needs no token and has no rate limits.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
-	c := &Call{Route: CDN, Query: r.URL.Query(), At: time.Now(), Args: map[string]string{
+	c := &Call{Route: CDN, Query: r.URL.Query(), Args: map[string]string{
 		"channel_id": r.PathValue("channel_id"), "attachment_id": r.PathValue("attachment_id"), "filename": r.PathValue("filename"),
 	}}
-	s.update(func() {
-		s.calls = append(s.calls, c)
-		c.ID = len(s.calls)
-		if r.Header.Get("Authorization") != "" {
-			s.addViolation("%s: the CDN gets to see the token", CDN)
-		}
+	s.ServeCall(w, r, c, fakenet.Response{
+		CarryOut: func() (any, error) {
+			s.Lock()
+			defer s.Unlock()
+			if r.Header.Get("Authorization") != "" {
+				s.AddViolation("%s: the CDN gets to see the token", CDN)
+			}
+			return s.findFile(c)
+		},
+		Begin: func(result any, err error) int {
+			file, ok := result.(Attachment)
+			if !ok {
+				return s.recordOutcome(c, method{}, nil, err)
+			}
+			w.Header().Set("Content-Type", cmp.Or(file.ContentType, "application/octet-stream"))
+			w.Header().Set("Content-Length", strconv.FormatInt(file.Size, 10))
+			_, _ = w.Write(file.Content[:len(file.Content)/2])
+			_ = http.NewResponseController(w).Flush()
+			return http.StatusOK
+		},
+		Write: func(status int, result any, err error) {
+			if err != nil {
+				http.Error(w, err.Error(), status)
+				return
+			}
+			writeRest(w, result.(Attachment))
+		},
 	})
-	f := s.nextFault(c)
-	s.beforeEffect(r, f, c)
-	file, status := s.findFile(c)
-	if f.Status != 0 {
-		status = f.Status
-	}
-	s.update(func() { c.Done, c.Status = true, status })
-	if status != http.StatusOK {
-		http.Error(w, cmp.Or(f.Body, "This content is no longer available."), status)
-		return
-	}
-	w.Header().Set("Content-Type", cmp.Or(file.ContentType, "application/octet-stream"))
-	w.Header().Set("Content-Length", strconv.FormatInt(file.Size, 10))
-	if f.CutAfter {
-		_, _ = w.Write(file.Content[:len(file.Content)/2])
-		_ = http.NewResponseController(w).Flush()
-	}
-	s.afterEffect(r, f, c)
-	if _, err := w.Write(file.Content); err != nil {
+}
+
+// writeRest writes the second half of a file, and the zeros that follow its content.
+func writeRest(w http.ResponseWriter, file Attachment) {
+	if _, err := w.Write(file.Content[len(file.Content)/2:]); err != nil {
 		return
 	}
 	zeros := make([]byte, 32<<10)
@@ -150,14 +161,12 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // findFile returns the file of a URL if the URL is correct and has not expired.
-func (s *Server) findFile(c *Call) (Attachment, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *Server) findFile(c *Call) (any, error) {
 	f := s.files[c.Args["attachment_id"]]
 	expires, err := strconv.ParseInt(c.Query.Get("ex"), 16, 64)
 	if f == nil || err != nil || f.channel != c.Args["channel_id"] || f.Filename != c.Args["filename"] ||
-		s.signature(f.ID, expires) != c.Query.Get("hm") || s.now().Unix() >= expires {
-		return Attachment{}, http.StatusNotFound
+		s.signature(f.ID, expires) != c.Query.Get("hm") || s.Now().Unix() >= expires {
+		return nil, noSuchFile
 	}
-	return f.Attachment, http.StatusOK
+	return f.Attachment, nil
 }

@@ -11,7 +11,7 @@ func (s *Server) interactionByToken(c *Call) (*interaction, error) {
 	switch {
 	case c.Args["webhook_id"] != s.ApplicationID || i == nil || i.Type == 0:
 		return nil, expectedError(http.StatusNotFound, 10015, "Unknown Webhook")
-	case s.now().Sub(i.createdAt) > tokenLifetime:
+	case s.Now().Sub(i.createdAt) > tokenLifetime:
 		return nil, expectedError(http.StatusUnauthorized, 50027, "Invalid Webhook Token")
 	}
 	return i, nil

@@ -77,16 +77,16 @@ const (
 
 // serveGateway serves one connection until it ends.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	if s.isClosed() {
-		s.mu.Unlock()
+	s.Lock()
+	if s.IsClosed() {
+		s.Unlock()
 		http.Error(w, "closed", http.StatusServiceUnavailable)
 		return
 	}
 	s.connections.Add(1) // with the lock held, so that Close either waits for it or comes first
 	s.gateway.stats.Connects++
 	plan := s.gateway.nextHandshakeFault(false)
-	s.mu.Unlock()
+	s.Unlock()
 	defer s.connections.Done()
 	if plan.RefuseStatus != 0 {
 		http.Error(w, http.StatusText(plan.RefuseStatus), plan.RefuseStatus)
@@ -97,7 +97,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &conn{ws: ws, handshakeFault: plan}
-	s.update(func() {
+	s.Update(func() {
 		s.gateway.conns[c] = true
 		c.heartbeatInterval = s.gateway.heartbeatInterval
 		c.muted = plan.NoHello
@@ -105,7 +105,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		if v := r.URL.Query().Get("v"); v != "9" && v != "10" || r.URL.Query().Get("encoding") != "json" {
 			s.closeConnection(c, 4012)
 		}
-		if s.isClosed() {
+		if s.IsClosed() {
 			s.cutConnection(c)
 		}
 	})

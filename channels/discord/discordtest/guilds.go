@@ -22,7 +22,7 @@ type channel struct {
 
 // AddUser adds a user, with a new ID if it has none.
 func (s *Server) AddUser(u User) User {
-	s.update(func() { u = s.addUser(u) })
+	s.Update(func() { u = s.addUser(u) })
 	return u
 }
 
@@ -46,9 +46,9 @@ func (s *Server) userByID(id string) User {
 
 // AddGuild adds a guild that the bot is a member of.
 func (s *Server) AddGuild(name string) (g Guild) {
-	s.update(func() {
+	s.Update(func() {
 		g = Guild{ID: s.newID(), Name: name, OwnerID: s.addUser(User{}).ID, BotRole: s.newID()}
-		s.guilds[g.ID] = &guild{Guild: g, joined: s.now()}
+		s.guilds[g.ID] = &guild{Guild: g, joined: s.Now()}
 		s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreateEvent(g.ID))
 	})
 	return g
@@ -65,7 +65,7 @@ func (s *Server) AddForum(guild, name string) Channel {
 }
 
 func (s *Server) addChannel(c Channel) Channel {
-	s.update(func() {
+	s.Update(func() {
 		c.ID = s.newID()
 		s.channels[c.ID] = &channel{Channel: c}
 		s.dispatch("CHANNEL_CREATE", intentGuilds, c)
@@ -75,13 +75,13 @@ func (s *Server) addChannel(c Channel) Channel {
 
 // AddThread makes a new user start a thread in a text channel.
 func (s *Server) AddThread(parent, name string) (c Channel) {
-	s.update(func() { c = s.addThread(s.channels[parent], s.newID(), name, s.addUser(User{}).ID).Channel })
+	s.Update(func() { c = s.addThread(s.channels[parent], s.newID(), name, s.addUser(User{}).ID).Channel })
 	return c
 }
 
 // AddPrivateThread makes a new user start a thread that only its members see.
 func (s *Server) AddPrivateThread(parent, name string) (c Channel) {
-	s.update(func() {
+	s.Update(func() {
 		thread := s.addThreadOf(PrivateThread, Channel{ID: s.newID(), ParentID: parent, Name: name, OwnerID: s.addUser(User{}).ID})
 		c = thread.Channel
 	})
@@ -90,7 +90,7 @@ func (s *Server) AddPrivateThread(parent, name string) (c Channel) {
 
 // AddPost makes a user create a post in a forum: a thread whose first message has the thread's ID.
 func (s *Server) AddPost(forum, user, title, text string, files ...File) (c Channel, m Message) {
-	s.update(func() {
+	s.Update(func() {
 		thread := s.addThread(s.channels[forum], s.newID(), title, user)
 		m = *s.addUserMessage(thread, user, Message{ID: thread.ID, Content: text}, files)
 		c = thread.Channel
@@ -106,7 +106,7 @@ func (s *Server) addThread(parent *channel, id, name, owner string) *channel {
 // addThreadOf adds a thread of a type and dispatches its event.
 func (s *Server) addThreadOf(kind int, thread Channel) *channel {
 	thread.Type, thread.GuildID = kind, s.channels[thread.ParentID].GuildID
-	thread.Thread = &ThreadMetadata{AutoArchiveDuration: 1440, ArchiveTimestamp: s.now().UTC()}
+	thread.Thread = &ThreadMetadata{AutoArchiveDuration: 1440, ArchiveTimestamp: s.Now().UTC()}
 	c := &channel{Channel: thread}
 	s.channels[thread.ID] = c
 	s.dispatch("THREAD_CREATE", intentGuilds, struct {
@@ -119,13 +119,13 @@ func (s *Server) addThreadOf(kind int, thread Channel) *channel {
 // DM returns the DM channel of a user, which it creates if necessary. Discord sends bots no event
 // for it.
 func (s *Server) DM(user string) (c Channel) {
-	s.update(func() { c = s.dmChannel(user).Channel })
+	s.Update(func() { c = s.dmChannel(user).Channel })
 	return c
 }
 
 // SetDM sets the ID of a user's DM channel, for a bot that knows the channel from an earlier run.
 func (s *Server) SetDM(user, id string) {
-	s.update(func() { s.addDM(user, id) })
+	s.Update(func() { s.addDM(user, id) })
 }
 
 func (s *Server) addDM(user, id string) {
@@ -144,14 +144,14 @@ func (s *Server) dmChannel(user string) *channel {
 
 // DenyAccess denies the bot access to a guild's channels, or to one channel and its threads (403,
 // 50001), or makes a user refuse messages of the bot (403, 50007).
-func (s *Server) DenyAccess(id string) { s.update(func() { s.denied[id] = true }) }
+func (s *Server) DenyAccess(id string) { s.Update(func() { s.denied[id] = true }) }
 
 // AllowAccess reverts DenyAccess.
-func (s *Server) AllowAccess(id string) { s.update(func() { delete(s.denied, id) }) }
+func (s *Server) AllowAccess(id string) { s.Update(func() { delete(s.denied, id) }) }
 
 // DeleteChannel deletes a channel or thread.
 func (s *Server) DeleteChannel(id string) {
-	s.update(func() {
+	s.Update(func() {
 		c := s.channels[id]
 		delete(s.channels, id)
 		if c.Thread != nil {
@@ -164,7 +164,7 @@ func (s *Server) DeleteChannel(id string) {
 
 // ArchiveThread archives a thread. A message reopens it, unless it is locked (400, 160005).
 func (s *Server) ArchiveThread(id string, locked bool) {
-	s.update(func() {
+	s.Update(func() {
 		ch := s.channels[id]
 		ch.Thread.Archived, ch.Thread.Locked = true, locked
 		s.dispatch("THREAD_UPDATE", intentGuilds, ch.Channel)
@@ -174,7 +174,7 @@ func (s *Server) ArchiveThread(id string, locked bool) {
 // SetUploadLimit sets the maximum size of a file in a guild, or in DMs for "". The default is 10
 // MiB; guilds of the second tier have 50 MiB, and of the third 100 MiB.
 func (s *Server) SetUploadLimit(guild string, bytes int64) {
-	s.update(func() {
+	s.Update(func() {
 		s.uploadLimits[guild] = bytes
 		if g := s.guilds[guild]; g != nil && bytes >= 50<<20 {
 			g.PremiumTier = int(min(bytes/(50<<20)+1, 3))

@@ -41,7 +41,7 @@ const (
 
 // createInteraction adds an interaction and dispatches its event, which needs no intents.
 func (s *Server) createInteraction(ch *channel, user string, data map[string]any, i *interaction) Interaction {
-	i.ID, i.Token, i.ChannelID, i.UserID, i.createdAt = s.newID(), rand.Text()+rand.Text(), ch.ID, user, s.now()
+	i.ID, i.Token, i.ChannelID, i.UserID, i.createdAt = s.newID(), rand.Text()+rand.Text(), ch.ID, user, s.Now()
 	s.interactions[i.Token] = i
 	event := map[string]any{
 		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind, "token": i.Token, "version": 1, "data": data,
@@ -54,7 +54,7 @@ func (s *Server) createInteraction(ch *channel, user string, data map[string]any
 	} else {
 		event["guild_id"], event["guild_locale"] = ch.GuildID, "en-US"
 		event["member"] = map[string]any{
-			"user": s.userByID(user), "roles": []string{}, "joined_at": s.now().UTC(), "permissions": "0", "deaf": false, "mute": false,
+			"user": s.userByID(user), "roles": []string{}, "joined_at": s.Now().UTC(), "permissions": "0", "deaf": false, "mute": false,
 		}
 	}
 	if i.message != nil {
@@ -66,8 +66,8 @@ func (s *Server) createInteraction(ch *channel, user string, data map[string]any
 
 // Interaction returns the current state of an interaction.
 func (s *Server) Interaction(id string) (found Interaction) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.interaction(id)
 }
 
@@ -85,7 +85,7 @@ func (s *Server) interaction(id string) (found Interaction) {
 // WaitLimit.
 func (s *Server) AwaitInteraction(t testing.TB, id string) (found Interaction) {
 	t.Helper()
-	if !s.await(WaitLimit, func() bool { found = s.interaction(id); return found.Type != 0 }) {
+	if !s.AwaitFor(WaitLimit, func() bool { found = s.interaction(id); return found.Type != 0 }) {
 		t.Fatalf("the interaction %s was not answered within %s", id, WaitLimit)
 	}
 	return found

@@ -37,13 +37,13 @@ func newBuckets() buckets {
 
 // SetLimit limits a route to n requests per interval, for each channel, guild or webhook.
 func (s *Server) SetLimit(route string, n int, per time.Duration) {
-	s.update(func() { s.buckets.rates[route] = rate{n, per} })
+	s.Update(func() { s.buckets.rates[route] = rate{n, per} })
 }
 
 // SetGlobalLimit limits all routes together to n requests per interval. The callbacks of
 // interactions are exempt.
 func (s *Server) SetGlobalLimit(n int, per time.Duration) {
-	s.update(func() { s.buckets.global = rate{n, per} })
+	s.Update(func() { s.buckets.global = rate{n, per} })
 }
 
 // majorParameter returns the path parameters that have a bucket of their own.
@@ -54,8 +54,8 @@ func (c *Call) majorParameter() string {
 // countCall counts a call, writes the headers of its bucket, and returns an error if the limit is
 // exceeded.
 func (s *Server) countCall(h http.Header, c *Call) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	now := time.Now()
 	limit, ok := s.buckets.rates[c.Route]
 	if !ok {

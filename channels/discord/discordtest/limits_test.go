@@ -54,7 +54,7 @@ func TestFaultsAreAppliedInOrder(t *testing.T) {
 	if n := bot.InvalidRequests(); n != 2 {
 		t.Errorf("%d invalid requests", n)
 	}
-	bot.FailNext(discordtest.GetMe, discordtest.Fault{Status: 429, Scope: "shared", RetryAfter: time.Second})
+	bot.FailNext(discordtest.GetMe, discordtest.RateLimitedBy("shared", time.Second))
 	if got := bot.callJSON("GET", "/users/@me", nil); got.header.Get("X-RateLimit-Scope") != "shared" || bot.InvalidRequests() != 2 {
 		t.Errorf("a shared limit: %v, %d invalid requests", got.header, bot.InvalidRequests())
 	}

@@ -53,14 +53,14 @@ func (s *Server) createMessage(c *Call) (any, error) {
 		return nil, err
 	}
 	if nonce != "" && d.Enforce {
-		if seen := s.nonces[nonce]; seen != nil && s.now().Sub(seen.at) < nonceLifetime {
+		if seen := s.nonces[nonce]; seen != nil && s.Now().Sub(seen.at) < nonceLifetime {
 			if seen.message.ChannelID != ch.ID {
-				s.addViolation("%s: the nonce %q was used in the channel %s a moment ago", c.Route, nonce, seen.message.ChannelID)
+				s.AddViolation("%s: the nonce %q was used in the channel %s a moment ago", c.Route, nonce, seen.message.ChannelID)
 			}
 			c.Message = seen.message.ID
 			return s.withNonce(seen.message), nil
 		}
-		s.nonces[nonce] = &usedNonce{m, s.now()}
+		s.nonces[nonce] = &usedNonce{m, s.Now()}
 	}
 	s.addBotMessage(c, ch, m)
 	return s.withNonce(m), nil
@@ -81,7 +81,7 @@ func (s *Server) addBotMessage(c *Call, ch *channel, m *Message) {
 // appendMessage appends a message to a channel, which keeps the order of the IDs.
 func (s *Server) appendMessage(ch *channel, m *Message) {
 	m.ID, m.ChannelID = cmp.Or(m.ID, s.newID()), ch.ID
-	m.Timestamp = s.now().UTC()
+	m.Timestamp = s.Now().UTC()
 	if m.Flags&FlagLoading == 0 {
 		s.show(ch, m)
 	}
@@ -170,7 +170,7 @@ func (s *Server) applyEdit(c *Call, m *Message) (any, error) {
 	if err := s.applyDraft(c, s.channels[m.ChannelID], "", d, &edited); err != nil {
 		return nil, err
 	}
-	edited.Edits, edited.Edited = m.Edits+1, new(s.now().UTC())
+	edited.Edits, edited.Edited = m.Edits+1, new(s.Now().UTC())
 	if m.Flags&FlagLoading != 0 {
 		s.show(s.channels[m.ChannelID], &edited)
 	}

@@ -93,7 +93,7 @@ func decodeBody[T any](s *Server, where string, body []byte) (v T, err error) {
 	strict.DisallowUnknownFields()
 	err = strict.Decode(&v)
 	if err != nil && strings.Contains(err.Error(), "unknown field") {
-		s.addViolation("%s: %s", where, strings.TrimPrefix(err.Error(), "json: "))
+		s.AddViolation("%s: %s", where, strings.TrimPrefix(err.Error(), "json: "))
 		var lenient T
 		err = json.Unmarshal(body, &lenient)
 		v = lenient

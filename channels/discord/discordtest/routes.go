@@ -117,7 +117,7 @@ func (s *Server) checkFieldNames(c *Call, m method) {
 	s.checkFields(c.Route, c.fields, m.fields)
 	for name := range c.Query {
 		if !slices.Contains(strings.Fields(m.query), name) {
-			s.addViolation("%s: unknown parameter %q", c.Route, name)
+			s.AddViolation("%s: unknown parameter %q", c.Route, name)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (s *Server) checkFieldNames(c *Call, m method) {
 func (s *Server) checkFields(where string, got map[string]rawField, known string) {
 	for name := range got {
 		if !slices.Contains(strings.Fields(known), name) {
-			s.addViolation("%s: unknown field %q", where, name)
+			s.AddViolation("%s: unknown field %q", where, name)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // apiError is an error response of Discord.
@@ -19,7 +21,6 @@ type apiError struct {
 	status, code int
 	text         string
 	field, kind  string // the path of the wrong field, such as components.0.components, and Discord's code for the mistake
-	body         string // replaces the JSON body
 	retry        time.Duration
 	global       bool
 	scope        string
@@ -60,50 +61,39 @@ var (
 
 var wildcard = regexp.MustCompile(`\{(\w+)\}`)
 
-// serveCall serves one call of a route, with the fault that is planned for it.
+// serveCall serves one call of a route.
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, route string, m method) {
 	c := &Call{Route: route, Args: map[string]string{}, Query: r.URL.Query()}
 	for _, name := range wildcard.FindAllStringSubmatch(route, -1) {
 		c.Args[name[1]] = r.PathValue(name[1])
 	}
 	err := s.readRequest(c, r)
-	s.update(func() {
-		s.calls = append(s.calls, c)
-		c.ID, c.At = len(s.calls), time.Now()
-	})
-	f := s.nextFault(c)
-	s.beforeEffect(r, f, c)
 	if limited := s.countCall(w.Header(), c); limited != nil {
 		err = limited
 	}
-	if f.Status != 0 {
-		err = f.toError()
-	}
-	var result json.RawMessage
-	if err == nil {
-		result, err = s.execute(c, m)
-	}
-	status := s.recordOutcome(c, m, result, err)
-	s.afterEffect(r, f, c)
-	s.update(func() { c.Done, c.Status = true, status })
-	if f.Body != "" && f.Status == 0 {
-		_, _ = w.Write([]byte(f.Body))
-		return
-	}
-	writeResponse(w, status, result, err)
+	s.ServeCall(w, r, c, fakenet.Response{
+		CarryOut: func() (any, error) {
+			if err != nil {
+				return nil, err
+			}
+			return s.execute(c, m)
+		},
+		Begin: func(result any, err error) int { return s.recordOutcome(c, m, result, err) },
+		Write: func(status int, result any, err error) { writeResponse(w, status, result, err) },
+	})
 }
 
 // execute checks the token and the names of a call, and carries it out.
-func (s *Server) execute(c *Call, m method) (json.RawMessage, error) {
+func (s *Server) execute(c *Call, m method) (any, error) {
 	if token, ok := strings.CutPrefix(c.auth, "Bot "); !m.noToken &&
 		(!ok || subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) != 1) {
 		return nil, unauthorized
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.changed.Broadcast()
+	s.Lock()
+	defer s.Unlock()
+	defer s.Broadcast()
 	if !strings.HasPrefix(c.agent, "DiscordBot (") {
-		s.addViolation("%s: the User-Agent is %q and has to begin with DiscordBot (", c.Route, c.agent)
+		s.AddViolation("%s: the User-Agent is %q and has to begin with DiscordBot (", c.Route, c.agent)
 	}
 	s.checkFieldNames(c, m)
 	result, err := m.handle(s, c)
@@ -114,7 +104,7 @@ func (s *Server) execute(c *Call, m method) (json.RawMessage, error) {
 }
 
 // recordOutcome returns the status of the response, and counts invalid requests and violations.
-func (s *Server) recordOutcome(c *Call, m method, result json.RawMessage, err error) int {
+func (s *Server) recordOutcome(c *Call, m method, result any, err error) int {
 	var apiErr *apiError
 	switch {
 	case !errors.As(err, &apiErr) && m.created:
@@ -124,39 +114,29 @@ func (s *Server) recordOutcome(c *Call, m method, result json.RawMessage, err er
 	case apiErr == nil:
 		return http.StatusOK
 	}
-	s.update(func() {
+	s.Update(func() {
 		c.Code = apiErr.code
 		counted := []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
 		if slices.Contains(counted, apiErr.status) && apiErr.scope != "shared" {
 			s.invalidRequests++
 		}
 		if apiErr.violation {
-			s.addViolation("%s: %v (call %d: %.200s)", c.Route, apiErr, c.ID, c.Body)
+			s.AddViolation("%s: %v (call %d: %.200s)", c.Route, apiErr, c.ID, c.Body)
 		}
 	})
 	return apiErr.status
 }
 
-// addViolation records a violation. The lock must be held.
-func (s *Server) addViolation(format string, args ...any) {
-	s.violations = append(s.violations, fmt.Sprintf(format, args...))
-}
-
 // writeResponse writes the response of a call.
-func writeResponse(w http.ResponseWriter, status int, result json.RawMessage, err error) {
+func writeResponse(w http.ResponseWriter, status int, result any, err error) {
 	var apiErr *apiError
 	if !errors.As(err, &apiErr) {
-		if result != nil {
+		body, _ := result.(json.RawMessage)
+		if body != nil {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(status)
-		_, _ = w.Write(result)
-		return
-	}
-	if apiErr.body != "" {
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(apiErr.status)
-		_, _ = w.Write([]byte(apiErr.body))
+		_, _ = w.Write(body)
 		return
 	}
 	body := map[string]any{"message": apiErr.text, "code": apiErr.code}

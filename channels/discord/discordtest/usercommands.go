@@ -10,7 +10,7 @@ import (
 // booleans and Files by name. It is an error if the bot has not registered the command with these
 // options.
 func (s *Server) UserRunsCommand(channel, user, command string, options map[string]any) (made Interaction, err error) {
-	s.update(func() {
+	s.Update(func() {
 		ch := s.channels[channel]
 		c, ok := s.findCommand(ch, command)
 		if !ok {

@@ -28,7 +28,7 @@ func (s *Server) UserPosts(channel, user string, m Message) Message {
 }
 
 func (s *Server) userMessage(channel, user string, m Message, files []File) (said Message) {
-	s.update(func() { said = *s.addUserMessage(s.channels[channel], user, m, files) })
+	s.Update(func() { said = *s.addUserMessage(s.channels[channel], user, m, files) })
 	return said
 }
 
@@ -46,9 +46,9 @@ func (s *Server) addUserMessage(ch *channel, user string, m Message, files []Fil
 
 // UserEdits makes the author of a message change its text.
 func (s *Server) UserEdits(channel, message, text string) {
-	s.update(func() {
+	s.Update(func() {
 		if m := s.channels[channel].find(message); m != nil {
-			m.Content, m.Edited, m.Edits = text, new(s.now().UTC()), m.Edits+1
+			m.Content, m.Edited, m.Edits = text, new(s.Now().UTC()), m.Edits+1
 			s.dispatchMessage("MESSAGE_UPDATE", m)
 		}
 	})
@@ -57,7 +57,7 @@ func (s *Server) UserEdits(channel, message, text string) {
 // ResolveLinks adds the preview of a link to a message, which Discord reports as an update without
 // an edit.
 func (s *Server) ResolveLinks(channel, message string, preview Embed) {
-	s.update(func() {
+	s.Update(func() {
 		if m := s.channels[channel].find(message); m != nil {
 			m.Embeds = append(m.Embeds, preview)
 			s.dispatchMessage("MESSAGE_UPDATE", m)
@@ -67,7 +67,7 @@ func (s *Server) ResolveLinks(channel, message string, preview Embed) {
 
 // ModeratorDeletes deletes several messages at once, which Discord reports as one event.
 func (s *Server) ModeratorDeletes(channel string, messages ...string) {
-	s.update(func() {
+	s.Update(func() {
 		ch := s.channels[channel]
 		for _, id := range messages {
 			if m := ch.find(id); m != nil {
@@ -80,7 +80,7 @@ func (s *Server) ModeratorDeletes(channel string, messages ...string) {
 
 // UserDeletes makes the author of a message, or a moderator, delete it.
 func (s *Server) UserDeletes(channel, message string) {
-	s.update(func() {
+	s.Update(func() {
 		if m := s.channels[channel].find(message); m != nil {
 			m.Deleted = true
 			s.dispatchDelete(m)

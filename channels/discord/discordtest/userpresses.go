@@ -9,7 +9,7 @@ import (
 // UserPresses makes a user press a button, or choose values of a select menu, under a message of
 // the bot.
 func (s *Server) UserPresses(user, message, customID string, values ...string) (made Interaction, err error) {
-	s.update(func() {
+	s.Update(func() {
 		ch, m := s.findMessage(message)
 		if m == nil {
 			err = fmt.Errorf("press: no message %s is shown", message)

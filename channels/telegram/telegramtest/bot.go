@@ -3,7 +3,10 @@ package telegramtest
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 func (s *Server) getMe(*Call) (any, error) {
@@ -127,31 +130,34 @@ func (s *Server) getFile(c *Call) (any, error) {
 // disk.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, path string) {
 	c := &Call{Method: Download, Params: map[string]string{"path": path}}
-	s.recordCall(c)
-	fault := s.nextFault(c)
-	s.beforeEffect(r.Context(), fault, c)
-	if fault.Status != 0 {
-		s.finishCall(c, fault.Status, fault.Description)
-		fault.writeError(w)
-		return
-	}
-	s.mu.Lock()
-	f, local := s.filesByPath[path], s.settings.localDir != ""
-	s.mu.Unlock()
-	if f == nil || local {
-		s.finishCall(c, http.StatusNotFound, "Not Found")
-		writeAnswer(w, nil, &apiError{status: http.StatusNotFound, text: "Not Found"})
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Length", itoa(int64(len(f.Content))))
-	half := len(f.Content) / 2
-	_, _ = w.Write(f.Content[:half])
-	_ = http.NewResponseController(w).Flush()
-	s.delayResponse(r.Context(), fault)
-	if fault.CutAfter {
-		s.abortConnection(c)
-	}
-	s.finishCall(c, http.StatusOK, "")
-	_, _ = w.Write(f.Content[half:])
+	var rest []byte
+	s.ServeCall(w, r, c, fakenet.Response{
+		CarryOut: func() (any, error) {
+			s.Lock()
+			defer s.Unlock()
+			f := s.filesByPath[path]
+			if f == nil || s.settings.localDir != "" {
+				return nil, notFound
+			}
+			return f.Content, nil
+		},
+		Begin: func(result any, err error) int {
+			if err == nil {
+				content := result.([]byte)
+				w.Header().Set("Content-Type", "application/octet-stream")
+				w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+				_, _ = w.Write(content[:len(content)/2])
+				_ = http.NewResponseController(w).Flush()
+				rest = content[len(content)/2:]
+			}
+			return s.recordOutcome(c, err)
+		},
+		Write: func(_ int, _ any, err error) {
+			if err != nil {
+				writeAnswer(w, nil, err)
+				return
+			}
+			_, _ = w.Write(rest)
+		},
+	})
 }

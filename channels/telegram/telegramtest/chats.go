@@ -22,7 +22,7 @@ type chat struct {
 // AddUser adds a user with a private chat of the same ID. UserSends and the like add unknown users
 // themselves.
 func (s *Server) AddUser(u User) {
-	s.update(func() { s.addUser(u) })
+	s.Update(func() { s.addUser(u) })
 }
 
 func (s *Server) addUser(u User) {
@@ -48,7 +48,7 @@ func (s *Server) userByID(id int64) User {
 // Telegram assigns them: -100… is a supergroup, any other negative ID a basic group, a positive
 // one a user.
 func (s *Server) AddChat(c Chat) {
-	s.update(func() { s.addChat(c) })
+	s.Update(func() { s.addChat(c) })
 }
 
 func (s *Server) addChat(c Chat) *chat {
@@ -81,7 +81,7 @@ func (s *Server) chatByID(id int64) *chat {
 // AddTopic creates a topic, turns its chat into a forum, and returns the topic's ID.
 func (s *Server) AddTopic(id int64, name string) int {
 	var thread int
-	s.update(func() {
+	s.Update(func() {
 		c := s.chatByID(id)
 		c.IsForum = true
 		m := s.appendMessage(c, &Message{From: new(s.userByID(defaultSender)), TopicCreated: &Topic{Name: name, IconColor: 7322096}})
@@ -94,7 +94,7 @@ func (s *Server) AddTopic(id int64, name string) int {
 
 // CloseTopic closes a topic, so that sends are answered with TOPIC_CLOSED.
 func (s *Server) CloseTopic(id int64, topic int) {
-	s.update(func() {
+	s.Update(func() {
 		c := s.chatByID(id)
 		if c.closed == nil {
 			c.closed = map[int]bool{}
@@ -105,7 +105,7 @@ func (s *Server) CloseTopic(id int64, topic int) {
 
 // DeleteTopic deletes a topic with its messages.
 func (s *Server) DeleteTopic(id int64, topic int) {
-	s.update(func() {
+	s.Update(func() {
 		c := s.chatByID(id)
 		delete(c.topics, topic)
 		for _, m := range c.messages {
@@ -120,9 +120,9 @@ func (s *Server) Block(id int64) { s.setForbidden(id, "Forbidden: bot was blocke
 
 // Kick removes the bot from a group: sends are answered with 403, and the bot gets an update.
 func (s *Server) Kick(id int64) {
-	s.mu.Lock()
+	s.Lock()
 	kind := s.chatByID(id).Type
-	s.mu.Unlock()
+	s.Unlock()
 	if kind == "channel" {
 		s.setForbidden(id, "Forbidden: bot was kicked from the channel chat")
 		return
@@ -131,7 +131,7 @@ func (s *Server) Kick(id int64) {
 }
 
 func (s *Server) setForbidden(id int64, description string) {
-	s.update(func() {
+	s.Update(func() {
 		c := s.chatByID(id)
 		c.forbidden = description
 		s.offerMembership(c, "member", "kicked")
@@ -140,7 +140,7 @@ func (s *Server) setForbidden(id int64, description string) {
 
 // Readmit reverts Block and Kick.
 func (s *Server) Readmit(id int64) {
-	s.update(func() {
+	s.Update(func() {
 		c := s.chatByID(id)
 		c.forbidden = ""
 		s.offerMembership(c, "kicked", "member")
@@ -148,7 +148,7 @@ func (s *Server) Readmit(id int64) {
 }
 
 // DeleteChat removes a chat, so that sends are answered with "chat not found".
-func (s *Server) DeleteChat(id int64) { s.update(func() { delete(s.chats, id) }) }
+func (s *Server) DeleteChat(id int64) { s.Update(func() { delete(s.chats, id) }) }
 
 // offerMembership offers an update about the bot's own membership.
 func (s *Server) offerMembership(c *chat, before, after string) {
@@ -172,7 +172,7 @@ func (s *Server) offerMembership(c *chat, before, after string) {
 // Migrate turns a group into a supergroup, with the service messages in both. Later sends to the
 // group are refused with migrate_to_chat_id.
 func (s *Server) Migrate(from, to int64) {
-	s.update(func() {
+	s.Update(func() {
 		old := s.chatByID(from)
 		next := s.addChat(Chat{ID: to, Type: "supergroup", Title: old.Title})
 		old.migrated = to

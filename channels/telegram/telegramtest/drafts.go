@@ -17,8 +17,8 @@ type Draft struct {
 // Draft returns the draft that a chat shows, if there is one: until 30 seconds after the last call,
 // or until the bot's next message.
 func (s *Server) Draft(chat int64) (Draft, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	d := s.chatByID(chat).draft
 	if d == nil || time.Since(d.At) >= draftLifetime {
 		return Draft{}, false

@@ -45,8 +45,8 @@ type storedFile struct{ File }
 
 // File returns a file by its ID.
 func (s *Server) File(id string) (File, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if f := s.files[id]; f != nil {
 		return f.File, true
 	}
@@ -87,7 +87,7 @@ func (s *Server) storeFile(f File) *storedFile {
 	if s.settings.localDir != "" {
 		f.Path = filepath.Join(s.settings.localDir, s.Token, f.Path)
 		if err := writeFile(f.Path, f.Content); err != nil {
-			s.violations = append(s.violations, "the test's own folder: "+err.Error())
+			s.AddViolation("the test's own folder: %v", err)
 		}
 	}
 	kept := &storedFile{f}

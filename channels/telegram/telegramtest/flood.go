@@ -29,15 +29,12 @@ type floodControl struct {
 
 // SetFloodControl sets the flood limits. FloodLimits{}, the default, switches flood control off.
 func (s *Server) SetFloodControl(f FloodLimits) {
-	s.update(func() { s.flood = floodControl{f, map[int64][]time.Time{}, map[int64]time.Time{}} })
+	s.Update(func() { s.flood = floodControl{f, map[int64][]time.Time{}, map[int64]time.Time{}} })
 }
-
-// SetClock replaces the clock of flood control.
-func (s *Server) SetClock(now func() time.Time) { s.update(func() { s.settings.floodClock = now }) }
 
 // countAgainstFlood counts n messages or edits of a chat, or returns a 429 with the time to wait.
 func (s *Server) countAgainstFlood(c *chat, n int) error {
-	now := s.settings.floodClock()
+	now := s.Now()
 	wait := s.flood.bucketWait(c.ID, now)
 	if c.Type != "private" {
 		wait = max(wait, s.flood.windowWait(c.ID, now, time.Minute, s.flood.PerMinute, n))
@@ -58,7 +55,7 @@ func (s *Server) countCall(c *Call) error {
 	if c.Method == "getUpdates" {
 		return nil
 	}
-	now := s.settings.floodClock()
+	now := s.Now()
 	if wait := s.flood.windowWait(allCalls, now, time.Second, s.flood.GlobalPerSecond, 1); wait > 0 {
 		return tooManyRequests(wait)
 	}

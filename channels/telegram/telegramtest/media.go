@@ -77,10 +77,10 @@ func snakeCase(s string) string {
 func (s *Server) recordUnusedUploads(c *Call, used map[string]bool) {
 	for _, u := range c.Uploads {
 		if !used[u.Field] {
-			s.violations = append(s.violations, c.Method+": the upload "+u.Field+" is not used")
+			s.AddViolation("%s: the upload %s is not used", c.Method, u.Field)
 		}
 		if c.has(u.Field) && c.Params[u.Field] != "attach://"+u.Field {
-			s.violations = append(s.violations, c.Method+": the upload "+u.Field+" has a parameter's name")
+			s.AddViolation("%s: the upload %s has a parameter's name", c.Method, u.Field)
 		}
 	}
 }

@@ -32,14 +32,14 @@ func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 	defer cancel()
 	batch := []json.RawMessage{}
 	conflicted := ""
-	s.await(ctx, func() bool {
+	s.Await(ctx, func() bool {
 		conflicted = mine.conflict
 		for _, u := range s.updates.pending[:min(limit, len(s.updates.pending))] {
 			batch = append(batch, u.body)
 		}
 		return conflicted != "" || len(batch) > 0
 	})
-	s.update(func() {
+	s.Update(func() {
 		if s.updates.poll == mine {
 			s.updates.poll = nil
 		}
@@ -52,8 +52,8 @@ func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 
 // openPoll ends the open poll, stores the allowed updates, and confirms updates.
 func (s *Server) openPoll(c *Call) (*poll, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if s.webhook.url != "" {
 		return nil, conflictError(conflictWebhookActive)
 	}
@@ -62,7 +62,7 @@ func (s *Server) openPoll(c *Call) (*poll, error) {
 	}
 	s.endPoll(conflictOtherPoll)
 	s.updates.poll = &poll{}
-	s.changed.Broadcast()
+	s.Broadcast()
 	s.updates.confirm(int(c.IntParam("offset")))
 	return s.updates.poll, nil
 }
@@ -70,7 +70,7 @@ func (s *Server) openPoll(c *Call) (*poll, error) {
 func (s *Server) endPoll(why string) {
 	if s.updates.poll != nil {
 		s.updates.poll.conflict = why
-		s.changed.Broadcast()
+		s.Broadcast()
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Server) setAllowedUpdates(c *Call) error {
 	}
 	for _, kind := range allowed {
 		if !slices.Contains(updateTypes, kind) {
-			s.violations = append(s.violations, c.Method+": there is no update type "+kind)
+			s.AddViolation("%s: there is no update type %s", c.Method, kind)
 		}
 	}
 	s.updates.allowed = allowed

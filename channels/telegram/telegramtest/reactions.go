@@ -23,13 +23,13 @@ type reactionType struct {
 // AllowReactions sets the emoji that a chat allows; none means that it allows no reactions. A chat
 // allows all emoji of Telegram by default.
 func (s *Server) AllowReactions(chat int64, emoji ...string) {
-	s.update(func() { s.chatByID(chat).reactions = slices.Concat([]string{}, emoji) })
+	s.Update(func() { s.chatByID(chat).reactions = slices.Concat([]string{}, emoji) })
 }
 
 // Reaction returns the bot's reaction to a message, or "".
 func (s *Server) Reaction(chat int64, message int) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if m := s.chatByID(chat).find(message); m != nil {
 		return m.reaction
 	}

@@ -19,9 +19,9 @@ func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, method stri
 	for name, values := range r.URL.Query() {
 		c.Params[name] = values[0]
 	}
-	s.mu.Lock()
+	s.Lock()
 	most := s.settings.limits.Upload + multipartOverhead
-	s.mu.Unlock()
+	s.Unlock()
 	err := s.readBody(c, r, http.MaxBytesReader(w, r.Body, most))
 	_, _ = io.Copy(io.Discard, r.Body) // a client that is still writing would not see the response
 	var tooBig *http.MaxBytesError
@@ -100,7 +100,7 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 		}
 		name := p.FormName()
 		if seen[name] {
-			s.addViolation(c.Method + ": two parts of the form are named " + name)
+			s.Update(func() { s.AddViolation("%s: two parts of the form are named %s", c.Method, name) })
 		}
 		seen[name] = true
 		_, params, _ := mime.ParseMediaType(p.Header.Get("Content-Disposition"))
@@ -116,8 +116,8 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 			return violationError("strings must be encoded in UTF-8")
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if total > s.settings.limits.Upload {
 		return tooLarge
 	}

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // apiError is an error response of the Bot API.
@@ -34,6 +35,8 @@ func violationError(format string, args ...any) error {
 	return &apiError{status: http.StatusBadRequest, text: "Bad Request: " + fmt.Sprintf(format, args...), violation: true}
 }
 
+var notFound = &apiError{status: http.StatusNotFound, text: "Not Found"}
+
 var tokenPattern = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
 // serve serves /bot<token>/<method> and /file/bot<token>/<path>.
@@ -42,7 +45,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	token, rest, ok := strings.Cut(strings.TrimPrefix(path, "/bot"), "/")
 	switch {
 	case !ok || !strings.HasPrefix(path, "/bot") || !tokenPattern.MatchString(token):
-		writeAnswer(w, nil, &apiError{status: http.StatusNotFound, text: "Not Found"})
+		writeAnswer(w, nil, notFound)
 	case subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) != 1:
 		writeAnswer(w, nil, &apiError{status: http.StatusUnauthorized, text: "Unauthorized"})
 	case download:
@@ -52,84 +55,67 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveMethod serves one call, with the fault that is planned for it.
+// serveMethod serves one call.
 func (s *Server) serveMethod(w http.ResponseWriter, r *http.Request, name string) {
 	c, err := s.readRequest(w, r, name)
-	s.recordCall(c)
-	f := s.nextFault(c)
-	s.beforeEffect(r.Context(), f, c)
-	if f.Status != 0 && !f.CarryOut {
-		s.finishCall(c, f.Status, f.Description)
-		f.writeError(w)
-		return
-	}
-	var result any
-	if err == nil {
-		result, err = s.execute(r.Context(), c)
-	}
-	if r.Context().Err() != nil {
-		s.abortConnection(c)
-	}
-	s.delayResponse(r.Context(), f)
-	if f.CutAfter {
-		s.abortConnection(c)
-	}
-	status, text := s.recordOutcome(c, err)
-	if f.Status != 0 && err == nil {
-		s.finishCall(c, f.Status, f.Description)
-		f.writeError(w)
-		return
-	}
-	s.finishCall(c, status, text)
-	if f.Body != "" {
-		_, _ = w.Write([]byte(f.Body))
-		return
-	}
-	writeAnswer(w, result, err)
+	s.ServeCall(w, r, c, fakenet.Response{
+		CarryOut: func() (any, error) {
+			if err != nil {
+				return nil, err
+			}
+			return s.execute(r.Context(), c)
+		},
+		Begin: func(_ any, err error) int { return s.recordOutcome(c, err) },
+		Write: func(_ int, result any, err error) { writeAnswer(w, result, err) },
+	})
 }
 
 // execute checks the parameters of a call and carries it out.
 func (s *Server) execute(ctx context.Context, c *Call) (any, error) {
 	m, ok := methods[c.Method]
-	s.mu.Lock()
+	s.Lock()
 	old := s.settings.unknownMethods[c.Method]
-	s.mu.Unlock()
+	s.Unlock()
 	if !ok || old {
 		return nil, &apiError{status: http.StatusNotFound, text: "Not Found: method not found", violation: !ok}
 	}
 	ignored, err := m.checkParams(c)
+	s.Lock()
 	for _, v := range ignored {
-		s.addViolation(c.Method + ": " + v)
+		s.AddViolation("%s: %s", c.Method, v)
 	}
+	s.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
+	s.Lock()
 	err = s.countCall(c)
-	s.mu.Unlock()
+	s.Unlock()
 	if err != nil {
 		return nil, err
 	}
 	if m.handleSlow != nil {
 		return m.handleSlow(s, ctx, c)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	defer s.changed.Broadcast()
+	s.Lock()
+	defer s.Unlock()
+	defer s.Broadcast()
 	result, err := m.handle(s, c)
 	return encode(result), err // with the lock held, because other calls may change the result later
 }
 
-// recordOutcome returns the status and the description of the response, and records violations.
-func (s *Server) recordOutcome(c *Call, err error) (int, string) {
+// recordOutcome returns the status of the response, and records the error and violations.
+func (s *Server) recordOutcome(c *Call, err error) int {
 	var no *apiError
 	if !errors.As(err, &no) {
-		return http.StatusOK, ""
+		return http.StatusOK
 	}
-	if no.violation {
-		s.addViolation(fmt.Sprintf("%s: %s (%s)", c.Method, no.text, c.describe()))
-	}
-	return no.status, no.text
+	s.Update(func() {
+		if c.Description = no.text; no.violation {
+			s.AddViolation("%s: %s (%s)", c.Method, no.text, c.describe())
+		}
+	})
+	return no.status
 }
 
 // describe describes a call for a violation.
@@ -139,23 +125,6 @@ func (c *Call) describe() string {
 		text = string(r[:60]) + "…"
 	}
 	return fmt.Sprintf("call %d, chat %s, %q", c.ID, c.Params["chat_id"], text)
-}
-
-func (s *Server) recordCall(c *Call) {
-	s.update(func() {
-		s.calls = append(s.calls, c)
-		c.ID, c.At = len(s.calls), time.Now()
-	})
-}
-
-func (s *Server) finishCall(c *Call, status int, text string) {
-	s.update(func() { c.Done, c.Status, c.Description = true, status, text })
-}
-
-// abortConnection cuts the connection.
-func (s *Server) abortConnection(c *Call) {
-	s.finishCall(c, 0, "connection cut")
-	panic(http.ErrAbortHandler)
 }
 
 // writeAnswer writes a response in the envelope of the Bot API.

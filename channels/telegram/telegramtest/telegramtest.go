@@ -4,14 +4,14 @@
 package telegramtest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // The token, the username and the ID of a new server's bot.
@@ -28,14 +28,11 @@ type Server struct {
 	Token string
 	Bot   User
 
-	server       *httptest.Server
-	closed       chan struct{}
-	close        sync.Once
-	deliveryWork sync.WaitGroup // the webhook's deliveries
+	network
+	fakenet.Messages[int64, Message]
 
-	mu       sync.Mutex
-	changed  *sync.Cond // signalled on every change of the state
-	settings settings
+	deliveryWork sync.WaitGroup // the webhook's deliveries
+	settings     settings
 
 	updates       updates
 	webhook       webhook
@@ -46,14 +43,10 @@ type Server struct {
 	answers       map[string]*Answer
 	menus         map[string][]Command
 	nextMessageID int // in private chats and basic groups, which share one sequence
-
-	openConnections int
-	calls           []*Call
-	violations      []string
-	faultFunc       func(Call) Fault
-	queuedFaults    map[string][]Fault
-	flood           floodControl
+	flood         floodControl
 }
+
+type network = fakenet.Network[Call, *Call]
 
 // settings are the settings that a test may change.
 type settings struct {
@@ -61,7 +54,6 @@ type settings struct {
 	localDir     string
 	limits       Limits
 	webhookRetry time.Duration
-	floodClock   func() time.Time
 	// unknownMethods are those that an older server does not have.
 	unknownMethods map[string]bool
 }
@@ -84,12 +76,7 @@ const multipartOverhead = 64 << 10
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
-	t.Cleanup(func() {
-		s.Close()
-		for _, v := range s.TakeViolations() {
-			t.Errorf("violation of the Bot API: %s", v)
-		}
-	})
+	s.ShutdownAtCleanup(t, "Bot API", s.Close)
 	return s
 }
 
@@ -97,48 +84,40 @@ func New(t testing.TB) *Server {
 func Start() *Server {
 	s := &Server{
 		Token: DefaultToken, Bot: User{ID: DefaultBotID, IsBot: true, FirstName: "Nano", Username: DefaultUsername},
-		settings:     settings{limits: DefaultLimits, webhookRetry: 50 * time.Millisecond, floodClock: time.Now},
-		chats:        map[int64]*chat{},
-		users:        map[int64]User{},
-		files:        map[string]*storedFile{},
-		filesByPath:  map[string]*storedFile{},
-		answers:      map[string]*Answer{},
-		menus:        map[string][]Command{},
-		queuedFaults: map[string][]Fault{},
-		updates:      newUpdates(),
-		closed:       make(chan struct{}),
+		settings:    settings{limits: DefaultLimits, webhookRetry: 50 * time.Millisecond},
+		chats:       map[int64]*chat{},
+		users:       map[int64]User{},
+		files:       map[string]*storedFile{},
+		filesByPath: map[string]*storedFile{},
+		answers:     map[string]*Answer{},
+		menus:       map[string][]Command{},
+		updates:     newUpdates(),
 	}
-	s.changed = sync.NewCond(&s.mu)
-	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
-	s.server.Config.ConnState = s.countConnection
-	s.server.Start()
-	s.URL = s.server.URL
+	s.Messages = fakenet.NewMessages(&s.State, s.visibleMessages, Message.TextOrCaption)
+	s.URL = s.Serve(http.HandlerFunc(s.serve))
 	return s
 }
 
 // Close ends open polls, deliveries and the server.
 func (s *Server) Close() {
-	s.close.Do(func() {
-		close(s.closed)
-		s.update(func() {
+	s.Shutdown(func() {
+		s.Update(func() {
 			if s.webhook.cancel != nil {
 				s.webhook.cancel()
 			}
 		})
 		s.deliveryWork.Wait()
-		s.server.CloseClientConnections()
-		s.server.Close()
 	})
 }
 
 // SetPrivacyMode sets group privacy mode, in which the bot gets only messages that are addressed to
 // it. It is off by default, so that tests of unaddressed messages test the bot and not the server.
-func (s *Server) SetPrivacyMode(on bool) { s.update(func() { s.settings.privacy = on }) }
+func (s *Server) SetPrivacyMode(on bool) { s.Update(func() { s.settings.privacy = on }) }
 
 // SetLocalServer turns the server into a local Bot API server, which stores its files under dir,
 // returns absolute paths, and accepts up to 2000 MB. "" turns it into api.telegram.org again.
 func (s *Server) SetLocalServer(dir string) {
-	s.update(func() {
+	s.Update(func() {
 		s.settings.localDir = dir
 		s.settings.limits = DefaultLimits
 		if dir != "" {
@@ -149,7 +128,7 @@ func (s *Server) SetLocalServer(dir string) {
 
 // ForgetMethods turns the server into an older one without these methods.
 func (s *Server) ForgetMethods(names ...string) {
-	s.update(func() {
+	s.Update(func() {
 		s.settings.unknownMethods = map[string]bool{}
 		for _, name := range names {
 			s.settings.unknownMethods[name] = true
@@ -158,85 +137,22 @@ func (s *Server) ForgetMethods(names ...string) {
 }
 
 // SetLimits sets the maximum sizes.
-func (s *Server) SetLimits(l Limits) { s.update(func() { s.settings.limits = l }) }
+func (s *Server) SetLimits(l Limits) { s.Update(func() { s.settings.limits = l }) }
 
 // SetWebhookRetry sets how long the server waits before it delivers an update to the webhook again.
-func (s *Server) SetWebhookRetry(d time.Duration) { s.update(func() { s.settings.webhookRetry = d }) }
-
-// update changes the server's state and wakes all waiters.
-func (s *Server) update(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-	s.changed.Broadcast()
-}
-
-func (s *Server) wake() { s.update(func() {}) }
-
-// await waits until holds reports true; holds is called with the lock held. It reports false if ctx
-// or the server ends first.
-func (s *Server) await(ctx context.Context, holds func() bool) bool {
-	defer context.AfterFunc(ctx, s.wake)()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for !holds() {
-		if ctx.Err() != nil || s.isClosed() {
-			return false
-		}
-		s.changed.Wait()
-	}
-	return true
-}
-
-func (s *Server) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// awaitFor is await with a timeout.
-func (s *Server) awaitFor(timeout time.Duration, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	return s.await(ctx, holds)
-}
-
-// Violations returns the requests that a correct bot never makes: unknown parameters and methods,
-// texts that are too long, invalid entities and albums. Errors that a correct bot may get (a
-// missing message, a blocked chat, a file that is too large) are not violations.
-func (s *Server) Violations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.violations...)
-}
-
-// TakeViolations returns the violations and removes them, for a test that provokes them.
-func (s *Server) TakeViolations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.violations
-	s.violations = nil
-	return v
-}
-
-func (s *Server) addViolation(what string) {
-	s.update(func() { s.violations = append(s.violations, what) })
-}
+func (s *Server) SetWebhookRetry(d time.Duration) { s.Update(func() { s.settings.webhookRetry = d }) }
 
 // Commands returns the menu set for a scope ("default", "all_private_chats", …), or nil.
 func (s *Server) Commands(scope string) []Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return append([]Command(nil), s.menus[scope+"/"]...)
 }
 
 // QueryAnswer returns the bot's answer to a press, if there is one.
 func (s *Server) QueryAnswer(query string) (Answer, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if a := s.answers[query]; a != nil && a.Times > 0 {
 		return *a, true
 	}

@@ -44,7 +44,7 @@ func (s *Server) offerUpdate(kind string, body json.RawMessage, visible bool) {
 	if len(s.updates.allowed) == 0 {
 		wanted = !slices.Contains(optInUpdateTypes, kind)
 	}
-	s.changed.Broadcast()
+	s.Broadcast()
 	if wanted && visible {
 		s.enqueueUpdate(encode(map[string]json.RawMessage{"update_id": encode(s.updates.next), kind: body}))
 	}
@@ -54,32 +54,32 @@ func (s *Server) enqueueUpdate(body json.RawMessage) int {
 	id := s.updates.next
 	s.updates.next++
 	s.updates.pending = append(s.updates.pending, update{id, body})
-	s.changed.Broadcast()
+	s.Broadcast()
 	return id
 }
 
 // SetNextIDs sets the IDs of the next update and of the next message in a private chat or basic
 // group. It is for a bot with an earlier history, whose IDs must not be issued again.
 func (s *Server) SetNextIDs(update, message int) {
-	s.update(func() { s.updates.next, s.nextMessageID = update, message-1 })
+	s.Update(func() { s.updates.next, s.nextMessageID = update, message-1 })
 }
 
 // PendingUpdates returns the number of updates that the bot has not confirmed.
 func (s *Server) PendingUpdates() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return len(s.updates.pending)
 }
 
 // AwaitPending waits until at most n updates are unconfirmed. It reports false after the timeout.
 func (s *Server) AwaitPending(n int, timeout time.Duration) bool {
-	return s.awaitFor(timeout, func() bool { return len(s.updates.pending) <= n })
+	return s.AwaitFor(timeout, func() bool { return len(s.updates.pending) <= n })
 }
 
 // AwaitPoll waits until a poll is open, so that the next steps of the test happen during it.
 func (s *Server) AwaitPoll(t testing.TB) {
 	t.Helper()
-	if !s.awaitFor(WaitLimit, func() bool { return s.updates.poll != nil }) {
+	if !s.AwaitFor(WaitLimit, func() bool { return s.updates.poll != nil }) {
 		t.Fatalf("no poll is open after %s", WaitLimit)
 	}
 }

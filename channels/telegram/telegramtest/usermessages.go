@@ -30,16 +30,16 @@ func (s *Server) UserSends(chat int64, text string) Message {
 
 // UserPosts makes a user send a message, and returns the message that the bot gets.
 func (s *Server) UserPosts(p UserPost) Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.addUserMessage(p)
 }
 
 // UserSendsAlbum makes a user send several files at once: one update each, with a common
 // media_group_id. Each file has its own caption; the text of the post is the caption of the first.
 func (s *Server) UserSendsAlbum(p UserPost, media ...Media) []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	p.group = itoa(13_000_000_000 + int64(len(s.files)))
 	var out []Message
 	for i, m := range media {
@@ -126,8 +126,8 @@ func (s *Server) isVisibleToBot(c *chat, m *Message) bool {
 // UserEdits makes a user change the text or caption of a message. The bot gets an edited_message or
 // an edited_channel_post.
 func (s *Server) UserEdits(chat int64, id int, text string) Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	c := s.chatByID(chat)
 	m := c.find(id)
 	if m == nil {
@@ -150,7 +150,7 @@ func (s *Server) UserEdits(chat int64, id int, text string) Message {
 // UserDeletes makes a user delete a message, their own or the bot's. Telegram sends no update for
 // it.
 func (s *Server) UserDeletes(chat int64, id int) {
-	s.update(func() {
+	s.Update(func() {
 		if m := s.chatByID(chat).find(id); m != nil {
 			m.deleted = true
 		}
@@ -160,8 +160,8 @@ func (s *Server) UserDeletes(chat int64, id int) {
 // UserPresses makes a user press a button; from is as in UserPost. It returns the ID of the query,
 // for QueryAnswer. The button may be gone, because people may see an old state.
 func (s *Server) UserPresses(chat, from int64, message int, data string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	c := s.chatByID(chat)
 	var signed Message
 	s.setSender(c, from, &signed)
@@ -186,8 +186,8 @@ func (s *Server) InjectUpdate(update string) int {
 	if err := json.Unmarshal([]byte(update), &fields); err != nil {
 		panic("telegramtest: Inject wants a JSON object: " + err.Error())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	fields["update_id"] = encode(s.updates.next)
 	return s.enqueueUpdate(encode(fields))
 }

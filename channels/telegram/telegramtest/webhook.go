@@ -35,7 +35,7 @@ func (s *Server) setWebhook(c *Call) (any, error) {
 	if err := s.setAllowedUpdates(c); err != nil {
 		return nil, err
 	}
-	if s.isClosed() {
+	if s.IsClosed() {
 		return nil, &apiError{status: http.StatusInternalServerError, text: "Internal Server Error: restart"}
 	}
 	s.endPoll(conflictWebhookSet)

@@ -39,7 +39,7 @@ func (d *webhookSender) run(ctx context.Context) {
 	for {
 		var next update
 		var line string
-		if !d.s.await(ctx, func() bool { next, line = d.nextUpdate(); return line != "" }) {
+		if !d.s.Await(ctx, func() bool { next, line = d.nextUpdate(); return line != "" }) {
 			return
 		}
 		d.s.deliveryWork.Go(func() { d.deliver(ctx, client, next, line) })
@@ -87,9 +87,9 @@ func (u update) orderKey() string {
 func (d *webhookSender) deliver(ctx context.Context, client *http.Client, u update, line string) {
 	s := d.s
 	record := &Delivery{Update: u.id}
-	s.update(func() { s.webhook.attempts = append(s.webhook.attempts, record) })
+	s.Update(func() { s.webhook.attempts = append(s.webhook.attempts, record) })
 	status, pause, err := d.postUpdate(ctx, client, u)
-	s.update(func() {
+	s.Update(func() {
 		d.inFlight--
 		record.Done, record.Status = true, status
 		switch {
@@ -107,7 +107,7 @@ func (d *webhookSender) deliver(ctx context.Context, client *http.Client, u upda
 	}
 	select {
 	case <-time.After(pause):
-		s.update(func() { d.busyQueues[line] = false })
+		s.Update(func() { d.busyQueues[line] = false })
 	case <-ctx.Done():
 	}
 }
@@ -137,8 +137,8 @@ func (d *webhookSender) postUpdate(ctx context.Context, client *http.Client, u u
 
 // Deliveries returns the attempts so far, in the order in which they started.
 func (s *Server) Deliveries() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.deliveries()
 }
 
@@ -152,6 +152,6 @@ func (s *Server) deliveries() (out []Delivery) {
 // AwaitDeliveries waits until enough reports true for the attempts, and returns them. It reports
 // false after the timeout.
 func (s *Server) AwaitDeliveries(timeout time.Duration, enough func([]Delivery) bool) (all []Delivery, ok bool) {
-	ok = s.awaitFor(timeout, func() bool { all = s.deliveries(); return enough(all) })
+	ok = s.AwaitFor(timeout, func() bool { all = s.deliveries(); return enough(all) })
 	return all, ok
 }

@@ -1,0 +1,102 @@
+package fakenet
+
+import (
+	"net/http"
+	"time"
+)
+
+// Call has the fields that the calls of every network have. The type of a network's calls embeds
+// it.
+type Call struct {
+	ID     int // in the order of arrival, from 1
+	At     time.Time
+	Done   bool // the response was sent
+	Status int  // of the response; 0 if the connection was cut
+}
+
+func (c *Call) header() *Call { return c }
+
+// pointer is a pointer to a network's call. The name of a call is its method or route.
+type pointer[C any] interface {
+	*C
+	header() *Call
+	CallName() string
+}
+
+// Network is a State that records calls and lets them fail. C is the type of the network's calls,
+// and P is *C.
+type Network[C any, P pointer[C]] struct {
+	State
+	calls        []P
+	faultFunc    func(C) Fault
+	queuedFaults map[string][]Fault
+}
+
+// Response is how a network carries out a call and responds to it.
+type Response struct {
+	CarryOut func() (result any, err error)
+	// Begin is called with the result, or with the fault's error, and returns the status. A download
+	// writes the first half of the file, so that a fault can cut the connection halfway.
+	Begin func(result any, err error) (status int)
+	// Write writes the response, unless a fault replaces it.
+	Write func(status int, result any, err error)
+}
+
+// ServeCall records a call and responds to it, with the fault that is planned for it.
+func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, response Response) {
+	h := c.header()
+	n.Update(func() {
+		n.calls = append(n.calls, c)
+		h.ID, h.At = len(n.calls), time.Now()
+	})
+	f := n.nextFault(c)
+	n.beforeEffect(r.Context(), f, c)
+	if f.Status != 0 {
+		n.Update(func() { h.Done, h.Status = true, f.Status })
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.Status)
+		_, _ = w.Write([]byte(f.Body))
+		return
+	}
+	var result any
+	err := f.Err
+	if f.Err == nil || f.CarryOut {
+		if result, err = response.CarryOut(); err == nil {
+			err = f.Err
+		}
+	}
+	if r.Context().Err() != nil {
+		n.abortConnection(c)
+	}
+	status := response.Begin(result, err)
+	n.afterEffect(r.Context(), f, c)
+	n.Update(func() { h.Done, h.Status = true, status })
+	if f.Body != "" {
+		_, _ = w.Write([]byte(f.Body))
+		return
+	}
+	response.Write(status, result, err)
+}
+
+// Calls returns the calls with a name so far, in order. "" means all names.
+func (n *Network[C, P]) Calls(name string) []C {
+	n.Lock()
+	defer n.Unlock()
+	return n.callsOf(name)
+}
+
+func (n *Network[C, P]) callsOf(name string) (out []C) {
+	for _, c := range n.calls {
+		if name == "" || c.CallName() == name {
+			out = append(out, *c)
+		}
+	}
+	return out
+}
+
+// AwaitCalls waits until enough reports true for the calls with a name, and returns the calls. It
+// reports false after the timeout.
+func (n *Network[C, P]) AwaitCalls(name string, timeout time.Duration, enough func([]C) bool) (calls []C, ok bool) {
+	ok = n.AwaitFor(timeout, func() bool { calls = n.callsOf(name); return enough(calls) })
+	return calls, ok
+}

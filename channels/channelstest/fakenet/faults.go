@@ -1,0 +1,96 @@
+package fakenet
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Fault is a failure of a call. The zero Fault lets the call succeed.
+type Fault struct {
+	HangUntil     <-chan struct{} // wait for this first
+	CutBefore     bool            // cut the connection, do not carry out the call
+	Err           error           // respond with this error of the network and do not carry out the call, unless CarryOut is set
+	CarryOut      bool            // with Err: carry out the call first
+	Status        int             // respond with this status and Body, which are a proxy's, and do not carry out the call
+	Body          string          // replaces the response; with Status 0 the call is carried out
+	CutAfter      bool            // carry out the call, then cut the connection; of a download, halfway
+	ResponseDelay time.Duration   // delay between carrying out the call and the response
+}
+
+// BadGateway is a 502 with the page of a proxy.
+func BadGateway() Fault {
+	return Fault{Status: http.StatusBadGateway, Body: "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n" +
+		"<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n"}
+}
+
+// FailNext queues faults for the next calls with a name, or with any name for "". A zero Fault lets
+// a call succeed.
+func (n *Network[C, P]) FailNext(name string, faults ...Fault) {
+	n.Update(func() {
+		if n.queuedFaults == nil {
+			n.queuedFaults = map[string][]Fault{}
+		}
+		n.queuedFaults[name] = append(n.queuedFaults[name], faults...)
+	})
+}
+
+// SetFault sets a function that returns the fault of each call; nil means no faults. Faults queued
+// by FailNext come first. The function may block.
+func (n *Network[C, P]) SetFault(f func(C) Fault) { n.Update(func() { n.faultFunc = f }) }
+
+// nextFault returns the next fault queued for the call's name, else the next one queued for any
+// name, else the result of the test's function.
+func (n *Network[C, P]) nextFault(c P) Fault {
+	n.Lock()
+	ask, copied := n.faultFunc, *c
+	for _, name := range []string{c.CallName(), ""} {
+		if q := n.queuedFaults[name]; len(q) > 0 {
+			n.queuedFaults[name] = q[1:]
+			n.Unlock()
+			return q[0]
+		}
+	}
+	n.Unlock()
+	if ask == nil {
+		return Fault{}
+	}
+	return ask(copied)
+}
+
+// beforeEffect applies the part of a fault that comes before the call is carried out.
+func (n *Network[C, P]) beforeEffect(ctx context.Context, f Fault, c P) {
+	if f.HangUntil != nil {
+		select {
+		case <-f.HangUntil:
+		case <-ctx.Done():
+			n.abortConnection(c)
+		case <-n.closed:
+			n.abortConnection(c)
+		}
+	}
+	if f.CutBefore {
+		n.abortConnection(c)
+	}
+}
+
+// afterEffect applies the part of a fault that comes between carrying out the call and the
+// response.
+func (n *Network[C, P]) afterEffect(ctx context.Context, f Fault, c P) {
+	if f.ResponseDelay > 0 {
+		select {
+		case <-time.After(f.ResponseDelay):
+		case <-ctx.Done():
+		case <-n.closed:
+		}
+	}
+	if f.CutAfter {
+		n.abortConnection(c)
+	}
+}
+
+// abortConnection cuts the connection.
+func (n *Network[C, P]) abortConnection(c P) {
+	n.Update(func() { c.header().Done = true })
+	panic(http.ErrAbortHandler)
+}
