@@ -23,15 +23,3 @@ func (i *Intake) auditAnswer(in channels.Incoming, q store.Question) {
 	}
 	i.o.Audit.Record(in, r)
 }
-
-// auditRefusal records the refusal of a person: when they get a code, and otherwise as rarely as it
-// is logged. A record of each refused message would let outsiders rotate everything else out of the
-// audit log.
-func (i *Intake) auditRefusal(in channels.Incoming, coded, before bool) {
-	switch {
-	case coded:
-		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Coded})
-	case !before:
-		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Refused})
-	}
-}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/display"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
@@ -27,6 +28,12 @@ const (
 	controlWait = time.Second
 )
 
+// controls carry out the messages that are for the protocols of agents.
+type controls struct {
+	*stage
+	queue *controlQueue
+}
+
 // control is a message that the protocol of an agent may carry out itself.
 type control struct {
 	in      channels.Incoming
@@ -42,8 +49,8 @@ func (c *control) isCommand() bool { return c != nil && c.request.Command != "" 
 // findControl returns a message as a command or text for the protocol of the running turn's agent,
 // or of the chosen agent. It returns nil if the protocol has no commands, or if the message presses
 // another button.
-func (i *Intake) findControl(ctx context.Context, in channels.Incoming) (*control, error) {
-	runner, err := i.controllerFor(ctx, in.Chat)
+func (cs *controls) findControl(ctx context.Context, in channels.Incoming) (*control, error) {
+	runner, err := cs.controllerFor(ctx, in.Chat)
 	if runner == nil || err != nil {
 		return nil, err
 	}
@@ -77,9 +84,9 @@ func ParseControl(commands []terminal.Command, chat, text string) terminal.Contr
 
 // controllerFor returns the runner whose protocol carries out the commands of a chat: the running
 // turn's, if it has commands, else the chosen agent's. nil: there is none.
-func (i *Intake) controllerFor(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
-	agents := i.o.Settings().Agents
-	if t := i.o.Lanes.RunningTurn(chat); t != nil {
+func (cs *controls) controllerFor(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
+	agents := cs.o.Settings().Agents
+	if t := cs.o.Lanes.RunningTurn(chat); t != nil {
 		if c := t.Controller(); c != nil && len(c.Controls()) > 0 {
 			return c, nil
 		}
@@ -91,7 +98,7 @@ func (i *Intake) controllerFor(ctx context.Context, chat channels.Chat) (termina
 	if !found { // saves a query
 		return nil, nil
 	}
-	name, _, err := i.o.Choice.Next(ctx, chat)
+	name, _, err := cs.o.Choice.Next(ctx, chat)
 	agent, ok := agents[name] // a reload may have removed it
 	if err != nil || !ok || len(agent.Runner.Controls()) == 0 {
 		return nil, err
@@ -102,33 +109,33 @@ func (i *Intake) controllerFor(ctx context.Context, chat channels.Chat) (termina
 // tryControl has the protocol carry out a message, if the protocol accepts it. The message is
 // stored first, so that a duplicate is not carried out again. It reports false for a message that
 // is to get a turn.
-func (i *Intake) tryControl(ctx context.Context, c *control) (bool, error) {
+func (cs *controls) tryControl(ctx context.Context, c *control) (bool, error) {
 	if !c.isCommand() {
-		i.controls.await(ctx, c.in.Chat, controlWait)
+		cs.queue.await(ctx, c.in.Chat, controlWait)
 	}
 	if !c.runner.AcceptsControl(c.request.Chat, c.request.Command) {
 		return false, nil
 	}
-	defer i.o.Lanes.Lock(c.in.Chat)()
+	defer cs.o.Lanes.Lock(c.in.Chat)()
 	c.secret = c.readsSecret()
-	result, err := i.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true, Secret: c.secret})
+	result, err := cs.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true, Secret: c.secret})
 	if err != nil {
 		return true, fmt.Errorf("store message: %w", err)
 	}
-	i.removeMessages(result.Secrets)
+	cs.removeMessages(result.Secrets)
 	if result.Released {
-		i.o.Lanes.Wake()
+		cs.o.Lanes.Wake()
 	}
 	if result.Disposition != store.Settled {
 		return true, nil
 	}
 	c.inbound = result.Inbound.ID
-	if t := i.o.Lanes.RunningTurn(c.in.Chat); t != nil {
+	if t := cs.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		t.MoveBoardDown() // the person's message is below the board
 	}
 	// Carrying it out may take seconds, and a channel may receive the messages of all chats one by
 	// one.
-	i.controls.enqueue(c.in.Chat, func(ctx context.Context) { i.runControl(ctx, c) })
+	cs.queue.enqueue(c.in.Chat, func(ctx context.Context) { cs.runControl(ctx, c) })
 	return true, nil
 }
 
@@ -142,14 +149,14 @@ func (c *control) asMessage() channels.Incoming {
 }
 
 // runControl carries out a command and posts the protocol's reply.
-func (i *Intake) runControl(ctx context.Context, c *control) {
-	log := i.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
-	i.eraseTypedAhead(ctx, c)
-	if ok, err := i.o.Access.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
+func (cs *controls) runControl(ctx context.Context, c *control) {
+	log := cs.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
+	cs.eraseTypedAhead(ctx, c)
+	if ok, err := cs.o.Access.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
 		return // access was revoked while the command waited for earlier ones
 	}
-	i.auditControl(c)
-	w := i.words(c.in)
+	cs.auditControl(c)
+	w := cs.words(c.in)
 	c.request.Words = w
 	reply, err := callControl(ctx, c)
 	if err != nil {
@@ -174,7 +181,7 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 	}
 	var refused error
 	err = retry.Until(ctx, func() error {
-		err := i.o.Outbox.Post(ctx, m)
+		err := cs.o.Outbox.Post(ctx, m)
 		if err != nil && !errors.Is(err, outbox.ErrNotStored) {
 			refused, err = err, nil
 		}
@@ -215,4 +222,32 @@ func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Messag
 		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
 		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
+}
+
+// eraseTypedAhead removes the text of a message from the store if it was typed before its program
+// asked for a password.
+func (cs *controls) eraseTypedAhead(ctx context.Context, c *control) {
+	if c.secret || !c.readsSecret() {
+		return
+	}
+	c.secret = true
+	_ = retry.Until(ctx, func() error {
+		secrets, err := cs.o.Store.EraseText(context.WithoutCancel(ctx), c.inbound)
+		cs.removeMessages(secrets)
+		return err
+	}, func(err error) {
+		cs.o.Log.Warn("secret not erased, will retry", zap.Stringer("chat", c.in.Chat), zap.Error(err))
+	})
+}
+
+// auditControl records a message that the protocol is about to carry out.
+func (cs *controls) auditControl(c *control) {
+	r := audit.Record{Event: audit.Command, Decision: audit.Allowed}
+	if c.isCommand() {
+		r.Command = "/" + c.request.Command
+	}
+	if !c.secret {
+		r.Text = c.in.Text
+	}
+	cs.o.Audit.Record(c.in, r)
 }

@@ -78,7 +78,7 @@ func (q *controlQueue) await(ctx context.Context, chat channels.Chat, timeout ti
 }
 
 // RunControls carries out the commands of agents' protocols until ctx ends.
-func (i *Intake) RunControls(ctx context.Context) { i.controls.tasks.Run(ctx) }
+func (cs *controls) RunControls(ctx context.Context) { cs.queue.tasks.Run(ctx) }
 
 // IdleControls returns when no command is being carried out, or when ctx ends.
-func (i *Intake) IdleControls(ctx context.Context) { i.controls.tasks.WaitIdle(ctx) }
+func (cs *controls) IdleControls(ctx context.Context) { cs.queue.tasks.WaitIdle(ctx) }

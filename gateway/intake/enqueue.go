@@ -100,19 +100,6 @@ func (i *Intake) localTurn(chat channels.Chat, result store.ReceiveResult) Turn 
 	return i.findTurn(chat, result.Running)
 }
 
-// findTurn returns the turn of an inbound message, or nil if another member runs it or its agent
-// has ended.
-func (i *Intake) findTurn(chat channels.Chat, inbound int64) Turn {
-	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
-		return t
-	}
-	i.o.Lanes.AwaitClaim() // a turn runs on disk for a moment before it can be found in memory
-	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
-		return t
-	}
-	return nil
-}
-
 // handleQueued handles a message that was queued behind a turn.
 func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) {
 	inbound := result.Inbound

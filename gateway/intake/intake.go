@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -205,16 +204,21 @@ type Options struct {
 
 // Intake handles incoming messages. Its methods may be called from many goroutines.
 type Intake struct {
-	o              Options
-	rates          rateCounter
-	loggedRefusals sync.Map   // people whose refusal was logged
-	welcomeMu      sync.Mutex // keeps a newly admitted person's messages in order
-	controls       *controlQueue
+	*stage
+	*pairing
+	*controls
+	*reading
+	rates rateCounter
 }
 
 // New returns an Intake. Commands of agents' protocols wait for RunControls.
 func New(o Options) *Intake {
-	return &Intake{o: o, controls: newControlQueue()}
+	s := &stage{o}
+	i := &Intake{
+		stage: s, pairing: &pairing{stage: s}, controls: &controls{stage: s, queue: newControlQueue()}, reading: &reading{s},
+	}
+	i.pairing.route = i.route
+	return i
 }
 
 // Receive handles a message from a channel. When it returns nil, the message is on disk and will be
@@ -320,50 +324,4 @@ func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *co
 		return err
 	}
 	return i.enqueueMessage(ctx, in, set)
-}
-
-// storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
-func (i *Intake) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
-	return err
-}
-
-// storeAnswered stores a message that needs no turn, with its answer and its changes, in one
-// transaction. It reports false for a duplicate.
-func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
-	in := a.In
-	answer.Silent = true // who has just written or pressed a button is looking at the chat
-	var err error
-	if answer.Text != "" {
-		if a.Answer, err = i.planAnswer(in, answer); err != nil {
-			return false, err
-		}
-	}
-	result, err := i.o.Store.Receive(ctx, a)
-	if err != nil {
-		return false, fmt.Errorf("store message: %w", err)
-	}
-	settled := result.Disposition == store.Settled
-	if settled && answer.Text != "" {
-		i.o.Outbox.Wake(in.Chat)
-	}
-	i.removeMessages(result.Secrets)
-	if a.Restart != 0 || result.Released {
-		i.o.Lanes.Wake()
-	}
-	return settled, nil
-}
-
-// words returns the words in the language of a message's sender.
-func (i *Intake) words(in channels.Incoming) words.Words { return i.o.Words.For(in.User.Language) }
-
-// planAnswer splits the gateway's answer to a message into network calls. It uses the text, the
-// buttons and the notification of answer.
-func (i *Intake) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
-	answer.Chat, answer.Kind, answer.ReplyTo, answer.Language = in.Chat, channels.Answer, in.ID, in.User.Language
-	parts, err := i.o.Channels[in.Chat.Channel].Plan(answer)
-	if err != nil {
-		return nil, fmt.Errorf("plan answer: %w", err)
-	}
-	return parts, nil
 }

@@ -27,9 +27,12 @@ const (
 // then queued for another attempt, so that it does not block its channel.
 var errNotRead = errors.New("message not read")
 
+// reading offers messages to running turns whose protocols read them.
+type reading struct{ *stage }
+
 // readingTurn returns the running turn of a chat if its protocol reads messages, else nil.
-func (i *Intake) readingTurn(chat channels.Chat) Turn {
-	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.MessageReader() != nil {
+func (r *reading) readingTurn(chat channels.Chat) Turn {
+	if t := r.o.Lanes.RunningTurn(chat); t != nil && t.MessageReader() != nil {
 		return t
 	}
 	return nil
@@ -38,48 +41,48 @@ func (i *Intake) readingTurn(chat channels.Chat) Turn {
 // offerMessage offers a message to the running turn of its chat, after the queued messages. It
 // reports whether the message is done. A message is stored after it was read: after a crash in
 // between, the network delivers it again, and the protocol recognises it.
-func (i *Intake) offerMessage(ctx context.Context, in channels.Incoming) (bool, error) {
-	if i.readingTurn(in.Chat) == nil {
+func (r *reading) offerMessage(ctx context.Context, in channels.Incoming) (bool, error) {
+	if r.readingTurn(in.Chat) == nil {
 		return false, nil
 	}
-	defer i.o.Lanes.Lock(in.Chat)()
-	t := i.readingTurn(in.Chat)
+	defer r.o.Lanes.Lock(in.Chat)()
+	t := r.readingTurn(in.Chat)
 	if t == nil {
 		return false, nil
 	}
-	known, err := i.o.Store.Known(ctx, in.Chat, in.ID)
+	known, err := r.o.Store.Known(ctx, in.Chat, in.ID)
 	if err != nil {
 		return false, fmt.Errorf("look up message: %w", err)
 	}
 	if known && in.ID != "" { // it may be the message that the turn works on
 		return false, nil
 	}
-	agent, _, err := i.o.Choice.Next(ctx, in.Chat)
+	agent, _, err := r.o.Choice.Next(ctx, in.Chat)
 	if err != nil || agent != t.Agent() { // a message reaches no other agent than its own
 		return false, err
 	}
-	if all, err := i.offerQueue(ctx, t); !all || err != nil {
+	if all, err := r.offerQueue(ctx, t); !all || err != nil {
 		return false, err
 	}
 	if read, err := readMessage(ctx, t, in); !read || err != nil {
 		return false, err
 	}
-	return true, i.storeRead(ctx, t, in)
+	return true, r.storeRead(ctx, t, in)
 }
 
 // storeRead stores a message that a turn has read.
-func (i *Intake) storeRead(ctx context.Context, t Turn, in channels.Incoming) error {
-	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
+func (r *reading) storeRead(ctx context.Context, t Turn, in channels.Incoming) error {
+	fresh, err := r.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
 	if fresh {
-		i.auditRead(t, in)
+		r.auditRead(t, in)
 		t.MoveBoardDown() // the person's message is below the board
 	}
 	return err
 }
 
 // auditRead records that a turn has read a person's message.
-func (i *Intake) auditRead(t Turn, in channels.Incoming) {
-	i.o.Audit.Record(in, audit.Record{
+func (r *reading) auditRead(t Turn, in channels.Incoming) {
+	r.o.Audit.Record(in, audit.Record{
 		Event: audit.Answer, Decision: "text", Run: t.Inbound().ID, Agent: t.Agent(), Text: in.Text,
 		In: audit.Size{Bytes: len(in.Text), Media: len(in.Media)},
 	})
@@ -87,22 +90,22 @@ func (i *Intake) auditRead(t Turn, in channels.Incoming) {
 
 // OfferQueue offers the queue of a chat to its running turn, if that reads messages. The turn calls
 // it when it begins to wait, since messages may have been queued before.
-func (i *Intake) OfferQueue(ctx context.Context, chat channels.Chat) error {
-	defer i.o.Lanes.Lock(chat)()
-	t := i.readingTurn(chat)
+func (r *reading) OfferQueue(ctx context.Context, chat channels.Chat) error {
+	defer r.o.Lanes.Lock(chat)()
+	t := r.readingTurn(chat)
 	if t == nil {
 		return nil
 	}
-	_, err := i.offerQueue(ctx, t)
+	_, err := r.offerQueue(ctx, t)
 	return err
 }
 
 // offerQueue offers the queued messages of a chat to its turn, in order, until the turn does not
 // read one. It reports whether all were read. It skips messages for other agents and messages that
 // already had a turn. The caller must have locked the chat.
-func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
+func (r *reading) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 	chat := t.Inbound().In.Chat
-	queue, err := i.o.Store.Queue(ctx, chat, maxOffered)
+	queue, err := r.o.Store.Queue(ctx, chat, maxOffered)
 	if err != nil {
 		return false, fmt.Errorf("read queue: %w", err)
 	}
@@ -113,12 +116,12 @@ func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 		if read, err := readMessage(ctx, t, inbound.In); !read || err != nil {
 			return false, err
 		}
-		if err := i.o.Store.SettlePending(context.WithoutCancel(ctx), inbound.ID); err != nil {
+		if err := r.o.Store.SettlePending(context.WithoutCancel(ctx), inbound.ID); err != nil {
 			return false, fmt.Errorf("settle message: %w", err)
 		}
-		i.auditRead(t, inbound.In)
-		i.o.Notices.Recheck(chat)
-		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
+		r.auditRead(t, inbound.In)
+		r.o.Notices.Recheck(chat)
+		r.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
 	}
 	return len(queue) < maxOffered, nil
 }
@@ -143,15 +146,15 @@ func readMessage(ctx context.Context, t Turn, in channels.Incoming) (read bool, 
 
 // offerLate offers the queue to a turn behind which a message was just queued: the turn may have
 // begun to read after the first offer. It reports whether the turn has read the message.
-func (i *Intake) offerLate(ctx context.Context, t Turn, inbound store.Inbound) bool {
+func (r *reading) offerLate(ctx context.Context, t Turn, inbound store.Inbound) bool {
 	if t == nil || t.MessageReader() == nil {
 		return false
 	}
-	if err := i.OfferQueue(ctx, inbound.In.Chat); err != nil {
-		i.o.Log.Warn("message not read by the running turn, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
+	if err := r.OfferQueue(ctx, inbound.In.Chat); err != nil {
+		r.o.Log.Warn("message not read by the running turn, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
 		t.OfferQueueAgain()
 		return false
 	}
-	now, ok, err := i.o.Store.Inbound(ctx, inbound.ID)
+	now, ok, err := r.o.Store.Inbound(ctx, inbound.ID)
 	return err == nil && ok && now.State == store.Done
 }

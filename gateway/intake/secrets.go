@@ -4,22 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
-	"nanobot/gateway/audit"
-	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
-
-// removeMessages deletes messages with secrets from their chat, in the background.
-func (i *Intake) removeMessages(secrets []store.Transient) {
-	for _, transient := range secrets {
-		i.o.Outbox.Remove(transient)
-	}
-}
 
 // dropLateSecret stores a reply to a secret question that is no longer open, without its text. It
 // reports false for any other message.
@@ -62,32 +51,4 @@ func (i *Intake) mayBeSecret(ctx context.Context, in channels.Incoming) (bool, e
 func (c *control) readsSecret() bool {
 	reader, ok := c.runner.(terminal.SecretReader)
 	return ok && c.in.Press == "" && reader.ReadsSecret(c.request)
-}
-
-// eraseTypedAhead removes the text of a message from the store if it was typed before its program
-// asked for a password.
-func (i *Intake) eraseTypedAhead(ctx context.Context, c *control) {
-	if c.secret || !c.readsSecret() {
-		return
-	}
-	c.secret = true
-	_ = retry.Until(ctx, func() error {
-		secrets, err := i.o.Store.EraseText(context.WithoutCancel(ctx), c.inbound)
-		i.removeMessages(secrets)
-		return err
-	}, func(err error) {
-		i.o.Log.Warn("secret not erased, will retry", zap.Stringer("chat", c.in.Chat), zap.Error(err))
-	})
-}
-
-// auditControl records a message that the protocol is about to carry out.
-func (i *Intake) auditControl(c *control) {
-	r := audit.Record{Event: audit.Command, Decision: audit.Allowed}
-	if c.isCommand() {
-		r.Command = "/" + c.request.Command
-	}
-	if !c.secret {
-		r.Text = c.in.Text
-	}
-	i.o.Audit.Record(c.in, r)
 }

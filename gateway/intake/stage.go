@@ -1,0 +1,79 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/internal/words"
+)
+
+// stage has what the parts of intake share.
+type stage struct{ o Options }
+
+// storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
+func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
+	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
+	return err
+}
+
+// storeAnswered stores a message that needs no turn, with its answer and its changes, in one
+// transaction. It reports false for a duplicate.
+func (s *stage) storeAnswered(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
+	in := a.In
+	answer.Silent = true // who has just written or pressed a button is looking at the chat
+	var err error
+	if answer.Text != "" {
+		if a.Answer, err = s.planAnswer(in, answer); err != nil {
+			return false, err
+		}
+	}
+	result, err := s.o.Store.Receive(ctx, a)
+	if err != nil {
+		return false, fmt.Errorf("store message: %w", err)
+	}
+	settled := result.Disposition == store.Settled
+	if settled && answer.Text != "" {
+		s.o.Outbox.Wake(in.Chat)
+	}
+	s.removeMessages(result.Secrets)
+	if a.Restart != 0 || result.Released {
+		s.o.Lanes.Wake()
+	}
+	return settled, nil
+}
+
+// words returns the words in the language of a message's sender.
+func (s *stage) words(in channels.Incoming) words.Words { return s.o.Words.For(in.User.Language) }
+
+// planAnswer splits the gateway's answer to a message into network calls. It uses the text, the
+// buttons and the notification of answer.
+func (s *stage) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
+	answer.Chat, answer.Kind, answer.ReplyTo, answer.Language = in.Chat, channels.Answer, in.ID, in.User.Language
+	parts, err := s.o.Channels[in.Chat.Channel].Plan(answer)
+	if err != nil {
+		return nil, fmt.Errorf("plan answer: %w", err)
+	}
+	return parts, nil
+}
+
+// removeMessages deletes messages with secrets from their chat, in the background.
+func (s *stage) removeMessages(secrets []store.Transient) {
+	for _, transient := range secrets {
+		s.o.Outbox.Remove(transient)
+	}
+}
+
+// findTurn returns the turn of an inbound message, or nil if another member runs it or its agent
+// has ended.
+func (s *stage) findTurn(chat channels.Chat, inbound int64) Turn {
+	if t := s.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
+		return t
+	}
+	s.o.Lanes.AwaitClaim() // a turn runs on disk for a moment before it can be found in memory
+	if t := s.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
+		return t
+	}
+	return nil
+}
