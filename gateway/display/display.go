@@ -1,56 +1,200 @@
-// Package display converts the screens and buttons of agents' protocols into those that channels
-// send. It knows nothing of turns, nor of where messages go.
+// Package display shows a turn in its chat while it runs: the board, the answer as it is written,
+// the typing indicator and reactions. It also converts screens and buttons of agents' protocols into
+// those that channels send. It knows nothing of how turns run.
 package display
 
 import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
 	"nanobot/channels"
-	"nanobot/gateway/press"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+	"nanobot/internal/tasks"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
-// Screen converts a terminal screen; nil stays nil.
-func Screen(s *terminal.Screen) *channels.Screen {
-	if s == nil {
+// Outbox shows transient messages.
+type Outbox interface {
+	// Show sends or edits a transient message, which exists only while its turn runs. Remove and
+	// RemoveLeft remove transient messages.
+	Show(ctx context.Context, t outbox.Transient) (id string, err error)
+	Remove(t store.Transient)
+	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
+	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
+	EndBoard(e outbox.EndedBoard)
+	// React shows a reaction to a person's message in the background.
+	React(chat channels.Chat, id string, r channels.Reaction)
+	// Empty reports whether no message waits to be sent to a chat.
+	Empty(ctx context.Context, chat channels.Chat) bool
+}
+
+// DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for a
+// shorter turn would only disturb.
+const DefaultDelay = 3 * time.Second
+
+// Options configures the display of a turn.
+type Options struct {
+	Inbound store.Inbound    // the message that the turn works on
+	Channel channels.Channel // nil: it is no longer enabled
+	Outbox  Outbox
+	Words   words.Words
+	Edits   bool          // progress and answers are shown in messages that are edited in place
+	Delay   time.Duration // before a turn without a progress frame has a board
+	Tasks   *tasks.Group  // shows turns; an ended turn does not wait for it
+	Log     *zap.Logger
+
+	// Elapsed returns how long the turn has worked, without waiting for people; AwaitsPerson reports
+	// whether it waits for one.
+	Elapsed      func() time.Duration
+	AwaitsPerson func() bool
+	// NotStarted reports whether the agent cannot be started at the moment.
+	NotStarted func() bool
+	// HidesBoard reports whether the people of the chat want no board and no progress.
+	HidesBoard func(ctx context.Context) bool
+}
+
+// Display shows one turn.
+type Display struct {
+	o        Options
+	board    *board
+	streamed *streamedAnswer
+	pace     pacing
+}
+
+// New returns a display that shows nothing before Start.
+func New(o Options) *Display {
+	d := &Display{o: o}
+	d.board, d.streamed = newBoard(d), newStreamedAnswer(d)
+	return d
+}
+
+// Start prepares the display. Its goroutines start only when there is something to show, since most
+// turns are too short for that. The turn does not wait for them, because a hanging network must not
+// delay the chat; the shutdown waits for them. The board stays until untilKilled ends or Finish is
+// called, the unfinished answer until accepting ends, the typing indicator until working ends. stop
+// is called when the agent has ended.
+func (d *Display) Start(untilKilled, working, accepting context.Context) (stop func()) {
+	over, end := context.WithCancel(untilKilled) // an abandoned turn has a board until it is finished
+	d.board.over, d.board.end = over.Done(), end
+	d.board.hidden = sync.OnceValue(func() bool {
+		return d.board.editor == nil || d.o.HidesBoard(context.WithoutCancel(working))
+	})
+	d.board.start = d.OnDemand(func(sending context.Context) { d.board.run(sending, over) })
+	d.streamed.start = d.OnDemand(func(sending context.Context) { d.streamed.run(sending, accepting) })
+	stopBoard, stopTyping := time.AfterFunc(d.o.Delay, d.board.showWhenDue).Stop, func() bool { return false }
+	if typer, ok := d.o.Channel.(channels.Typer); ok {
+		stopTyping = time.AfterFunc(typingDelay, func() {
+			d.o.Tasks.Go(func(context.Context) { d.showTyping(working, typer) })
+		}).Stop
+	}
+	return func() {
+		stopBoard()
+		stopTyping()
+	}
+}
+
+// OnDemand returns a function whose first call starts a task.
+func (d *Display) OnDemand(task func(sending context.Context)) func() {
+	return sync.OnceFunc(func() { d.o.Tasks.Go(task) })
+}
+
+// ShowProgress changes the content of the board. It reports false when there is no board, so that
+// progress must be sent as a message.
+func (d *Display) ShowProgress(now Content) bool { return d.board.show(now) }
+
+// ShowUnfinished shows an answer that the agent is still writing.
+func (d *Display) ShowUnfinished(text string, format channels.Format) { d.streamed.show(text, format) }
+
+// ShowStoppingLater shows that the turn was told to end, if it takes longer than most turns do.
+func (d *Display) ShowStoppingLater() (cancel func() bool) {
+	return time.AfterFunc(stoppingDelay, d.board.showStopping).Stop
+}
+
+// Refresh shows what Elapsed and AwaitsPerson return now.
+func (d *Display) Refresh() { d.board.requestUpdate() }
+
+// MessageBelow records that there is one more message below the board.
+func (d *Display) MessageBelow() { d.board.addBelow(1) }
+
+// MoveDown is called when a person has written a message below the board, which is sent again below
+// it when there are too many.
+func (d *Display) MoveDown() {
+	d.MessageBelow()
+	d.Refresh()
+}
+
+// Hidden reports whether the people of the chat see no board.
+func (d *Display) Hidden() bool { return d.board.hidden() }
+
+// EditsAnswers reports whether unfinished answers become the complete ones by edits, which notify
+// nobody.
+func (d *Display) EditsAnswers() bool { return d.streamed.kind == channels.Answer }
+
+// PostAnswer posts a complete message whose beginning may be shown already.
+func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error) error {
+	m.Replace, m.ShownText = d.streamed.finish()
+	if err := post(m); err != nil {
+		return err // what is shown is removed at the end of the turn
+	}
+	d.streamed.recordComplete(m)
+	d.board.addBelow(max(max(m.Calls(), 1)-len(m.Replace), 0)) // the others were below it before
+	for _, s := range m.Unused() {
+		d.o.Outbox.Remove(d.transientRecord(s.ID))
+	}
+	return nil
+}
+
+// Finish ends the board of a turn that was not cut off. It returns what stays of it, which is to be
+// stored with the outcome of the turn; nil: nothing.
+func (d *Display) Finish(status terminal.Status) *store.Fold {
+	d.board.mu.Lock()
+	fold := d.board.content.Fold
+	d.board.mu.Unlock()
+	if fold == nil || fold.Steps == 0 || d.board.hidden() {
+		d.board.finish(nil)
 		return nil
 	}
-	out := &channels.Screen{Cols: s.Cols, Rows: make([][]channels.ScreenRun, len(s.Lines))}
-	if s.CursorVisible {
-		out.Cursor = &channels.ScreenCell{Col: s.CursorCol, Row: s.CursorRow}
-	}
-	for i, line := range s.Lines {
-		runs := make([]channels.ScreenRun, len(line))
-		for j, run := range line {
-			style := run.Style
-			runs[j] = channels.ScreenRun{
-				Text: run.Text, Width: run.Width, Foreground: color(style.Foreground), Background: color(style.Background),
-				Bold: style.Bold, Faint: style.Faint, Italic: style.Italic, Underline: style.Underline,
-				Blink: style.Blink, Reverse: style.Reverse, Hidden: style.Hidden, Strike: style.Strike,
-			}
-		}
-		out.Rows[i] = runs
-	}
-	return out
+	stored := storedFold(d.o.Words, *fold, turnEnd{status, d.o.Elapsed()})
+	d.board.finish(stored)
+	return stored
 }
 
-func color(c interface {
-	RGB() (r, g, b uint8, ok bool)
-},
-) channels.Color {
-	r, g, b, ok := c.RGB()
-	if !ok {
-		return 0
-	}
-	return channels.RGB(r, g, b)
+// OutcomeStored says that the outcome of the turn was stored, or will not be.
+func (d *Display) OutcomeStored() { close(d.board.stored) }
+
+// transientRecord returns the store's record of a transient message of this turn.
+func (d *Display) transientRecord(id string) store.Transient {
+	return store.Transient{Chat: d.o.Inbound.In.Chat, ID: id, Inbound: d.o.Inbound.ID}
 }
 
-// Buttons converts the control buttons of a protocol. They stay after they are pressed. A command
-// that is too long for a button is omitted; it can be typed.
-func Buttons(all []terminal.ControlButton) []channels.Button {
-	var out []channels.Button
-	for _, b := range all {
-		if len(b.Command) < press.MaxData { // a button that stays has a byte less
-			out = append(out, channels.Button{Label: b.Label, Data: press.Type(b.Command), Stays: true})
+// isClosed reports whether a channel is closed; nil is not.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// typingDelay is how long an agent works before the typing indicator is shown, and typingInterval
+// how often it is renewed: networks show it for some five seconds.
+const typingDelay, typingInterval = 300 * time.Millisecond, 4 * time.Second
+
+// showTyping renews the typing indicator, except while the turn waits for a person.
+func (d *Display) showTyping(ctx context.Context, typer channels.Typer) {
+	for ; ctx.Err() == nil; retry.Sleep(ctx, typingInterval) {
+		if d.o.AwaitsPerson() {
+			continue
+		}
+		if err := typer.Typing(ctx, d.o.Inbound.In.Chat); err != nil && ctx.Err() == nil {
+			d.o.Log.Debug("typing indicator not shown", zap.Error(err))
 		}
 	}
-	return out
 }

@@ -51,7 +51,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
 	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAgentInfo = t.memory, t.info.update
-	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.board.hidden
+	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.display.Hidden
 	req.SessionAccess = func(ctx context.Context) (terminal.SessionAccess, error) {
 		return t.stage.o.Access.Sessions(ctx, t.inbound.In, t.agent)
 	}
@@ -102,10 +102,10 @@ func (t *Turn) agentLaunched(pid int) {
 	t.pid.Store(int64(pid))
 	t.recordProcess(terminal.RecordProcess(pid))
 	if t.lacksResources.Swap(false) {
-		t.board.requestUpdate()
+		t.display.Refresh()
 	}
 	if t.shortageReported.Load() {
-		t.board.show(boardContent{text: t.words.Text(words.Working)})
+		t.display.ShowProgress(display.Content{Text: t.words.Text(words.Working)})
 	}
 }
 

@@ -65,8 +65,8 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
 	defer cancel()
 	t.waitClock.begin()
-	t.board.requestUpdate()
-	defer t.board.requestUpdate()
+	t.display.Refresh()
+	defer t.display.Refresh()
 	defer t.waitClock.end()
 	select {
 	case r := <-answered:
@@ -123,7 +123,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText)}
 	question.Secret = q.Secret
-	t.board.markAbove()
+	t.display.MessageBelow()
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter, Language: t.inbound.In.User.Language})
 }
 

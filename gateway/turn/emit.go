@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
 
@@ -30,11 +31,11 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 	case accepting.Err() != nil:
 		return context.Cause(accepting)
 	case f.Kind == terminal.Partial:
-		t.streamed.show(f.Text, channels.Format(f.Format))
+		t.display.ShowUnfinished(f.Text, channels.Format(f.Format))
 		return nil
 	case f.Kind == terminal.Progress && t.settings.Progress == HideProgress:
 		return nil
-	case f.Kind == terminal.Progress && t.board.show(boardContentOf(f)):
+	case f.Kind == terminal.Progress && t.display.ShowProgress(boardContent(f)):
 		return nil
 	case f.Fold != nil && f.Fold.Required:
 		return t.postFold(accepting, *f.Fold)
@@ -51,7 +52,7 @@ func (t *Turn) emit(accepting, running context.Context, f terminal.Frame) error 
 	m.CopyContext = func(size int64) context.Context { return t.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { t.countCopy(running, size) }
 	if f.Kind == terminal.Message {
-		return t.postComplete(accepting, m)
+		return t.display.PostAnswer(m, func(m *outbox.Message) error { return t.post(accepting, m) })
 	}
 	return t.post(accepting, m)
 }
@@ -82,9 +83,29 @@ func (t *Turn) nextSequence(f terminal.Frame) int {
 	return t.sequence
 }
 
-// boardContentOf converts a progress frame for the board.
-func boardContentOf(f terminal.Frame) boardContent {
-	return boardContent{text: f.Text, screen: display.Screen(f.Screen), buttons: display.Buttons(f.Buttons), step: f.Step, fold: f.Fold, takenOver: f.TakenOver}
+// boardContent converts a progress frame for the board.
+func boardContent(f terminal.Frame) display.Content {
+	return display.Content{
+		Text: f.Text, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons), Step: f.Step, Fold: f.Fold, TakenOver: f.TakenOver,
+	}
+}
+
+// postFold posts the fold of a turn without a board, and stores its details.
+func (t *Turn) postFold(ctx context.Context, fold terminal.Fold) error {
+	m, details := display.FoldMessage(t.words, t.inbound, fold)
+	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), t.inbound.ID, details); err != nil {
+		t.log.Warn("details of turn not stored", zap.Error(err))
+	}
+	return t.post(ctx, m)
+}
+
+// hidesBoard reports whether the people of the chat want no board and no progress.
+func (t *Turn) hidesBoard(ctx context.Context) bool {
+	verbose, err := t.stage.o.Store.Recall(ctx, t.inbound.In.Chat, store.VerboseMemory)
+	if err != nil {
+		t.log.Warn("cannot read whether the chat wants a board", zap.Error(err))
+	}
+	return verbose == store.NoBoard
 }
 
 // isRedraw reports whether a frame only redraws the screen. Redraws are not traced, since a program
@@ -96,20 +117,6 @@ func (t *Turn) isRedraw(f terminal.Frame) bool {
 	again := f.Text == t.caption
 	t.caption = f.Text
 	return again
-}
-
-// postComplete posts a message whose beginning may be shown already.
-func (t *Turn) postComplete(accepting context.Context, m *outbox.Message) error {
-	m.Replace, m.ShownText = t.streamed.finish()
-	if err := t.post(accepting, m); err != nil {
-		return err // what is shown is removed at the end of the turn
-	}
-	t.streamed.recordComplete(m)
-	t.board.addBelow(max(max(m.Calls(), 1)-len(m.Replace), 0)) // the others were below it before
-	for _, s := range m.Unused() {
-		t.stage.o.Outbox.Remove(t.transientRecord(s.ID))
-	}
-	return nil
 }
 
 // handleLog handles a log frame of the agent or its protocol.

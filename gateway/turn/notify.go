@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/outbox"
 	"nanobot/internal/words"
 )
@@ -21,7 +22,7 @@ func (t *Turn) recordNotification(m *outbox.Message) {
 	if m.Silent || m.Kind == channels.Progress {
 		return
 	}
-	t.unnotified.Store(t.streamed.kind == channels.Answer && m.Edited())
+	t.unnotified.Store(t.display.EditsAnswers() && m.Edited())
 }
 
 // postDone posts a short message that notifies people of the end of the turn, if its last answer
@@ -37,7 +38,7 @@ func (t *Turn) postDone(accepting context.Context) {
 	}
 	worked := t.elapsed()
 	m := outbox.Reply(t.inbound, channels.Message{
-		Kind: channels.Answer, Text: t.words.Text(words.Done, durationText(worked)), Notification: channels.Notification{Mention: worked > mentionAfter},
+		Kind: channels.Answer, Text: t.words.Text(words.Done, display.Duration(worked)), Notification: channels.Notification{Mention: worked > mentionAfter},
 	})
 	m.GivesWay, m.Sequence, m.Once = true, outbox.DoneSequence, true
 	if err := t.post(accepting, m); err != nil {

@@ -130,7 +130,7 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 	t.pid.Store(0)
 	t.personWait.begin()
 	t.waitClock.begin()
-	t.board.requestUpdate()
+	t.display.Refresh()
 	t.slot.Release()
 	waiting, end := context.WithCancel(ctx)
 	var offers sync.WaitGroup
@@ -140,7 +140,7 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 		t.stage.personWaits.remove(t)
 		end()
 		offers.Wait()
-		defer t.board.requestUpdate()
+		defer t.display.Refresh()
 		defer t.waitClock.end()
 		defer t.personWait.end()
 		if !t.slot.Retake(ctx) {

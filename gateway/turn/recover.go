@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
@@ -46,7 +47,7 @@ func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 		}
 	}
 	for _, f := range adopted.Folds {
-		s.endFold(f)
+		display.EndFold(s.o.Channels[f.Board.Chat.Channel], s.o.Outbox, f)
 	}
 	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
 		s.o.Log.Warn("own process not recorded", zap.Error(err))
@@ -109,7 +110,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	open := s.unansweredQuestions(ctx, inbound)
 	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	if err == nil {
-		s.react(inbound.In, reaction)
+		display.React(s.o.Outbox, inbound.In, reaction)
 		s.removeButtons(inbound, open)
 	}
 	return err
@@ -130,7 +131,7 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 	}
 	open := s.unansweredQuestions(ctx, inbound)
 	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
-		s.react(inbound.In, channels.NoReaction)
+		display.React(s.o.Outbox, inbound.In, channels.NoReaction)
 		s.removeButtons(inbound, open)
 	}
 	return true, err

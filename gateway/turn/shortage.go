@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -142,7 +143,7 @@ func (t *Turn) markNotStarted() {
 func (t *Turn) reportShortage(calls callbacks) {
 	again := t.shortageReported.Swap(true)
 	text := t.words.Text(words.ShortOfResources)
-	if t.board.show(boardContent{text: text}) || again {
+	if t.display.ShowProgress(display.Content{Text: text}) || again {
 		return
 	}
 	if err := calls.post(channels.Message{Kind: channels.Progress, Text: text, Notification: channels.Notification{Silent: true}}); err != nil {

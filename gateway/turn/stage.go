@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/display"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
@@ -51,17 +52,7 @@ type Outbox interface {
 	ShowOutcome(q store.Question, how string)
 	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
 	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
-	// Show sends or edits a transient message, which exists only while its turn runs. Remove and
-	// RemoveLeft remove transient messages.
-	Show(ctx context.Context, t outbox.Transient) (id string, err error)
-	Remove(b store.Transient)
-	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
-	EndBoard(e outbox.EndedBoard)
-	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
-	// React shows a reaction to a person's message in the background.
-	React(chat channels.Chat, id string, r channels.Reaction)
-	// Empty reports whether no message waits to be sent to a chat.
-	Empty(ctx context.Context, chat channels.Chat) bool
+	display.Outbox
 }
 
 // Runner runs agents. Outside tests it is a *terminal.Runner.
@@ -204,7 +195,7 @@ type Stage struct {
 // New returns a stage. It has no settings before Reload, and shows nothing before Run.
 func New(o Options) *Stage {
 	if o.BoardDelay == 0 {
-		o.BoardDelay = boardDelay
+		o.BoardDelay = display.DefaultDelay
 	}
 	return &Stage{o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{}, 1)}, intakeClosed: make(chan struct{})}
 }
@@ -267,7 +258,10 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 		t.tracer = &tracer{}
 	}
 	t.personWait.offerAgain = make(chan struct{}, 1)
-	t.board, t.streamed = newBoard(t), newStreamedAnswer(t)
+	t.display = display.New(display.Options{
+		Inbound: inbound, Channel: t.ch, Outbox: s.o.Outbox, Words: t.words, Edits: t.settings.Progress == EditProgress, Delay: s.o.BoardDelay,
+		Tasks: s.display, Log: t.log, Elapsed: t.elapsed, AwaitsPerson: t.awaitsPerson, NotStarted: t.lacksResources.Load, HidesBoard: t.hidesBoard,
+	})
 	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat, agent: t.agent}
 	t.info = &infoRecorder{t: t, wake: make(chan struct{}, 1)}
 	return t

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/display"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
@@ -45,9 +46,8 @@ type Turn struct {
 	personWait personWait
 	waitClock  waitClock
 	kill       context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
-	board      *board
-	streamed   *streamedAnswer
-	pace       pacing
+	display    *display.Display
+	fold       *store.Fold // what stays of the board; set when the agent has ended
 	memory     *memory
 	info       *infoRecorder
 	tracer     *tracer
@@ -137,6 +137,9 @@ func (t *Turn) AgentEnded() bool { return t.agentEnded.Load() }
 // Cancel ends the turn. The cause decides which message the chat gets.
 func (t *Turn) Cancel(cause error) { t.working.end(cause) }
 
+// MoveBoardDown is called when a person has written a message below the board.
+func (t *Turn) MoveBoardDown() { t.display.MoveDown() }
+
 // Drop releases the resources of a turn that will not run.
 func (t *Turn) Drop() {
 	t.working.end(nil)
@@ -172,46 +175,24 @@ func (t *Turn) Run(untilKilled context.Context) {
 		return
 	}
 	t.closePickers(untilKilled)
-	t.reactToStart()
-	stopDisplay := t.startDisplay(untilKilled, ctx, accepting)
+	t.display.ReactToStart()
+	stopDisplay := t.display.Start(untilKilled, ctx, accepting)
+	t.info.start = t.display.OnDemand(func(sending context.Context) { t.info.run(sending, accepting) })
 	t.reportReplacedAgent(accepting)
 	out, err := t.runAgent(untilKilled, ctx, accepting)
 	stopDisplay()
 	if !wasCutOff(untilKilled, out, err) {
-		t.finishBoard(out, err)
+		status := out.Status
+		if err != nil {
+			status = terminal.Failed
+		}
+		t.fold = t.display.Finish(status)
 	}
 	t.agentEnded.Store(true)
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the outcome is stored
 	t.finish(untilKilled, accepting, out, err)
-	close(t.board.stored)
-}
-
-// startDisplay prepares the display of the turn. Its goroutines start only when there is something
-// to show, since most turns are too short for that. The turn does not wait for them, because a
-// hanging network must not delay the chat; the shutdown waits for them. stop is called when the
-// agent has ended.
-func (t *Turn) startDisplay(untilKilled, ctx, accepting context.Context) (stop func()) {
-	over := t.board.life.start(untilKilled) // an abandoned turn has a board until it is finished
-	t.board.hidden = sync.OnceValue(func() bool { return t.board.editor == nil || t.hidesBoard(context.WithoutCancel(ctx)) })
-	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, over) })
-	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, accepting) })
-	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, accepting) })
-	stopBoard, stopTyping := time.AfterFunc(t.stage.o.BoardDelay, t.board.showWhenDue).Stop, func() bool { return false }
-	if typer, ok := t.ch.(channels.Typer); ok {
-		stopTyping = time.AfterFunc(typingDelay, func() {
-			t.stage.display.Go(func(context.Context) { t.showTyping(ctx, typer) })
-		}).Stop
-	}
-	return func() {
-		stopBoard()
-		stopTyping()
-	}
-}
-
-// onDemand returns a function whose first call starts a task of the stage.
-func (t *Turn) onDemand(task func(sending context.Context)) func() {
-	return sync.OnceFunc(func() { t.stage.display.Go(task) })
+	t.display.OutcomeStored()
 }
 
 // runAgent runs the agent and waits for its end, or abandons it.
@@ -247,7 +228,7 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 	case <-ctx.Done():
 	}
 	if untilKilled.Err() == nil {
-		defer time.AfterFunc(stoppingDelay, t.board.showStopping).Stop()
+		defer t.display.ShowStoppingLater()()
 	}
 	select {
 	case r := <-ended:
@@ -342,7 +323,7 @@ func CouldNotRunMessage(w words.Words) channels.Message {
 func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
 		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
-		Fold: t.board.fold,
+		Fold: t.fold,
 	}
 }
 
@@ -350,7 +331,7 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 // the injected messages that the agent has read; they end with the turn.
 func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o store.Outcome, read ...int64) {
 	ctx, took := context.WithoutCancel(untilKilled), time.Since(t.started)
-	t.reactToEnd(state, o.Status)
+	t.display.ReactToEnd(state, o.Status)
 	var left []store.Question // by an attempt before a crash; this one has closed its own
 	if t.inbound.Attempt > 1 {
 		left = t.stage.unansweredQuestions(ctx, t.inbound)
@@ -369,20 +350,4 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 		}
 		return err
 	}, func(err error) { t.log.Error("outcome of turn not stored, will retry", zap.Error(err)) })
-}
-
-// typingDelay is how long an agent works before the typing indicator is shown, and typingInterval
-// how often it is renewed: networks show it for some five seconds.
-const typingDelay, typingInterval = 300 * time.Millisecond, 4 * time.Second
-
-// showTyping renews the typing indicator, except while the turn waits for a person.
-func (t *Turn) showTyping(ctx context.Context, typer channels.Typer) {
-	for ; ctx.Err() == nil; retry.Sleep(ctx, typingInterval) {
-		if t.awaitsPerson() {
-			continue
-		}
-		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
-			t.log.Debug("typing indicator not shown", zap.Error(err))
-		}
-	}
 }

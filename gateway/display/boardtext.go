@@ -1,4 +1,4 @@
-package turn
+package display
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 // isEmpty reports whether there is nothing to show.
-func (c boardContent) isEmpty() bool { return c.text == "" && c.screen == nil }
+func (c Content) isEmpty() bool { return c.Text == "" && c.Screen == nil }
 
 // looksSame reports whether two messages look the same in the chat.
 func looksSame(a, b *channels.Outgoing) bool {
@@ -25,30 +25,30 @@ func (b *board) render() *channels.Outgoing {
 	now, due, unsendable, stopping := b.content, b.due, b.unsendable, b.stopping
 	b.mu.Unlock()
 	if stopping {
-		now, due = boardContent{text: b.t.words.Text(words.Stopping)}, true
+		now, due = Content{Text: b.d.o.Words.Text(words.Stopping)}, true
 	}
-	if unsendable || now.isEmpty() && (!due || b.t.lacksResources.Load()) { // then the agent is not working yet
+	if unsendable || now.isEmpty() && (!due || b.d.o.NotStarted()) { // then the agent is not working yet
 		return nil
 	}
-	if b.id == "" && !now.takenOver && b.hidden() {
+	if b.id == "" && !now.TakenOver && b.hidden() {
 		return nil
 	}
-	took := b.t.elapsed()
-	if took < min(b.t.stage.o.BoardDelay, clockInterval) { // most turns end before it matters
+	took := b.d.o.Elapsed()
+	if took < min(b.d.o.Delay, clockInterval) { // most turns end before it matters
 		took = 0
 	}
-	in := b.t.inbound.In
+	in := b.d.o.Inbound.In
 	if stopping {
-		out := planBoard(b.t.ch, channels.Message{Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress, Text: "⏳ " + now.text})
+		out := planBoard(b.d.o.Channel, channels.Message{Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress, Text: "⏳ " + now.Text})
 		if out != nil {
 			out.Urgent = true
 		}
 		return out
 	}
-	return planBoard(b.t.ch, channels.Message{
+	return planBoard(b.d.o.Channel, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
-		Text: now.describe(b.t.words, took, b.t.awaitsPerson()), Screen: now.screen,
-		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: b.t.words.Text(words.ButtonStop), Data: press.Stop(b.t.inbound.ID)}),
+		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen,
+		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)], channels.Button{Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID)}),
 	})
 }
 
@@ -65,8 +65,8 @@ func planBoard(ch channels.Channel, m channels.Message) *channels.Outgoing {
 // describe returns the text of a board: the content, and in a longer turn the number of the step
 // and how long the turn has worked; 0: a short one. While the turn waits for a person, the text
 // does not claim that the agent is working.
-func (c boardContent) describe(w words.Words, took time.Duration, awaits bool) string {
-	text := c.text
+func (c Content) describe(w words.Words, took time.Duration, awaits bool) string {
+	text := c.Text
 	switch {
 	case !c.isEmpty():
 	case awaits:
@@ -74,21 +74,21 @@ func (c boardContent) describe(w words.Words, took time.Duration, awaits bool) s
 	default:
 		text = w.Text(words.Working)
 	}
-	if c.screen == nil && !awaits {
+	if c.Screen == nil && !awaits {
 		text = "⏳ " + text
 	}
 	var state []string
-	if c.step > 0 && took > 0 {
-		state = append(state, w.Text(words.BoardStep, c.step))
+	if c.Step > 0 && took > 0 {
+		state = append(state, w.Text(words.BoardStep, c.Step))
 	}
 	switch {
-	case awaits && c.screen == nil:
+	case awaits && c.Screen == nil:
 		state = append(state, w.Text(words.BoardWaiting))
 	case awaits:
-	case c.screen != nil && took >= clockInterval: // it may be redrawn often, the time is not
-		state = append(state, durationText(took.Truncate(clockInterval)))
-	case c.screen == nil && took > 0:
-		state = append(state, durationText(took))
+	case c.Screen != nil && took >= clockInterval: // it may be redrawn often, the time is not
+		state = append(state, Duration(took.Truncate(clockInterval)))
+	case c.Screen == nil && took > 0:
+		state = append(state, Duration(took))
 	}
 	switch line := strings.Join(state, " · "); {
 	case line == "":

@@ -1,13 +1,13 @@
-package turn
+package display
 
 import (
 	"fmt"
 	"time"
 )
 
-// durationText returns a duration as people read it: "41 s", "3 min", "2 h 5 min". It is rounded
+// Duration returns a duration as people read it: "41 s", "3 min", "2 h 5 min". It is rounded
 // down, so that it never claims more than has passed.
-func durationText(d time.Duration) string {
+func Duration(d time.Duration) string {
 	minutes := int(d / time.Minute)
 	switch {
 	case d < time.Minute:

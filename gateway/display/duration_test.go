@@ -1,10 +1,10 @@
-package turn_test
+package display_test
 
 import (
 	"testing"
 	"time"
 
-	"nanobot/gateway/turn"
+	"nanobot/gateway/display"
 )
 
 func TestDurationsAreShortAndRoundedDown(t *testing.T) {
@@ -17,6 +17,8 @@ func TestDurationsAreShortAndRoundedDown(t *testing.T) {
 		time.Hour:                        "1 h",
 		2*time.Hour + 5*time.Minute + 59: "2 h 5 min",
 	} {
-		checkEqual(t, d.String(), turn.DurationText(d), want)
+		if got := display.Duration(d); got != want {
+			t.Errorf("%s: got %s, want %s", d, got, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package turn
+package display
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func (a *streamedAnswer) usesDraft() bool {
 	defer a.mu.Unlock()
 	if !a.draft.decided && a.text != "" {
 		a.draft.decided = true
-		a.draft.used = a.drafter != nil && a.drafter.Drafts(a.t.inbound.In.Chat)
+		a.draft.used = a.drafter != nil && a.drafter.Drafts(a.d.o.Inbound.In.Chat)
 	}
 	return a.draft.used
 }
@@ -73,12 +73,12 @@ func (a *streamedAnswer) updateDraft(sending context.Context) bool {
 	if !ok {
 		return false
 	}
-	in := a.t.inbound
+	in := a.d.o.Inbound
 	err := errNotYet
-	if a.t.stage.o.Outbox.Empty(sending, in.In.Chat) { // earlier messages would remove the draft
+	if a.d.o.Outbox.Empty(sending, in.In.Chat) { // earlier messages would remove the draft
 		began := time.Now()
 		err = a.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
-		a.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
+		a.d.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	}
 	a.endDraft(number, out, err)
 	return true
@@ -92,8 +92,8 @@ func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Out
 	if a.text == "" || a.broken {
 		return out, a.number, false
 	}
-	in := a.t.inbound.In
-	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), Format: a.format, ReplyTo: in.ID})
+	in := a.d.o.Inbound.In
+	parts, err := a.d.o.Channel.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), Format: a.format, ReplyTo: in.ID})
 	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {
 		return out, a.number, false
 	}
@@ -125,7 +125,7 @@ func (a *streamedAnswer) endDraft(number int, out channels.Outgoing, err error) 
 		a.broken = true
 		fallthrough
 	default:
-		a.t.log.Debug("draft not shown", zap.Error(err))
+		a.d.o.Log.Debug("draft not shown", zap.Error(err))
 	}
 }
 

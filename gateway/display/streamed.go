@@ -1,4 +1,4 @@
-package turn
+package display
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ const (
 // else in one transient message per part, each edited in place. The parts of the complete answer
 // then replace the transient messages, and surplus ones are removed.
 type streamedAnswer struct {
-	t       *Turn
+	d       *Display
 	editor  channels.Editor  // nil: the channel cannot edit
 	drafter channels.Drafter // nil: the channel has no drafts
 	kind    channels.Kind    // Answer where transient messages can become the answer, else Draft
@@ -57,14 +57,14 @@ type streamedAnswer struct {
 	lateEdits []string
 }
 
-func newStreamedAnswer(t *Turn) *streamedAnswer {
-	a := &streamedAnswer{t: t, wake: make(chan struct{}, 1), kind: channels.Draft, complete: map[string]channels.Outgoing{}}
-	if t.settings.Progress != EditProgress {
+func newStreamedAnswer(d *Display) *streamedAnswer {
+	a := &streamedAnswer{d: d, wake: make(chan struct{}, 1), kind: channels.Draft, complete: map[string]channels.Outgoing{}}
+	if !d.o.Edits {
 		return a
 	}
-	a.editor, _ = t.ch.(channels.Editor)
-	a.drafter, _ = t.ch.(channels.Drafter)
-	if _, ok := t.ch.(channels.Replacer); ok {
+	a.editor, _ = d.o.Channel.(channels.Editor)
+	a.drafter, _ = d.o.Channel.(channels.Drafter)
+	if _, ok := d.o.Channel.(channels.Replacer); ok {
 		a.kind = channels.Answer
 	}
 	return a
@@ -146,7 +146,7 @@ func (a *streamedAnswer) run(sending, over context.Context) {
 			return
 		}
 		for more := true; more; {
-			if !a.t.pace.wait(over, nil) {
+			if !a.d.pace.wait(over, nil) {
 				return
 			}
 			if a.usesDraft() {
@@ -175,15 +175,15 @@ func (a *streamedAnswer) updateOne(sending context.Context) bool {
 	if !ok {
 		return false
 	}
-	if id == "" && !a.t.stage.o.Outbox.Empty(sending, a.t.inbound.In.Chat) { // earlier messages are sent first
+	if id == "" && !a.d.o.Outbox.Empty(sending, a.d.o.Inbound.In.Chat) { // earlier messages are sent first
 		a.endCall(number, id, outbox.Shown{}, errNotYet)
 		return true
 	}
 	began := time.Now()
 	made, err := a.sendPart(sending, id, parts[i])
-	a.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
+	a.d.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
-		a.t.log.Debug("streamed answer not shown", zap.Error(err))
+		a.d.o.Log.Debug("streamed answer not shown", zap.Error(err))
 	}
 	a.endCall(number, id, outbox.Shown{ID: made, Out: parts[i]}, err)
 	a.restoreComplete(sending)
@@ -212,8 +212,8 @@ func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 
 // planText returns the messages that show a text; nil: it is too long for messages.
 func (a *streamedAnswer) planText(text string, format channels.Format) []channels.Outgoing {
-	in := a.t.inbound.In
-	parts, err := a.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, Format: format, ReplyTo: in.ID})
+	in := a.d.o.Inbound.In
+	parts, err := a.d.o.Channel.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, Format: format, ReplyTo: in.ID})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (a *streamedAnswer) endCall(number int, edited string, s outbox.Shown, err 
 	case a.number != number && edited != "": // the answer was completed without waiting for this call
 		a.lateEdits = append(a.lateEdits, edited)
 	case a.number != number && err == nil:
-		a.t.stage.o.Outbox.Remove(a.t.transientRecord(s.ID))
+		a.d.o.Outbox.Remove(a.d.transientRecord(s.ID))
 	case a.number != number:
 	case known && (se.Permanent || se.Unknown && edited == ""):
 		a.broken = true // a further transient message would appear twice
@@ -266,7 +266,7 @@ func (a *streamedAnswer) endCall(number int, edited string, s outbox.Shown, err 
 		a.shown[a.callPart] = s
 	default:
 		a.shown = append(a.shown, s)
-		a.t.board.markAbove()
+		a.d.board.addBelow(1)
 	}
 }
 
@@ -275,7 +275,7 @@ func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels
 	// The end of the turn does not cancel the call: a transient message with an unknown ID could
 	// never be removed.
 	o.Silent = true
-	made, err := a.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: a.t.inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
+	made, err := a.d.o.Outbox.Show(sending, outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
 	if err == nil && id == "" {
 		a.mu.Lock()
 		a.sentIDs = append(a.sentIDs, made)
@@ -307,13 +307,13 @@ func (a *streamedAnswer) restoreMessage(sending context.Context, id string) {
 	part := a.complete[id]
 	a.mu.Unlock()
 	for range restoreTries {
-		_, err := a.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: a.t.inbound.ID, ID: id, Out: part})
+		_, err := a.d.o.Outbox.Show(sending, outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: part})
 		var se *channels.SendError
 		if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(sending, max(editInterval, outbox.RetryAfter(err))) {
 			return
 		}
 	}
-	a.t.log.Warn("message may show an unfinished answer", zap.String("message", id))
+	a.d.o.Log.Warn("message may show an unfinished answer", zap.String("message", id))
 }
 
 // removeLeftovers removes the turn's transient messages that were not replaced.
@@ -326,7 +326,7 @@ func (a *streamedAnswer) removeLeftovers(sending context.Context) {
 	if len(made) == 0 {
 		return
 	}
-	if err := a.t.stage.o.Outbox.RemoveLeft(sending, a.t.inbound.ID, made); err != nil {
-		a.t.log.Warn("transient messages not removed", zap.Error(err))
+	if err := a.d.o.Outbox.RemoveLeft(sending, a.d.o.Inbound.ID, made); err != nil {
+		a.d.o.Log.Warn("transient messages not removed", zap.Error(err))
 	}
 }

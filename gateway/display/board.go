@@ -1,4 +1,4 @@
-package turn
+package display
 
 import (
 	"context"
@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// boardDelay is how long a turn runs before it has a board without a progress frame. A board
-	// for a shorter turn would only disturb.
-	boardDelay = 3 * time.Second
 	// moveInterval is the shortest time after which a board above newer messages is sent again
 	// below them, and maxBelow the number of messages below it that it stays above.
 	moveInterval, maxBelow = 10 * time.Second, 2
@@ -32,13 +29,14 @@ const (
 )
 
 // board is the one message that shows a turn's progress: sent at the first progress frame, or when
-// the turn has run for boardDelay, and edited in place. At the end of the turn it is folded or
+// the turn has run for Options.Delay, and edited in place. At the end of the turn it is folded or
 // removed. Until then it is a transient message: after a crash the next start folds it if its turn
 // has ended, or removes it, and does not send it again.
 type board struct {
-	t      *Turn
+	d      *Display
 	editor channels.Editor // nil: progress is sent as messages
-	life   lifetime        // of the display; ends with the agent
+	over   <-chan struct{} // closed at the end of the display
+	end    func()          // ends the display
 	stored chan struct{}   // closed when the outcome of the turn was stored, or will not be
 	hidden func() bool     // the people of the chat see no board
 
@@ -49,8 +47,8 @@ type board struct {
 	sentAt time.Time
 
 	mu       sync.Mutex
-	content  boardContent
-	due      bool        // the turn has run for boardDelay
+	content  Content
+	due      bool        // the turn has run for Options.Delay
 	stopping bool        // the turn was told to end
 	sent     bool        // the board is shown, or is just being sent
 	below    int         // number of newer messages below the board
@@ -61,21 +59,21 @@ type board struct {
 	unsendable bool
 }
 
-// boardContent is the content of a board.
-type boardContent struct {
-	text    string
-	screen  *channels.Screen // below the text; nil: no screen
-	buttons []channels.Button
-	step    int            // 0: steps are not counted
-	fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
-	// takenOver means that a person types into the screen.
-	takenOver bool
+// Content is the content of a board.
+type Content struct {
+	Text    string
+	Screen  *channels.Screen // below the text; nil: no screen
+	Buttons []channels.Button
+	Step    int            // 0: steps are not counted
+	Fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
+	// TakenOver means that a person types into the screen.
+	TakenOver bool
 }
 
-func newBoard(t *Turn) *board {
-	b := &board{t: t, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stored: make(chan struct{})}
-	if t.settings.Progress == EditProgress {
-		b.editor, _ = t.ch.(channels.Editor)
+func newBoard(d *Display) *board {
+	b := &board{d: d, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stored: make(chan struct{})}
+	if d.o.Edits {
+		b.editor, _ = d.o.Channel.(channels.Editor)
 	}
 	return b
 }
@@ -83,15 +81,15 @@ func newBoard(t *Turn) *board {
 // show changes the content of the board. It reports false when there is no board, so that progress
 // must be sent as a message. The fold at the end of a turn is shown only on a board that is there
 // already: a shorter turn has none.
-func (b *board) show(now boardContent) bool {
+func (b *board) show(now Content) bool {
 	if b.editor == nil {
 		return false
 	}
 	b.mu.Lock()
 	b.content = now
-	tooLate := now.fold != nil && !b.sent
+	tooLate := now.Fold != nil && !b.sent
 	if tooLate {
-		b.content.fold = &terminal.Fold{} // the caller sends what is required of it
+		b.content.Fold = &terminal.Fold{} // the caller sends what is required of it
 	}
 	b.mu.Unlock()
 	if tooLate {
@@ -102,7 +100,7 @@ func (b *board) show(now boardContent) bool {
 	return true
 }
 
-// showWhenDue shows a board for a turn that has run for boardDelay, also without progress. From now
+// showWhenDue shows a board for a turn that has run for Options.Delay, also without progress. From now
 // on the board has the elapsed time.
 func (b *board) showWhenDue() {
 	if b.editor == nil {
@@ -117,7 +115,7 @@ func (b *board) showWhenDue() {
 
 // showStopping shows at once that the turn was told to end.
 func (b *board) showStopping() {
-	if b.editor == nil || b.life.hasEnded() {
+	if b.editor == nil || isClosed(b.over) {
 		return
 	}
 	b.mu.Lock()
@@ -136,21 +134,11 @@ func (b *board) requestUpdate() {
 	}
 }
 
-// markAbove records that there is one more message below the board.
-func (b *board) markAbove() { b.addBelow(1) }
-
 // addBelow records that there are n more messages below the board.
 func (b *board) addBelow(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.below += n
-}
-
-// MoveBoardDown is called when a person has written a message below the board, which is sent again
-// below it when there are too many.
-func (t *Turn) MoveBoardDown() {
-	t.board.markAbove()
-	t.board.requestUpdate()
 }
 
 // finish ends the display of a turn that was not cut off. fold is what stays of the board; nil:
@@ -159,7 +147,7 @@ func (b *board) finish(fold *store.Fold) {
 	b.mu.Lock()
 	b.ended, b.fold = true, fold
 	b.mu.Unlock()
-	b.life.end(nil)
+	b.end()
 }
 
 // run updates the board until over ends, and then folds or removes it. sending is the context of
@@ -179,7 +167,7 @@ func (b *board) run(sending, over context.Context) {
 		if out := b.render(); out == nil || looksSame(out, shown) && !b.shouldMove() {
 			continue
 		}
-		if !b.t.pace.wait(over, b.hurry) {
+		if !b.d.pace.wait(over, b.hurry) {
 			return
 		}
 		out := b.render() // the content may have changed during the wait
@@ -204,12 +192,12 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	}
 	// The end of the turn does not cancel the call: a board with an unknown id could never be
 	// removed.
-	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out, Board: true})
+	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true})
 	if err != nil {
 		b.markUnsent()
-		b.t.log.Debug("progress not shown", zap.Error(err))
+		b.d.o.Log.Debug("progress not shown", zap.Error(err))
 		wait := outbox.RetryAfter(err)
-		b.t.pace.delay(wait)
+		b.d.pace.delay(wait)
 		var se *channels.SendError
 		if errors.As(err, &se) && se.Unknown && edited == "" {
 			b.giveUpSending() // it may be shown, so that another one could be the second
@@ -236,7 +224,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 func (b *board) beginSend() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.sent && b.content.fold != nil {
+	if !b.sent && b.content.Fold != nil {
 		return false
 	}
 	b.sent = true
@@ -262,7 +250,7 @@ func (b *board) shouldMove() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	every, most := moveInterval, maxBelow
-	if b.content.screen != nil {
+	if b.content.Screen != nil {
 		every, most = screenMoveInterval, 0
 	}
 	return b.id != "" && b.below > most && time.Since(b.sentAt) >= every
@@ -273,10 +261,5 @@ func (b *board) remove() {
 	if b.id == "" {
 		return
 	}
-	b.t.stage.o.Outbox.Remove(b.t.transientRecord(b.id))
-}
-
-// transientRecord returns the store's record of a transient message of this turn.
-func (t *Turn) transientRecord(id string) store.Transient {
-	return store.Transient{Chat: t.inbound.In.Chat, ID: id, Inbound: t.inbound.ID}
+	b.d.o.Outbox.Remove(b.d.transientRecord(b.id))
 }

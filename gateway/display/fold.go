@@ -1,11 +1,9 @@
-package turn
+package display
 
 import (
 	"context"
 	"strings"
 	"time"
-
-	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
@@ -19,23 +17,6 @@ import (
 type turnEnd struct {
 	status terminal.Status
 	took   time.Duration // without the time spent waiting for people
-}
-
-// finishBoard ends the board of a turn that was not cut off. What stays of it is stored with the
-// outcome of the turn.
-func (t *Turn) finishBoard(out terminal.Outcome, err error) {
-	if err != nil {
-		out.Status = terminal.Failed
-	}
-	b := t.board
-	b.mu.Lock()
-	fold := b.content.fold
-	b.mu.Unlock()
-	if fold == nil || fold.Steps == 0 || b.hidden() {
-		b.finish(nil)
-		return
-	}
-	b.finish(storedFold(t.words, *fold, turnEnd{out.Status, t.elapsed()}))
 }
 
 // storedFold returns a fold in its stored form.
@@ -56,19 +37,19 @@ func (b *board) settle(sending context.Context) {
 	b.mu.Unlock()
 	switch {
 	case ended && fold != nil:
-		b.t.stage.endFold(store.PendingFold{Fold: *fold, Board: b.t.transientRecord(b.id), MessageID: b.t.inbound.In.ID, Language: b.t.inbound.In.User.Language})
+		EndFold(b.d.o.Channel, b.d.o.Outbox, store.PendingFold{Fold: *fold, Board: b.d.transientRecord(b.id), MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language})
 	case b.id != "":
 		b.remove()
 	}
 }
 
-// endFold folds the board of an ended turn. If that is impossible, what no message has of it is
-// sent.
-func (s *Stage) endFold(f store.PendingFold) {
+// EndFold folds the board of an ended turn. If that is impossible, what no message has of it is sent.
+// ch is nil for a channel that is no longer enabled.
+func EndFold(ch channels.Channel, box Outbox, f store.PendingFold) {
 	chat := f.Board.Chat
 	m := foldMessage(f.Fold, f.Board.Inbound)
 	e := outbox.EndedBoard{Board: f.Board, Stored: true}
-	if ch, ok := s.o.Channels[chat.Channel]; ok && !f.Replaced {
+	if ch != nil && !f.Replaced {
 		m.Chat, m.ReplyTo, m.Language = chat, f.MessageID, f.Language
 		e.Folded = planBoard(ch, m)
 	}
@@ -76,7 +57,7 @@ func (s *Stage) endFold(f store.PendingFold) {
 		m.Silent = true
 		e.Fallback = onceInsteadOfBoard(store.Inbound{ID: f.Board.Inbound, In: channels.Incoming{Chat: chat, ID: f.MessageID, User: channels.User{Language: f.Language}}}, m)
 	}
-	s.o.Outbox.EndBoard(e)
+	box.EndBoard(e)
 }
 
 // foldMessage returns the message that a board becomes.
@@ -91,17 +72,14 @@ func onceInsteadOfBoard(inbound store.Inbound, m channels.Message) *outbox.Messa
 	return reply
 }
 
-// postFold posts the fold of a turn without a board as a message that notifies nobody, and stores
-// its details, so that the Details button can be answered later. An earlier attempt may have had a
-// board, so that the message does not count among the messages of the turn.
-func (t *Turn) postFold(ctx context.Context, fold terminal.Fold) error {
-	f := storedFold(t.words, fold, turnEnd{})
-	if err := t.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), t.inbound.ID, f.Details); err != nil {
-		t.log.Warn("details of turn not stored", zap.Error(err))
-	}
-	m := foldMessage(*f, t.inbound.ID)
-	m.Silent = true
-	return t.post(ctx, onceInsteadOfBoard(t.inbound, m))
+// FoldMessage returns the fold of a turn without a board as a message that notifies nobody, and its
+// details, which the Details button shows later. An earlier attempt may have had a board, so that the
+// message does not count among the messages of the turn.
+func FoldMessage(w words.Words, inbound store.Inbound, fold terminal.Fold) (m *outbox.Message, details string) {
+	f := storedFold(w, fold, turnEnd{})
+	message := foldMessage(*f, inbound.ID)
+	message.Silent = true
+	return onceInsteadOfBoard(inbound, message), f.Details
 }
 
 // foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown
@@ -109,7 +87,7 @@ func (t *Turn) postFold(ctx context.Context, fold terminal.Fold) error {
 func foldText(w words.Words, fold terminal.Fold, end turnEnd) string {
 	parts := []string{w.Text(words.FoldSteps, fold.Steps)}
 	if end.status != "" {
-		parts = []string{foldMark(end.status) + " " + parts[0], durationText(end.took)}
+		parts = []string{foldMark(end.status) + " " + parts[0], Duration(end.took)}
 	}
 	if fold.Files > 0 {
 		parts = append(parts, w.Text(words.FoldFiles, fold.Files))
@@ -130,13 +108,4 @@ func foldMark(s terminal.Status) string {
 	case terminal.Failed, terminal.TimedOut:
 	}
 	return "✗"
-}
-
-// hidesBoard reports whether the people of the chat want no board and no progress.
-func (t *Turn) hidesBoard(ctx context.Context) bool {
-	verbose, err := t.stage.o.Store.Recall(ctx, t.inbound.In.Chat, store.VerboseMemory)
-	if err != nil {
-		t.log.Warn("cannot read whether the chat wants a board", zap.Error(err))
-	}
-	return verbose == store.NoBoard
 }

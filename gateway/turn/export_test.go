@@ -1,4 +1,0 @@
-package turn
-
-// DurationText is durationText.
-var DurationText = durationText
