@@ -110,7 +110,7 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 	stop.Stop()
 	if s := a.currentSession(); s != nil {
 		s.endBackground()
-		s.table.Close()
+		s.access.Table.Close()
 	}
 	a.WaitForRequests()
 	onEnd(a)

@@ -54,7 +54,7 @@ func (s *session) showBetweenTurns(u update) bool {
 	}
 	switch {
 	case b.view == nil:
-		b.view = view.NewBackground(*b.turn, s.table)
+		b.view = view.NewBackground(*b.turn, s.access.Table)
 		b.timer = time.AfterFunc(delay, s.pushBackground)
 	case isText || b.since.IsZero(): // a text does not wait for the end of the work
 		b.timer.Reset(delay)
@@ -166,7 +166,7 @@ func (a *agent) InUse() bool {
 	s.mu.Lock()
 	tasks := s.countTasks()
 	s.mu.Unlock()
-	return tasks > 0 || s.table.Running() > 0
+	return tasks > 0 || s.access.Table.Running() > 0
 }
 
 // announceEnd tells the chat that the agent is ended although it works in the background.

@@ -22,7 +22,7 @@ func (p *Protocol) StopCommands(chat string) (ended int, told bool) {
 		if s == nil || key != chat {
 			continue
 		}
-		n := s.table.KillAll()
+		n := s.access.Table.KillAll()
 		ended += n
 		if n == 0 && s.worksBetweenTurns() {
 			told = true

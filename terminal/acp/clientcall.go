@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -69,10 +68,10 @@ func (c *clientCall) describe(w words.Words) {
 
 // checkPermission decides about a call: by the configuration, by a permission in force, or by
 // asking the person. It returns nil if the call is allowed.
-func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clientCall) *rpc.Error {
+func (s *accessSession) checkPermission(ctx context.Context, turn *accessTurn, c clientCall) *rpc.Error {
 	kind := c.tool.Kind
-	r := ruleFor(s.cfg, kind)
-	if kind == "read" && r == "ask" && s.cfg.Rules[kind] == "" {
+	r := ruleFor(s.policy, kind)
+	if kind == "read" && r == "ask" && s.policy.Rules[kind] == "" {
 		// Some agents read every file through the client and ask for none of it. Reading stays
 		// within the workspace and changes nothing, so it needs a question only if a rule says so.
 		r = "allow"
@@ -98,11 +97,11 @@ func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clien
 var callKindNames = map[string]string{"execute": "commands", "edit": "writing files", "read": "reading files"}
 
 // hasGrant reports whether a permission in force covers a call.
-func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
+func (s *accessSession) hasGrant(turn *accessTurn, c clientCall) bool {
 	if c.protected {
 		return false
 	}
-	if _, ok := s.sessionGrants.useFor(c); ok {
+	if _, ok := s.grants.useFor(c); ok {
 		s.auditDecision(turn, c, "allowed for the session")
 		return true
 	}
@@ -113,28 +112,25 @@ func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
 	return false
 }
 
+// errTurnEnded is the response to a call that came too late.
+var errTurnEnded = &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
+
 // askAboutCall asks the person about a call. Only one question is open at a time, so that an answer
 // for the whole session also covers the calls that wait.
-func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCall) *rpc.Error {
-	ctx, done, ok := s.bindToTurn(ctx, turn)
+func (s *accessSession) askAboutCall(ctx context.Context, turn *accessTurn, c clientCall) *rpc.Error {
+	ctx, done, ok := s.beginQuestion(ctx, turn)
 	if !ok {
-		return &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has ended"}
+		return errTurnEnded
 	}
 	defer done()
-	select {
-	case s.questionSemaphore <- struct{}{}:
-		defer func() { <-s.questionSemaphore }()
-	case <-ctx.Done():
-		return &rpc.Error{Code: rpc.CodeCancelled, Message: "cancelled"}
-	}
 	if s.hasGrant(turn, c) {
 		return nil
 	}
-	c.describe(turn.t.Words)
+	c.describe(turn.view.Words())
 	if c.addDetail != nil {
 		c.addDetail(&c.tool)
 	}
-	options := clientCallOptions(turn.t.Words, c.tool.Kind)
+	options := clientCallOptions(turn.view.Words(), c.tool.Kind)
 	if c.protected {
 		options = slices.DeleteFunc(options, func(o permissionOption) bool { return o.ID == allowSession })
 	}
@@ -142,7 +138,7 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 	for i, o := range options {
 		labels[i] = o.Name
 	}
-	d := permissionDecider{s.cfg, turn.view}.askPerson(ctx, &c.tool, options, labels)
+	d := permissionDecider{s.policy, turn.view}.askPerson(ctx, &c.tool, options, labels)
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)
@@ -154,7 +150,7 @@ func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCa
 		}
 		return rpc.Refused("the person did not allow it")
 	case d.option.ID == allowSession:
-		s.sessionGrants.add(grant{method: c.tool.Kind, every: true})
+		s.grants.add(grant{method: c.tool.Kind, every: true})
 	}
 	english := findOptionID(clientCallOptions(words.Words{}, c.tool.Kind), d.option.ID)
 	d.option = &english
@@ -167,50 +163,19 @@ func findOptionID(options []permissionOption, id string) permissionOption {
 	return options[slices.IndexFunc(options, func(o permissionOption) bool { return o.ID == id })]
 }
 
-// bindToTurn ties a question to its turn: the turn waits for the question to end, and the end of
-// the turn cancels the question. The caller calls done after the question.
-func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.Context, done func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if turn == nil || turn != s.turn && turn != s.opening {
-		return nil, nil, false
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	answered := make(chan struct{})
-	turn.questions.Go(func() { // started under mu while the turn runs, so before anybody waits for it
-		select {
-		case <-turn.over:
-			cancel()
-			<-answered
-		case <-answered:
-		}
-	})
-	return ctx, func() {
-		cancel()
-		close(answered)
-	}, true
-}
-
 // auditDecision records a decision in the audit log. The decision is first, since the agent chooses
 // how long the rest is.
-func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
+func (s *accessSession) auditDecision(turn *accessTurn, c clientCall, how string) {
 	if turn != nil {
 		turn.view.Audit("permission: %s: %s: %s", c.tool.Kind, how, c.logName)
 		return
 	}
-	s.agent.Log("info", "permission: "+c.tool.Kind+": "+how+": "+c.logName)
+	s.log("info", "permission: "+c.tool.Kind+": "+how+": "+c.logName)
 }
 
 // newCommandCall describes terminal/create for a question, with everything that determines which
 // command runs.
-func newCommandCall(dir string, params json.RawMessage) clientCall {
-	var p struct {
-		Command string                         `json:"command"`
-		Args    []string                       `json:"args"`
-		Env     []struct{ Name, Value string } `json:"env"`
-		Cwd     string                         `json:"cwd"`
-	}
-	_ = json.Unmarshal(params, &p) // invalid parameters are refused later
+func newCommandCall(dir string, p terminalParams) clientCall {
 	line := view.ShellCommand(p.Command, p.Args)
 	c := clientCall{tool: view.ToolCall{Kind: "execute"}, title: words.WantsCommand, logName: terminal.AuditQuote(line)}
 	c.tool.Input = view.ToolInput{Command: line, Folder: p.Cwd}
@@ -275,12 +240,12 @@ func (a *agentFile) makes(changes []view.FileDiff, text string) bool {
 	return now == text
 }
 
-// resolvePermittedFile resolves a file and asks allow for permission; nil permits all. The file is
-// resolved again afterwards, since a person may take minutes to answer.
+// resolvePermittedFile resolves a file and asks allow for permission. The file is resolved again
+// afterwards, since a person may take minutes to answer.
 func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile) *rpc.Error) (*agentFile, *rpc.Error) {
 	at, rerr := resolveFile(p, path)
-	if rerr != nil || allow == nil {
-		return at, rerr
+	if rerr != nil {
+		return nil, rerr
 	}
 	rerr = allow(at)
 	at.close()

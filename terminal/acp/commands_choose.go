@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -90,7 +89,7 @@ func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (s
 	yes := w.Text(words.ButtonYes)
 	answer, err := x.t.Ask(ctx, terminal.Question{
 		// A unique ID, so that a stored answer to an earlier question cannot approve this change.
-		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)}, Timeout: x.askTimeout(), Approval: true,
+		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)}, Timeout: x.settings.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -100,5 +99,3 @@ func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (s
 	}
 	return "", nil
 }
-
-func (x *turn) askTimeout() time.Duration { return time.Duration(x.settings.AskTimeout) * time.Second }

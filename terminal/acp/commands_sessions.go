@@ -164,7 +164,7 @@ func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, 
 	old := x.a.setSession(s)
 	if x.isOpenInAnotherChat(o.Value, x.t.Envelope.SessionKey) {
 		x.a.setSession(old)
-		s.table.Close()
+		s.access.Table.Close()
 		return x.t.Words.Text(words.SessionElsewhere), nil
 	}
 	x.notices = nil // those of this turn's session are shown
@@ -176,7 +176,7 @@ func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, 
 	}
 	if err != nil {
 		x.a.setSession(old)
-		s.table.Close()
+		s.access.Table.Close()
 		if ctx.Err() == nil && (errors.Is(err, errNotRestorable) || errors.Is(err, errNotReady)) {
 			return x.t.Words.Text(words.SessionNotResumed), nil
 		}

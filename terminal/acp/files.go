@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/words"
-	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 )
 
@@ -21,8 +21,8 @@ const maxRead = 8 << 20
 
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
-// readFile implements fs/read_text_file. permit may refuse the call; nil permits all.
-func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpc.Error) (any, *rpc.Error) {
+// readFile implements fs/read_text_file.
+func (s *accessSession) readFile(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		Path  string                `json:"path"`
 		Line  rpc.Optional[float64] `json:"line"` // JavaScript sends floating-point numbers
@@ -31,13 +31,9 @@ func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
-	var allow func(*agentFile) *rpc.Error
-	if permit != nil {
-		allow = func(at *agentFile) *rpc.Error {
-			return permit(newFileCall("read", words.WantsRead, ask.Path, at))
-		}
-	}
-	at, rerr := resolvePermittedFile(p, ask.Path, allow)
+	at, rerr := resolvePermittedFile(s.env, ask.Path, func(at *agentFile) *rpc.Error {
+		return s.checkPermission(ctx, turn, newFileCall("read", words.WantsRead, ask.Path, at))
+	})
 	if rerr != nil {
 		return nil, rerr
 	}

@@ -57,6 +57,11 @@ func newFileFixture(t *testing.T) *fileFixture {
 	return w
 }
 
+// access returns an access that permits everything.
+func (w *fileFixture) access() *accessSession {
+	return newAccess(accessPolicy{Permissions: "allow"}, w.ExecEnv, func(string, string) {})
+}
+
 func (w *fileFixture) putFile(path, text string) {
 	w.t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
@@ -66,7 +71,7 @@ func (w *fileFixture) putFile(path, text string) {
 
 func (w *fileFixture) callRead(params map[string]any) (string, *rpc.Error) {
 	raw, _ := json.Marshal(params)
-	got, err := readFile(w.ExecEnv, raw, nil)
+	got, err := w.access().readFile(w.t.Context(), nil, raw)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +81,7 @@ func (w *fileFixture) callRead(params map[string]any) (string, *rpc.Error) {
 
 func (w *fileFixture) callWrite(path, text string) *rpc.Error {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
-	got, err := writeFile(w.ExecEnv, raw, nil)
+	got, err := w.access().writeFile(w.t.Context(), nil, raw)
 	if err == nil {
 		acptest.CheckSchema(w.t, "WriteTextFileResponse", got)
 	}
@@ -190,14 +195,14 @@ func TestReadErrorsAreExplained(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, params := range []string{`[]`, `{"path":5}`, `5`} {
-		if _, err := readFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != rpc.CodeInvalidParams {
+		if _, err := w.access().readFile(t.Context(), nil, json.RawMessage(params)); err == nil || err.Code != rpc.CodeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
-		if _, err := writeFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != rpc.CodeInvalidParams {
+		if _, err := w.access().writeFile(t.Context(), nil, json.RawMessage(params)); err == nil || err.Code != rpc.CodeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
 	}
-	if _, err := writeFile(w.ExecEnv, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != rpc.CodeInvalidParams {
+	if _, err := w.access().writeFile(t.Context(), nil, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`)); err == nil || err.Code != rpc.CodeInvalidParams {
 		t.Errorf("without content: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -11,13 +12,12 @@ import (
 
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/words"
-	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
 )
 
-// writeFile implements fs/write_text_file. permit may refuse the call; nil permits all.
-func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpc.Error) (any, *rpc.Error) {
+// writeFile implements fs/write_text_file. The file is counted among the changes of the turn.
+func (s *accessSession) writeFile(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
@@ -28,21 +28,17 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	if ask.Content == nil {
 		return nil, rpc.InvalidParams("content: missing")
 	}
-	var allow func(*agentFile) *rpc.Error
 	var shown []view.FileDiff // in a question about this call
-	if permit != nil {
-		allow = func(at *agentFile) *rpc.Error {
-			c := newFileCall("edit", words.WantsWrite, ask.Path, at)
-			c.protected = p.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
-			c.addDetail = func(about *view.ToolCall) {
-				shown = []view.FileDiff{at.diff(*ask.Content)}
-				about.Diffs = shown
-			}
-			c.makes = func(changes []view.FileDiff) bool { return at.makes(changes, *ask.Content) }
-			return permit(c)
+	at, rerr := resolvePermittedFile(s.env, ask.Path, func(at *agentFile) *rpc.Error {
+		c := newFileCall("edit", words.WantsWrite, ask.Path, at)
+		c.protected = s.env.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
+		c.addDetail = func(about *view.ToolCall) {
+			shown = []view.FileDiff{at.diff(*ask.Content)}
+			about.Diffs = shown
 		}
-	}
-	at, rerr := resolvePermittedFile(p, ask.Path, allow)
+		c.makes = func(changes []view.FileDiff) bool { return at.makes(changes, *ask.Content) }
+		return s.checkPermission(ctx, turn, c)
+	})
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -52,6 +48,9 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCal
 	}
 	if err := at.write(*ask.Content); err != nil {
 		return nil, fileError(ask.Path, err)
+	}
+	if turn != nil {
+		turn.view.RecordWrite(ask.Path)
 	}
 	return struct{}{}, nil
 }

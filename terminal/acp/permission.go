@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -34,6 +33,15 @@ type permissionAnswer struct {
 	} `json:"outcome"`
 }
 
+// newPermissionAnswer returns the response with an option; nil: the request was cancelled.
+func newPermissionAnswer(o *permissionOption) (a permissionAnswer) {
+	a.Outcome.Outcome = "cancelled"
+	if o != nil {
+		a.Outcome.Outcome, a.Outcome.OptionID = "selected", o.ID
+	}
+	return a
+}
+
 // decision is the chosen option, nil for none, and the person or rule that chose it.
 type decision struct {
 	option *permissionOption
@@ -43,8 +51,8 @@ type decision struct {
 
 // permissionDecider decides about the tool calls of one turn.
 type permissionDecider struct {
-	settings Settings
-	view     *view.View
+	policy accessPolicy
+	view   *view.View
 }
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
@@ -69,22 +77,17 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 	// What an option of an unknown kind permits is unknown, so nobody chooses it.
 	options := slices.DeleteFunc(ask.Options, func(o permissionOption) bool { return kindWords[o.Kind] == "" })
 	d := p.decide(ctx, &about, options)
-	var answer permissionAnswer
-	answer.Outcome.Outcome = "cancelled"
-	if d.option != nil {
-		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
-		// A rule allows one kind of tool, and the agent states the kind, so the rule covers no
-		// other calls.
-		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
-			granted(&about, d.option)
-		}
+	// A rule allows one kind of tool, and the agent states the kind, so the rule covers no other
+	// calls.
+	if d.person && d.option != nil && strings.HasPrefix(d.option.Kind, "allow_") {
+		granted(&about, d.option)
 	}
 	what := fmt.Sprintf("%q", about.Name())
 	if input := cmp.Or(about.Input.Command, about.Input.Unknown); input != "" {
 		what += " " + terminal.AuditQuote(input)
 	}
 	p.view.Audit("permission: %s: %s: %s", about.Kind, d, what)
-	return answer, nil
+	return newPermissionAnswer(d.option), nil
 }
 
 // String describes the decision for the audit log: the kind and the name of the option, and who
@@ -97,7 +100,7 @@ func (d decision) String() string {
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
-func ruleFor(policy Settings, kind string) string {
+func ruleFor(policy accessPolicy, kind string) string {
 	if r := policy.Rules[kind]; r != "" {
 		return r
 	}
@@ -112,7 +115,7 @@ func ruleFor(policy Settings, kind string) string {
 }
 
 func (p permissionDecider) decide(ctx context.Context, about *view.ToolCall, options []permissionOption) decision {
-	switch r := ruleFor(p.settings, about.Kind); {
+	switch r := ruleFor(p.policy, about.Kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case len(options) == 0:
@@ -152,7 +155,7 @@ func (p permissionDecider) askPerson(ctx context.Context, about *view.ToolCall, 
 // awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
 // person is told, since they may have meant to answer.
 func (p permissionDecider) awaitDecision(ctx context.Context, about *view.ToolCall, options []permissionOption, labels []string) decision {
-	within, w := time.Duration(p.settings.AskTimeout)*time.Second, p.view.Words()
+	within, w := p.policy.AskTimeout, p.view.Words()
 	answer, err := p.view.AskAbout(ctx, about, terminal.Question{
 		ID: "permission", Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,
 	})

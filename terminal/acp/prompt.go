@@ -246,7 +246,7 @@ func (p *prompts) result(ctx context.Context) (reason string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.tooLate {
-		p.s.table.KillAll()
+		p.s.access.Table.KillAll()
 		return "", context.Cause(ctx)
 	}
 	if p.err != nil {
@@ -267,7 +267,7 @@ func (p *prompts) cancel() (stopped, inTime bool) {
 	p.mu.Lock()
 	p.stopAtOldest() // the prompts after it get turns of their own
 	p.mu.Unlock()
-	p.s.table.KillAll()
+	p.s.access.Table.KillAll()
 	defer p.s.forgetTasks()
 	late, cancel := context.WithTimeout(context.Background(), p.StopTimeout)
 	defer cancel()

@@ -12,15 +12,12 @@ import (
 	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
-	"nanobot/terminal/jobs"
 )
 
 const (
 	// maxQueuedUpdates and maxQueuedBytes limit the updates that are queued between turns.
 	maxQueuedUpdates = 2000
 	maxQueuedBytes   = 1 << 20
-	// maxTerminals limits the terminals of a session.
-	maxTerminals = 64
 )
 
 // update is a session/update: its kind and the complete JSON.
@@ -32,15 +29,10 @@ type update struct {
 // session is a conversation with an agent. Its updates are handled in order; requests are handled
 // concurrently.
 type session struct {
-	agent *agent
-	cfg   Settings
-	env   terminal.ExecEnv
-	table *jobs.Table
-	// sessionGrants are permissions for the whole session; questionSemaphore is held by the one
-	// open question about a client call.
-	sessionGrants     grants
-	questionSemaphore chan struct{}
-	links             form.Links
+	agent  *agent
+	env    terminal.ExecEnv
+	access *accessSession
+	links  form.Links
 
 	updateMu   sync.Mutex // held while an update is handled, to keep their order
 	background background
@@ -79,13 +71,10 @@ type sessionUpdate struct {
 
 // activeTurn is the turn that a session works on.
 type activeTurn struct {
-	over      <-chan struct{} // closed when the turn ends or is cancelled
-	cancel    context.CancelFunc
-	t         terminal.Turn
-	view      *view.View
-	questions sync.WaitGroup // open questions
-	started   atomic.Bool    // the agent has started to work
-	grants    grants         // permissions until the end of the turn
+	t       terminal.Turn
+	view    *view.View
+	access  *accessTurn
+	started atomic.Bool // the agent has started to work
 }
 
 func newSession(a *agent, env terminal.ExecEnv) *session {
@@ -94,15 +83,15 @@ func newSession(a *agent, env terminal.ExecEnv) *session {
 		name = a.initResponse.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSemaphore: make(chan struct{}, 1),
-		table: jobs.NewTable(jobs.Options{
-			Dir: env.Dir, Roots: env.Roots, Shell: env.Shell, ApplySandbox: env.ApplySandbox,
-			Limits: jobs.Limits{
-				Jobs: maxTerminals, MaxRuntime: time.Duration(a.cfg.TerminalTimeout) * time.Second,
-				Memory: int64(a.cfg.TerminalMemory) << 20,
-			},
-		}),
+		agent: a, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)},
+		access: newAccess(a.cfg.access(), env, a.Log),
 	}
+}
+
+// newActiveTurn returns a turn of the session that ends with ctx at the latest.
+func (s *session) newActiveTurn(ctx context.Context, t terminal.Turn) *activeTurn {
+	v := view.New(t, s.access.Table)
+	return &activeTurn{t: t, view: v, access: newAccessTurn(ctx, v)}
 }
 
 // hasID reports whether the session has this ID.
@@ -114,8 +103,7 @@ func (s *session) hasID(id string) bool {
 
 // startTurn makes t the active turn and shows the updates since the last turn.
 func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: view.New(t, s.table)}
+	r := s.newActiveTurn(ctx, t)
 	s.updateMu.Lock()
 	defer s.updateMu.Unlock()
 	s.flushBackground()
@@ -140,8 +128,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 // askWhileOpening lets the agent ask the person of a turn while the turn opens the session, because
 // a sign-in may need a link. end withdraws the questions.
 func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: view.New(t, s.table)}
+	r := s.newActiveTurn(ctx, t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opening = r
@@ -149,19 +136,9 @@ func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end fun
 		s.mu.Lock()
 		s.opening = nil
 		s.mu.Unlock()
-		cancel()
-		r.questions.Wait()
+		r.access.end()
+		r.access.wait()
 		r.view.Discard()
-	}
-}
-
-// isOver reports whether the turn has ended or is cancelled.
-func (r *activeTurn) isOver() bool {
-	select {
-	case <-r.over:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -178,7 +155,7 @@ func (s *session) detachTurn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != nil {
-		s.turn.cancel()
+		s.turn.access.end()
 		s.turn = nil
 	}
 }
@@ -236,21 +213,12 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 		s.reportInfo(u.Kind == "available_commands_update")
 	}
 	turn.view.Update(u.Raw)
-	turn.revokeEndedGrants(u)
-}
-
-// revokeEndedGrants revokes the permissions of a tool call that has ended. It runs after the view's
-// update: see addGrants.
-func (r *activeTurn) revokeEndedGrants(u update) {
-	if u.Kind != "tool_call" && u.Kind != "tool_call_update" {
-		return
-	}
-	var c struct {
-		ID rpc.Optional[string] `json:"toolCallId"`
-	}
-	_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
-	if t := r.view.Tool(c.ID.V); !t.Running() {
-		r.grants.revoke(t.ID)
+	if u.Kind == "tool_call" || u.Kind == "tool_call_update" {
+		var c struct {
+			ID rpc.Optional[string] `json:"toolCallId"`
+		}
+		_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
+		turn.access.revokeEnded(c.ID.V)
 	}
 }
 

@@ -165,7 +165,7 @@ func (a *agent) callOpen(ctx context.Context, method string, params any, onRespo
 // closeSession tells the agent that a session is no longer needed.
 func (a *agent) closeSession(ctx context.Context, s *session) {
 	s.endBackground()
-	s.table.Close()
+	s.access.Table.Close()
 	if !a.initResponse.Capabilities.Session.Close || s.id == "" {
 		return
 	}

@@ -3,6 +3,7 @@ package acp
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"nanobot/config"
 	"nanobot/terminal"
@@ -79,3 +80,14 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 
 // Warnings reports nothing.
 func (s *Settings) Warnings(config.Scope) []string { return nil }
+
+// askTimeout is the time that a person has to answer.
+func (s *Settings) askTimeout() time.Duration { return time.Duration(s.AskTimeout) * time.Second }
+
+// access returns what the agent may do.
+func (s *Settings) access() accessPolicy {
+	return accessPolicy{
+		Permissions: s.Permissions, Rules: s.Rules, AskTimeout: s.askTimeout(), Files: s.Files, Terminals: s.Terminals,
+		TerminalTimeout: time.Duration(s.TerminalTimeout) * time.Second, TerminalMemory: int64(s.TerminalMemory) << 20,
+	}
+}

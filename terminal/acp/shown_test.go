@@ -91,7 +91,7 @@ func askAfter(t *testing.T, rule, answer, request, options string, updates ...st
 	for _, u := range updates {
 		sendUpdate(v, `{"sessionUpdate":%s}`, strings.ReplaceAll(u, "DIR", turn.ExecEnv().Dir))
 	}
-	a.response = requestPermission(t.Context(), t, Settings{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
+	a.response = requestPermission(t.Context(), t, accessPolicy{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
 	a.log, a.documents = r.Last(terminal.Log), r.Files
 	closeView(t, v)
 	return a
@@ -295,7 +295,7 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 	}
 	v := view.New(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
-	if got := requestPermission(t.Context(), t, Settings{Permissions: "ask"}, v, request, usualOptions); got != "n" {
+	if got := requestPermission(t.Context(), t, accessPolicy{Permissions: "ask"}, v, request, usualOptions); got != "n" {
 		t.Errorf("answered %s", got)
 	}
 	if log := r.Last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {

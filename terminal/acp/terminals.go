@@ -13,11 +13,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// terminalCall handles terminal/*. table has only the terminals of this session.
-func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, method string, params json.RawMessage) (any, *rpc.Error) {
-	if method == "terminal/create" {
-		return createTerminal(table, p, params)
-	}
+// callTerminal handles the methods of a terminal that exists.
+func (s *accessSession) callTerminal(ctx context.Context, turn *accessTurn, method string, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		ID string `json:"terminalId"`
 	}
@@ -29,16 +26,19 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 	switch method {
 	case "terminal/output":
 		var out jobs.Output
-		out, err = table.Output(ask.ID)
+		out, err = s.Table.Output(ask.ID)
 		answer = newTerminalOutput(out)
 	case "terminal/wait_for_exit":
 		var exit jobs.Exit
-		exit, err = table.Wait(ctx, ask.ID)
+		exit, err = s.Table.Wait(ctx, ask.ID)
 		answer = exitStatus{exit.Code, exit.Signal}
 	case "terminal/kill":
-		err = table.Kill(ctx, ask.ID)
+		err = s.Table.Kill(ctx, ask.ID)
 	case "terminal/release":
-		err = table.Release(ctx, ask.ID)
+		if turn != nil {
+			turn.view.SaveTail(ask.ID) // its last lines stay on the board
+		}
+		err = s.Table.Release(ctx, ask.ID)
 	default:
 		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: "unknown method " + method}
 	}
@@ -78,19 +78,53 @@ func terminalError(ctx context.Context, id string, err error) *rpc.Error {
 	return &rpc.Error{Code: rpc.CodeInternal, Message: err.Error()}
 }
 
-func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessage) (any, *rpc.Error) {
-	// Malformed parameters are errors here, unlike elsewhere: a different command would run.
-	var ask struct {
-		Command string                         `json:"command"`
-		Args    []string                       `json:"args"`
-		Env     []struct{ Name, Value string } `json:"env"`
-		Cwd     string                         `json:"cwd"`
-		Limit   rpc.Optional[float64]          `json:"outputByteLimit"`
+// terminalParams are the parameters of terminal/create.
+type terminalParams struct {
+	Command string                         `json:"command"`
+	Args    []string                       `json:"args"`
+	Env     []struct{ Name, Value string } `json:"env"`
+	Cwd     string                         `json:"cwd"`
+	Limit   rpc.Optional[float64]          `json:"outputByteLimit"`
+}
+
+// createTerminal handles terminal/create. Commands start only while a turn is running, because
+// /stop stops them with the turn.
+func (s *accessSession) createTerminal(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
+	if turn == nil {
+		return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "commands are started only while a prompt is worked on"}
 	}
+	// Malformed parameters are errors here, unlike elsewhere: a different command would run.
+	var ask terminalParams
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
-	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(p.Env)}
+	if turn.isOver() {
+		return nil, errTurnEnded
+	}
+	if rerr := s.checkPermission(ctx, turn, newCommandCall(s.env.Dir, ask)); rerr != nil { // which logs the command
+		return nil, rerr
+	}
+	if turn.isOver() {
+		return nil, errTurnEnded
+	}
+	id, err := s.startCommand(ask)
+	if _, short := process.Shortage(err); short { // the agent decides whether to retry
+		return nil, &rpc.Error{Code: rpc.CodeBusy, Message: err.Error() + "; try again later"}
+	}
+	if err != nil {
+		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: err.Error()}
+	}
+	if turn.isOver() { // while the command was being started
+		ended, cancel := context.WithCancel(ctx)
+		cancel() // with an ended context, Release kills the command without waiting
+		_ = s.Table.Release(ended, id)
+	}
+	return map[string]string{"terminalId": id}, nil
+}
+
+// startCommand starts a command that is permitted.
+func (s *accessSession) startCommand(ask terminalParams) (id string, err error) {
+	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(s.env.Env)}
 	for _, v := range ask.Env {
 		if validVariable(v.Name, v.Value) {
 			c.Env = append(c.Env, v.Name+"="+v.Value)
@@ -100,14 +134,7 @@ func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessag
 		keep := int(intOr(ask.Limit, 0))
 		c.MaxOutput = &keep
 	}
-	id, err := table.Create(c)
-	if _, short := process.Shortage(err); short { // the agent decides whether to retry
-		return nil, &rpc.Error{Code: rpc.CodeBusy, Message: err.Error() + "; try again later"}
-	}
-	if err != nil {
-		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: err.Error()}
-	}
-	return map[string]string{"terminalId": id}, nil
+	return s.Table.Create(c)
 }
 
 // validVariable reports whether an agent may set an environment variable. NANOBOT_ variables

@@ -10,32 +10,32 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/rpc"
-	"nanobot/terminal/jobs"
+	"nanobot/terminal/acp/view"
 )
 
-// terminalFixture is the terminal table of a session and the execution environment of its agent.
+// terminalFixture is the access of a session, with a turn.
 type terminalFixture struct {
-	t     *testing.T
-	table *jobs.Table
-	env   terminal.ExecEnv
+	*accessSession
+	t    *testing.T
+	turn *accessTurn
 }
 
 func newTerminalFixture(t *testing.T) *terminalFixture {
 	w := newFileFixture(t)
 	w.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "KEPT=yes", "CHANGED=old", "NANOBOT_KEPT=mark"}
 	w.Shell = "/bin/sh"
-	s := &terminalFixture{t, jobs.NewTable(jobs.Options{Dir: w.Dir, Roots: w.Roots, Shell: w.Shell}), w.ExecEnv}
-	t.Cleanup(s.table.Close)
+	turn, _ := acptest.NewTurn(t)
+	s := &terminalFixture{w.access(), t, newAccessTurn(context.Background(), view.New(turn, nil))}
+	t.Cleanup(s.Table.Close)
 	return s
 }
 
-// callTerminal calls a terminal/ method and returns the response in JSON.
-func (s *terminalFixture) callTerminal(method, params string, args ...any) (string, *rpc.Error) {
+// call calls a terminal/ method and returns the response in JSON.
+func (s *terminalFixture) call(method, params string, args ...any) (string, *rpc.Error) {
 	s.t.Helper()
-	got, rerr := terminalCall(context.Background(), s.table, s.env, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
+	got, rerr := s.handle(context.Background(), s.turn, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
 	if rerr != nil {
 		return "", rerr
 	}
@@ -47,9 +47,9 @@ var terminalShapes = map[string]string{
 	"kill": "KillTerminalResponse", "release": "ReleaseTerminalResponse",
 }
 
-func (s *terminalFixture) createTerminal(params string) string {
+func (s *terminalFixture) create(params string) string {
 	s.t.Helper()
-	got, err := s.callTerminal("create", "%s", params)
+	got, err := s.call("create", "%s", params)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -82,11 +82,11 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 		"zero bytes": {`{"command":"echo x","outputByteLimit":0}`, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := s.createTerminal(c.params)
-			if got, err := s.callTerminal("wait_for_exit", `{"sessionId":"s","terminalId":%q}`, id); err != nil || got != `{"exitCode":0,"signal":null}` {
+			id := s.create(c.params)
+			if got, err := s.call("wait_for_exit", `{"sessionId":"s","terminalId":%q}`, id); err != nil || got != `{"exitCode":0,"signal":null}` {
 				t.Errorf("exit %s, %v", got, err)
 			}
-			got, err := s.callTerminal("output", `{"terminalId":%q}`, id)
+			got, err := s.call("output", `{"terminalId":%q}`, id)
 			var out struct {
 				Output     string
 				Truncated  *bool
@@ -96,7 +96,7 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 				out.Truncated == nil || *out.Truncated != c.cut {
 				t.Errorf("output %s, %v", got, err)
 			}
-			if got, err := s.callTerminal("release", `{"terminalId":%q}`, id); err != nil || got != "{}" {
+			if got, err := s.call("release", `{"terminalId":%q}`, id); err != nil || got != "{}" {
 				t.Errorf("release %s, %v", got, err)
 			}
 		})
@@ -118,48 +118,48 @@ func TestAnUnknownTerminalIsAnError(t *testing.T) {
 		"outside":         {`{"command":"pwd","cwd":"/"}`, rpc.CodeInvalidParams, "must be inside"},
 		"by a link":       {`{"command":"pwd","cwd":"` + s.env.Dir + `/out"}`, rpc.CodeInvalidParams, "must be inside"},
 	} {
-		if got, err := s.callTerminal("create", "%s", c.params); err == nil || err.Code != c.code || !strings.Contains(err.Message, c.want) {
+		if got, err := s.call("create", "%s", c.params); err == nil || err.Code != c.code || !strings.Contains(err.Message, c.want) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
-	released := s.createTerminal(`{"command":"true"}`)
-	if _, err := s.callTerminal("release", `{"terminalId":%q}`, released); err != nil {
+	released := s.create(`{"command":"true"}`)
+	if _, err := s.call("release", `{"terminalId":%q}`, released); err != nil {
 		t.Fatal(err)
 	}
-	other := newTerminalFixture(t).createTerminal(`{"command":"sleep 60"}`)
+	other := newTerminalFixture(t).create(`{"command":"sleep 60"}`)
 	for _, id := range []string{"", "term_x", released, other} {
 		for _, method := range []string{"output", "wait_for_exit", "kill", "release"} {
-			if got, err := s.callTerminal(method, `{"terminalId":%q}`, id); err == nil || err.Code != rpc.CodeNotFound {
+			if got, err := s.call(method, `{"terminalId":%q}`, id); err == nil || err.Code != rpc.CodeNotFound {
 				t.Errorf("%s of %q: %s, %v", method, id, got, err)
 			}
 		}
 	}
-	if _, err := s.callTerminal("resize", `{}`); err == nil || err.Code != rpc.CodeNoMethod {
+	if _, err := s.call("resize", `{}`); err == nil || err.Code != rpc.CodeNoMethod {
 		t.Errorf("an unknown method: %v", err)
 	}
 }
 
 func TestAWaitMayBeCancelledAndAKilledTerminalQueried(t *testing.T) {
 	s := newTerminalFixture(t)
-	id := s.createTerminal(`{"command":"echo started; exec sleep 60"}`)
-	if got, err := s.callTerminal("output", `{"terminalId":%q}`, id); err != nil || strings.Contains(got, "exitStatus") || !strings.Contains(got, `"truncated":false`) {
+	id := s.create(`{"command":"echo started; exec sleep 60"}`)
+	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || strings.Contains(got, "exitStatus") || !strings.Contains(got, `"truncated":false`) {
 		t.Errorf("output while it runs: %s, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	params := json.RawMessage(fmt.Sprintf(`{"terminalId":%q}`, id))
-	if _, err := terminalCall(ctx, s.table, s.env, "terminal/wait_for_exit", params); err == nil || err.Code != rpc.CodeCancelled {
+	if _, err := s.handle(ctx, s.turn, "terminal/wait_for_exit", params); err == nil || err.Code != rpc.CodeCancelled {
 		t.Errorf("cancelled: %v", err)
 	}
 	for range 2 {
-		if got, err := s.callTerminal("kill", `{"terminalId":%q}`, id); err != nil || got != "{}" {
+		if got, err := s.call("kill", `{"terminalId":%q}`, id); err != nil || got != "{}" {
 			t.Errorf("kill: %s, %v", got, err)
 		}
 	}
-	if got, err := s.callTerminal("wait_for_exit", `{"terminalId":%q}`, id); err != nil || got != `{"exitCode":null,"signal":"SIGTERM"}` {
+	if got, err := s.call("wait_for_exit", `{"terminalId":%q}`, id); err != nil || got != `{"exitCode":null,"signal":"SIGTERM"}` {
 		t.Errorf("exit: %s, %v", got, err)
 	}
-	if got, err := s.callTerminal("output", `{"terminalId":%q}`, id); err != nil || !strings.Contains(got, `"exitStatus":{"exitCode":null,"signal":"SIGTERM"}`) {
+	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || !strings.Contains(got, `"exitStatus":{"exitCode":null,"signal":"SIGTERM"}`) {
 		t.Errorf("output: %s, %v", got, err)
 	}
 }
@@ -175,7 +175,7 @@ func TestACommandThatLacksFileDescriptorsAtItsStartMayBeRetried(t *testing.T) {
 		return
 	}
 	s := newTerminalFixture(t)
-	s.createTerminal(`{"command":"echo hello"}`)
+	s.create(`{"command":"echo hello"}`)
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -183,12 +183,12 @@ func TestACommandThatLacksFileDescriptorsAtItsStartMayBeRetried(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 0, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}
-	_, rerr := s.callTerminal("create", `{"command":"echo hello"}`)
+	_, rerr := s.call("create", `{"command":"echo hello"}`)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
 	}
 	if rerr == nil || rerr.Code != rpc.CodeBusy || !strings.HasSuffix(rerr.Message, "try again later") {
 		t.Errorf("answered %v", rerr)
 	}
-	s.createTerminal(`{"command":"echo hello"}`)
+	s.create(`{"command":"echo hello"}`)
 }
