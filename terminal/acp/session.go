@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/access"
 	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
@@ -31,7 +32,7 @@ type update struct {
 type session struct {
 	agent  *agent
 	env    terminal.ExecEnv
-	access *accessSession
+	access *access.Session
 	links  form.Links
 
 	updateMu   sync.Mutex // held while an update is handled, to keep their order
@@ -73,7 +74,7 @@ type sessionUpdate struct {
 type activeTurn struct {
 	t       terminal.Turn
 	view    *view.View
-	access  *accessTurn
+	access  *access.Turn
 	started atomic.Bool // the agent has started to work
 }
 
@@ -84,14 +85,14 @@ func newSession(a *agent, env terminal.ExecEnv) *session {
 	}
 	return &session{
 		agent: a, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)},
-		access: newAccess(a.cfg.access(), env, a.Log),
+		access: access.New(a.cfg.access(), env, a.Log),
 	}
 }
 
 // newActiveTurn returns a turn of the session that ends with ctx at the latest.
 func (s *session) newActiveTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	v := view.New(t, s.access.Table)
-	return &activeTurn{t: t, view: v, access: newAccessTurn(ctx, v)}
+	return &activeTurn{t: t, view: v, access: access.NewTurn(ctx, v)}
 }
 
 // hasID reports whether the session has this ID.
@@ -136,8 +137,8 @@ func (s *session) askWhileOpening(ctx context.Context, t terminal.Turn) (end fun
 		s.mu.Lock()
 		s.opening = nil
 		s.mu.Unlock()
-		r.access.end()
-		r.access.wait()
+		r.access.End()
+		r.access.Wait()
 		r.view.Discard()
 	}
 }
@@ -155,7 +156,7 @@ func (s *session) detachTurn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != nil {
-		s.turn.access.end()
+		s.turn.access.End()
 		s.turn = nil
 	}
 }
@@ -218,7 +219,7 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 			ID rpc.Optional[string] `json:"toolCallId"`
 		}
 		_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
-		turn.access.revokeEnded(c.ID.V)
+		turn.access.RevokeEnded(c.ID.V)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"nanobot/terminal/acp/access"
 	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/rpc"
 )
@@ -13,7 +14,7 @@ const elicitMethod = "elicitation/create"
 
 // handleRequest handles the agent's calls of client methods.
 func (s *session) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
-	if method != elicitMethod && !s.access.supports(method) {
+	if method != elicitMethod && !s.access.Supports(method) {
 		return nil, &rpc.Error{Code: rpc.CodeNoMethod, Message: "unknown method " + method}
 	}
 	var p struct {
@@ -31,17 +32,17 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") { // which may belong to a request instead
 		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: "unknown session " + p.Session}
 	}
-	var access *accessTurn
+	var access *access.Turn
 	if turn != nil {
 		turn.started.Store(true)
 		turn.view.RecordLife()
 		access = turn.access
 	}
 	if method != elicitMethod {
-		return s.access.handle(ctx, access, method, params)
+		return s.access.Handle(ctx, access, method, params)
 	}
 	// Forms and links are asked one after the other, so that it is clear what a text answers.
-	ctx, done, ok := s.access.beginQuestion(ctx, access)
+	ctx, done, ok := s.access.BeginQuestion(ctx, access)
 	if !ok {
 		return form.Cancelled, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/access"
 )
 
 // Name is the protocol's name in the configuration.
@@ -68,8 +69,8 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	var all []config.Problem
 	for kind, rule := range s.Rules {
 		path := []string{"rules", kind}
-		if !slices.Contains(toolKinds, kind) {
-			all = append(all, config.Problem{Path: path, Text: "must be one of the tool kinds " + strings.Join(toolKinds, ", "), AboutKey: true})
+		if !slices.Contains(access.Kinds, kind) {
+			all = append(all, config.Problem{Path: path, Text: "must be one of the tool kinds " + strings.Join(access.Kinds, ", "), AboutKey: true})
 		}
 		if !slices.Contains([]string{"ask", "allow", "deny"}, rule) {
 			all = append(all, config.Problem{Path: path, Text: "must be ask, allow or deny"})
@@ -85,8 +86,8 @@ func (s *Settings) Warnings(config.Scope) []string { return nil }
 func (s *Settings) askTimeout() time.Duration { return time.Duration(s.AskTimeout) * time.Second }
 
 // access returns what the agent may do.
-func (s *Settings) access() accessPolicy {
-	return accessPolicy{
+func (s *Settings) access() access.Policy {
+	return access.Policy{
 		Permissions: s.Permissions, Rules: s.Rules, AskTimeout: s.askTimeout(), Files: s.Files, Terminals: s.Terminals,
 		TerminalTimeout: time.Duration(s.TerminalTimeout) * time.Second, TerminalMemory: int64(s.TerminalMemory) << 20,
 	}

@@ -55,7 +55,7 @@ func (x *turn) newFinalResponse() *terminal.FinalResponse {
 		return e
 	}
 	x.s.endTurn()
-	x.r.access.wait()
+	x.r.access.Wait()
 	for _, note := range x.a.takeLineWarnings() {
 		e.AddRemark(note)
 	}

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 
 // terminalFixture is the access of a session, with a turn.
 type terminalFixture struct {
-	*accessSession
+	*Session
 	t    *testing.T
-	turn *accessTurn
+	turn *Turn
 }
 
 func newTerminalFixture(t *testing.T) *terminalFixture {
@@ -27,7 +27,7 @@ func newTerminalFixture(t *testing.T) *terminalFixture {
 	w.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "KEPT=yes", "CHANGED=old", "NANOBOT_KEPT=mark"}
 	w.Shell = "/bin/sh"
 	turn, _ := acptest.NewTurn(t)
-	s := &terminalFixture{w.access(), t, newAccessTurn(context.Background(), view.New(turn, nil))}
+	s := &terminalFixture{w.access(), t, NewTurn(context.Background(), view.New(turn, nil))}
 	t.Cleanup(s.Table.Close)
 	return s
 }
@@ -35,7 +35,7 @@ func newTerminalFixture(t *testing.T) *terminalFixture {
 // call calls a terminal/ method and returns the response in JSON.
 func (s *terminalFixture) call(method, params string, args ...any) (string, *rpc.Error) {
 	s.t.Helper()
-	got, rerr := s.handle(context.Background(), s.turn, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
+	got, rerr := s.Handle(context.Background(), s.turn, "terminal/"+method, json.RawMessage(fmt.Sprintf(params, args...)))
 	if rerr != nil {
 		return "", rerr
 	}
@@ -148,7 +148,7 @@ func TestAWaitMayBeCancelledAndAKilledTerminalQueried(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	params := json.RawMessage(fmt.Sprintf(`{"terminalId":%q}`, id))
-	if _, err := s.handle(ctx, s.turn, "terminal/wait_for_exit", params); err == nil || err.Code != rpc.CodeCancelled {
+	if _, err := s.Handle(ctx, s.turn, "terminal/wait_for_exit", params); err == nil || err.Code != rpc.CodeCancelled {
 		t.Errorf("cancelled: %v", err)
 	}
 	for range 2 {

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -16,35 +16,35 @@ import (
 )
 
 func TestAButtonBeginsWithTheKindOfItsOption(t *testing.T) {
-	once := func(names ...string) (options []permissionOption) {
+	once := func(names ...string) (options []option) {
 		for _, n := range names {
-			options = append(options, permissionOption{ID: n, Name: n, Kind: "allow_once"})
+			options = append(options, option{ID: n, Name: n, Kind: "allow_once"})
 		}
 		return options
 	}
 	long := strings.Repeat("x", 300)
-	everyKind := []permissionOption{{"1", "a", "allow_once"}, {"2", "b", "allow_always"}, {"3", "c", "reject_once"}, {"4", "d", "reject_always"}}
+	everyKind := []option{{"1", "a", "allow_once"}, {"2", "b", "allow_always"}, {"3", "c", "reject_once"}, {"4", "d", "reject_always"}}
 	alike := map[string]string{}
 	for _, key := range []string{"buttonAllowOnce", "buttonAllowAlways", "buttonReject", "buttonNever"} {
 		alike[key] = strings.Repeat("y", 60)
 	}
 	for name, c := range map[string]struct {
 		words   words.Words
-		options []permissionOption
+		options []option
 		want    []string // nil: they only differ
 	}{
 		"a name that lies":   {words.Words{}, once("No, reject"), []string{"Allow once: No, reject"}},
 		"a name that denies": {words.Words{}, once("Don't allow"), []string{"Allow once: Don't allow"}},
-		"a plan of Claude Code": {words.Words{}, []permissionOption{
+		"a plan of Claude Code": {words.Words{}, []option{
 			{"acceptEdits", "Yes, and auto-accept edits", "allow_always"}, {"default", "Yes, and manually approve edits", "allow_once"}, {"plan", "No, keep planning", "reject_once"},
 		}, []string{"Always: Yes, and auto-accept edits", "Allow once: Yes, and manually approve edits", "Reject: No, keep planning"}},
-		"names of no more": {words.Words{}, []permissionOption{
+		"names of no more": {words.Words{}, []option{
 			{"1", "Allow", "allow_once"}, {"2", "Always Allow", "allow_always"}, {"3", "✗ No", "reject_once"}, {"4", "Reject always", "reject_always"},
 		}, []string{"Allow once", "Always", "Reject", "Never"}},
 		"yes":                      {words.Words{}, once("Yes"), []string{"Allow once"}},
 		"ok, once":                 {words.Words{}, once("OK, allow once!"), []string{"Allow once"}},
 		"always of a single call":  {words.Words{}, once("Always"), []string{"Allow once: Always"}},
-		"a session":                {words.Words{}, []permissionOption{{"1", "Allow for this session", "allow_always"}}, []string{"Always: Allow for this session"}},
+		"a session":                {words.Words{}, []option{{"1", "Allow for this session", "allow_always"}}, []string{"Always: Allow for this session"}},
 		"no letters":               {words.Words{}, once("👎"), []string{"Allow once: 👎"}},
 		"no name":                  {words.Words{}, once(""), []string{"Allow once"}},
 		"two of a kind":            {words.Words{}, once("Yes", "Allow"), []string{"Allow once: Yes", "Allow once: Allow"}},
@@ -55,7 +55,7 @@ func TestAButtonBeginsWithTheKindOfItsOption(t *testing.T) {
 		"the nanobot's name":       {words.New(words.Settings{}).For("de"), once("einmal Erlauben"), []string{"Einmal erlauben"}},
 		"overrides that are alike": {words.New(words.Settings{Overrides: alike}).For("en"), everyKind, nil},
 	} {
-		got := permissionLabels(c.words, c.options)
+		got := optionLabels(c.words, c.options)
 		if c.want != nil && !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -91,7 +91,7 @@ func askAfter(t *testing.T, rule, answer, request, options string, updates ...st
 	for _, u := range updates {
 		sendUpdate(v, `{"sessionUpdate":%s}`, strings.ReplaceAll(u, "DIR", turn.ExecEnv().Dir))
 	}
-	a.response = requestPermission(t.Context(), t, accessPolicy{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
+	a.response = requestPermission(t.Context(), t, Policy{Permissions: rule}, v, strings.ReplaceAll(request, "DIR", turn.ExecEnv().Dir), options)
 	a.log, a.documents = r.Last(terminal.Log), r.Files
 	closeView(t, v)
 	return a
@@ -295,7 +295,7 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 	}
 	v := view.New(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
-	if got := requestPermission(t.Context(), t, accessPolicy{Permissions: "ask"}, v, request, usualOptions); got != "n" {
+	if got := requestPermission(t.Context(), t, Policy{Permissions: "ask"}, v, request, usualOptions); got != "n" {
 		t.Errorf("answered %s", got)
 	}
 	if log := r.Last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {

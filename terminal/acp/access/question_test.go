@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
 		"its removal by name": {`"title":"Remove","kind":"delete","locations":[{"path":"` + dir + `/"}]`, "🔐 🗑 Remove\n`" + dir + "`"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requestPermission(t.Context(), t, accessPolicy{Permissions: "ask"}, v, c.call, usualOptions)
+			requestPermission(t.Context(), t, Policy{Permissions: "ask"}, v, c.call, usualOptions)
 			if asked != c.want {
 				t.Errorf("asked %q, want %q", asked, c.want)
 			}

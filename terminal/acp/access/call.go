@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -37,10 +37,10 @@ const (
 	allowOnce, allowSession, reject = "once", "session", "no"
 )
 
-// clientCallOptions returns the options of the question about a call.
-func clientCallOptions(w words.Words, kind string) []permissionOption {
+// callOptions returns the options of the question about a call.
+func callOptions(w words.Words, kind string) []option {
 	all := map[string]words.Key{"execute": words.ButtonAllowCommands, "edit": words.ButtonAllowWriting, "read": words.ButtonAllowReading}
-	return []permissionOption{
+	return []option{
 		{ID: allowOnce, Name: w.Text(words.ButtonAllowOnce), Kind: "allow_once"},
 		{ID: allowSession, Name: w.Text(all[kind]), Kind: "allow_always"},
 		{ID: reject, Name: w.Text(words.ButtonReject), Kind: "reject_once"},
@@ -68,7 +68,7 @@ func (c *clientCall) describe(w words.Words) {
 
 // checkPermission decides about a call: by the configuration, by a permission in force, or by
 // asking the person. It returns nil if the call is allowed.
-func (s *accessSession) checkPermission(ctx context.Context, turn *accessTurn, c clientCall) *rpc.Error {
+func (s *Session) checkPermission(ctx context.Context, turn *Turn, c clientCall) *rpc.Error {
 	kind := c.tool.Kind
 	r := ruleFor(s.policy, kind)
 	if kind == "read" && r == "ask" && s.policy.Rules[kind] == "" {
@@ -97,7 +97,7 @@ func (s *accessSession) checkPermission(ctx context.Context, turn *accessTurn, c
 var callKindNames = map[string]string{"execute": "commands", "edit": "writing files", "read": "reading files"}
 
 // hasGrant reports whether a permission in force covers a call.
-func (s *accessSession) hasGrant(turn *accessTurn, c clientCall) bool {
+func (s *Session) hasGrant(turn *Turn, c clientCall) bool {
 	if c.protected {
 		return false
 	}
@@ -117,8 +117,8 @@ var errTurnEnded = &rpc.Error{Code: rpc.CodeCancelled, Message: "the turn has en
 
 // askAboutCall asks the person about a call. Only one question is open at a time, so that an answer
 // for the whole session also covers the calls that wait.
-func (s *accessSession) askAboutCall(ctx context.Context, turn *accessTurn, c clientCall) *rpc.Error {
-	ctx, done, ok := s.beginQuestion(ctx, turn)
+func (s *Session) askAboutCall(ctx context.Context, turn *Turn, c clientCall) *rpc.Error {
+	ctx, done, ok := s.BeginQuestion(ctx, turn)
 	if !ok {
 		return errTurnEnded
 	}
@@ -130,15 +130,15 @@ func (s *accessSession) askAboutCall(ctx context.Context, turn *accessTurn, c cl
 	if c.addDetail != nil {
 		c.addDetail(&c.tool)
 	}
-	options := clientCallOptions(turn.view.Words(), c.tool.Kind)
+	options := callOptions(turn.view.Words(), c.tool.Kind)
 	if c.protected {
-		options = slices.DeleteFunc(options, func(o permissionOption) bool { return o.ID == allowSession })
+		options = slices.DeleteFunc(options, func(o option) bool { return o.ID == allowSession })
 	}
 	labels := make([]string, len(options))
 	for i, o := range options {
 		labels[i] = o.Name
 	}
-	d := permissionDecider{s.policy, turn.view}.askPerson(ctx, &c.tool, options, labels)
+	d := decider{s.policy, turn.view}.askPerson(ctx, &c.tool, options, labels)
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.auditDecision(turn, c, "cancelled by "+d.by)
@@ -152,20 +152,20 @@ func (s *accessSession) askAboutCall(ctx context.Context, turn *accessTurn, c cl
 	case d.option.ID == allowSession:
 		s.grants.add(grant{method: c.tool.Kind, every: true})
 	}
-	english := findOptionID(clientCallOptions(words.Words{}, c.tool.Kind), d.option.ID)
+	english := findOptionID(callOptions(words.Words{}, c.tool.Kind), d.option.ID)
 	d.option = &english
 	s.auditDecision(turn, c, d.String())
 	return nil
 }
 
 // findOptionID returns the option with an ID, which must exist.
-func findOptionID(options []permissionOption, id string) permissionOption {
-	return options[slices.IndexFunc(options, func(o permissionOption) bool { return o.ID == id })]
+func findOptionID(options []option, id string) option {
+	return options[slices.IndexFunc(options, func(o option) bool { return o.ID == id })]
 }
 
 // auditDecision records a decision in the audit log. The decision is first, since the agent chooses
 // how long the rest is.
-func (s *accessSession) auditDecision(turn *accessTurn, c clientCall, how string) {
+func (s *Session) auditDecision(turn *Turn, c clientCall, how string) {
 	if turn != nil {
 		turn.view.Audit("permission: %s: %s: %s", c.tool.Kind, how, c.logName)
 		return

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -19,13 +19,13 @@ const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"option
 
 // requestPermission returns the response to the agent, such as y for the option of this ID, and the
 // line in the audit log.
-func requestPermission(ctx context.Context, t *testing.T, policy accessPolicy, v *view.View, call, options string) string {
+func requestPermission(ctx context.Context, t *testing.T, policy Policy, v *view.View, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {
 		policy.AskTimeout = 300 * time.Second
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissionDecider{policy, v}.decideRequest(ctx, json.RawMessage(params), func(*view.ToolCall, *permissionOption) {})
+	got, rerr := decider{policy, v}.decideRequest(ctx, json.RawMessage(params), func(*view.ToolCall, *option) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
@@ -114,7 +114,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 				return c.ask(ctx, q)
 			}
 			v := view.New(turn, nil)
-			policy := accessPolicy{Permissions: c.policy, Rules: c.rules}
+			policy := Policy{Permissions: c.policy, Rules: c.rules}
 			if got := requestPermission(context.Background(), t, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
@@ -137,7 +137,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := view.New(turn, nil)
-	policy := accessPolicy{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
+	policy := Policy{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
 	if got := requestPermission(context.Background(), t, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
 		t.Errorf("an unknown kind: %s", got)
 	}
@@ -161,7 +161,7 @@ func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 	}
 	v := view.New(turn, nil)
 	for range 3 {
-		requestPermission(context.Background(), t, accessPolicy{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
+		requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	closeView(t, v)
 	if got := r.Texts(terminal.Message); len(got) != 2 || got[0] != "🔐 There is nobody here to ask, so this was refused: Do it" || got[1] != doneText {
@@ -184,12 +184,12 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 		`{"script":"short"}`:                   "🔐 💻 Bash\n```json\n{\"script\":\"short\"}\n```",
 	} {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
-		requestPermission(context.Background(), t, accessPolicy{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
+		requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
 		if text != want {
 			t.Errorf("asked %d bytes %.60q … %q, want %q", len(text), text, text[max(0, len(text)-60):], want[max(0, len(want)-60):])
 		}
 		sendUpdate(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
-		requestPermission(context.Background(), t, accessPolicy{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
+		requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
 		if text != want {
 			t.Errorf("asked of what was known: %.60q … %q", text, text[max(0, len(text)-60):])
 		}
@@ -214,7 +214,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			return terminal.Answer{}, context.Cause(ctx)
 		}
 		v := view.New(turn, nil)
-		policy := accessPolicy{Permissions: "ask", AskTimeout: 7 * time.Second}
+		policy := Policy{Permissions: "ask", AskTimeout: 7 * time.Second}
 		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
 			start := time.Now()
 			if got := requestPermission(context.Background(), t, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
@@ -233,7 +233,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		if got := requestPermission(ctx, t, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("with the turn: %s", got)
 		}
-		if got := requestPermission(ctx, t, accessPolicy{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := requestPermission(ctx, t, Policy{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("behind it: %s", got)
 		}
 		closeView(t, v)
@@ -264,7 +264,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		if got := requestPermission(context.Background(), t, accessPolicy{Permissions: "ask"}, v, call, options); got != "2" {
+		if got := requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, call, options); got != "2" {
 			t.Errorf("answered %s", got)
 		}
 		texts = append(texts, questions[len(questions)-1].Text)

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"cmp"
@@ -15,26 +15,26 @@ import (
 	"nanobot/terminal/acp/view"
 )
 
-// toolKinds are the protocol's kinds of tools. An unknown kind counts as the last.
-var toolKinds = []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+// Kinds are the protocol's kinds of tools. An unknown kind counts as the last.
+var Kinds = []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 
-// permissionOption is one option of a permission request.
-type permissionOption struct {
+// option is one option of a permission request.
+type option struct {
 	ID   string `json:"optionId"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// permissionAnswer is the response to session/request_permission.
-type permissionAnswer struct {
+// response is the response to session/request_permission.
+type response struct {
 	Outcome struct {
 		Outcome  string `json:"outcome"`
 		OptionID string `json:"optionId,omitempty"`
 	} `json:"outcome"`
 }
 
-// newPermissionAnswer returns the response with an option; nil: the request was cancelled.
-func newPermissionAnswer(o *permissionOption) (a permissionAnswer) {
+// newResponse returns the response with an option; nil: the request was cancelled.
+func newResponse(o *option) (a response) {
 	a.Outcome.Outcome = "cancelled"
 	if o != nil {
 		a.Outcome.Outcome, a.Outcome.OptionID = "selected", o.ID
@@ -44,38 +44,38 @@ func newPermissionAnswer(o *permissionOption) (a permissionAnswer) {
 
 // decision is the chosen option, nil for none, and the person or rule that chose it.
 type decision struct {
-	option *permissionOption
+	option *option
 	by     string
 	person bool // chosen by a person
 }
 
-// permissionDecider decides about the tool calls of one turn.
-type permissionDecider struct {
-	policy accessPolicy
+// decider decides about the tool calls of one turn.
+type decider struct {
+	policy Policy
 	view   *view.View
 }
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *permissionOption)) (any, *rpc.Error) {
+func (p decider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *option)) (any, *rpc.Error) {
 	var ask struct {
 		Tool struct {
 			view.ToolFields
 			Content json.RawMessage `json:"content"`
 		} `json:"toolCall"`
-		Options []permissionOption `json:"options"`
+		Options []option `json:"options"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
 	about := p.view.Tool(ask.Tool.ID.V)
 	about.ApplyRequest(ask.Tool.ToolFields, ask.Tool.Content)
-	if !slices.Contains(toolKinds, about.Kind) {
+	if !slices.Contains(Kinds, about.Kind) {
 		about.Kind = "other"
 	}
 	about.Files = coveredFiles(&about)
 	// What an option of an unknown kind permits is unknown, so nobody chooses it.
-	options := slices.DeleteFunc(ask.Options, func(o permissionOption) bool { return kindWords[o.Kind] == "" })
+	options := slices.DeleteFunc(ask.Options, func(o option) bool { return kindWords[o.Kind] == "" })
 	d := p.decide(ctx, &about, options)
 	// A rule allows one kind of tool, and the agent states the kind, so the rule covers no other
 	// calls.
@@ -87,7 +87,7 @@ func (p permissionDecider) decideRequest(ctx context.Context, params json.RawMes
 		what += " " + terminal.AuditQuote(input)
 	}
 	p.view.Audit("permission: %s: %s: %s", about.Kind, d, what)
-	return newPermissionAnswer(d.option), nil
+	return newResponse(d.option), nil
 }
 
 // String describes the decision for the audit log: the kind and the name of the option, and who
@@ -100,7 +100,7 @@ func (d decision) String() string {
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
-func ruleFor(policy accessPolicy, kind string) string {
+func ruleFor(policy Policy, kind string) string {
 	if r := policy.Rules[kind]; r != "" {
 		return r
 	}
@@ -114,7 +114,7 @@ func ruleFor(policy accessPolicy, kind string) string {
 	return "ask"
 }
 
-func (p permissionDecider) decide(ctx context.Context, about *view.ToolCall, options []permissionOption) decision {
+func (p decider) decide(ctx context.Context, about *view.ToolCall, options []option) decision {
 	switch r := ruleFor(p.policy, about.Kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
@@ -127,24 +127,24 @@ func (p permissionDecider) decide(ctx context.Context, about *view.ToolCall, opt
 			return decision{option: o, by: "rule"}
 		}
 	}
-	return p.askPerson(ctx, about, options, permissionLabels(p.view.Words(), options))
+	return p.askPerson(ctx, about, options, optionLabels(p.view.Words(), options))
 }
 
 // optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
-func optionOfKind(options []permissionOption, what string) *permissionOption {
+func optionOfKind(options []option, what string) *option {
 	return cmp.Or(findKind(options, what+"_once"), findKind(options, what+"_always"))
 }
 
 // findKind returns the first option of a kind; nil if there is none.
-func findKind(options []permissionOption, kind string) *permissionOption {
-	if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind }); i >= 0 {
+func findKind(options []option, kind string) *option {
+	if i := slices.IndexFunc(options, func(o option) bool { return o.Kind == kind }); i >= 0 {
 		return &options[i]
 	}
 	return nil
 }
 
 // askPerson asks the person, with a label for each option.
-func (p permissionDecider) askPerson(ctx context.Context, about *view.ToolCall, options []permissionOption, labels []string) decision {
+func (p decider) askPerson(ctx context.Context, about *view.ToolCall, options []option, labels []string) decision {
 	d := p.awaitDecision(ctx, about, options, labels)
 	if d.person && (d.option == nil || strings.HasPrefix(d.option.Kind, "reject_")) {
 		p.view.MarkRejected()
@@ -154,7 +154,7 @@ func (p permissionDecider) askPerson(ctx context.Context, about *view.ToolCall, 
 
 // awaitDecision asks the person and waits for the answer. No answer counts as a refusal, and the
 // person is told, since they may have meant to answer.
-func (p permissionDecider) awaitDecision(ctx context.Context, about *view.ToolCall, options []permissionOption, labels []string) decision {
+func (p decider) awaitDecision(ctx context.Context, about *view.ToolCall, options []option, labels []string) decision {
 	within, w := p.policy.AskTimeout, p.view.Words()
 	answer, err := p.view.AskAbout(ctx, about, terminal.Question{
 		ID: "permission", Options: labels, Timeout: within, Approval: true, OtherText: terminal.OtherTextDismisses,

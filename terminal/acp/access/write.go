@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 )
 
 // writeFile implements fs/write_text_file. The file is counted among the changes of the turn.
-func (s *accessSession) writeFile(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) writeFile(ctx context.Context, turn *Turn, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`

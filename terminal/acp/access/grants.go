@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"path/filepath"

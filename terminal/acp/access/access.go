@@ -1,4 +1,6 @@
-package acp
+// Package access decides what an agent may do, and does it: reading and writing files, and running
+// commands. A person is asked as the policy says, and an approval covers exactly what was shown.
+package access
 
 import (
 	"context"
@@ -16,8 +18,8 @@ import (
 // maxTerminals limits the terminals of a session.
 const maxTerminals = 64
 
-// accessPolicy is the configuration of what an agent may do.
-type accessPolicy struct {
+// Policy is the configuration of what an agent may do.
+type Policy struct {
 	Permissions      string            // ask, allow-reads, allow or deny
 	Rules            map[string]string // exceptions by kind of tool
 	AskTimeout       time.Duration     // that a person has to answer
@@ -26,20 +28,20 @@ type accessPolicy struct {
 	TerminalMemory   int64             // bytes that a command may use; 0: no limit
 }
 
-// accessSession is what the agent of one session may do. Its requests are handled concurrently.
-type accessSession struct {
+// Session is what the agent of one session may do. Its requests are handled concurrently.
+type Session struct {
 	Table  *jobs.Table // the agent's terminals
-	policy accessPolicy
+	policy Policy
 	env    terminal.ExecEnv
 	log    func(level, text string) // without a turn
 	grants grants                   // permissions for the whole session
 	asking chan struct{}            // has an element while a question is open
 }
 
-// newAccess returns the access of a session without any permissions. log is for decisions without a
+// New returns the access of a session without any permissions. log is for decisions without a
 // turn.
-func newAccess(p accessPolicy, env terminal.ExecEnv, log func(level, text string)) *accessSession {
-	return &accessSession{
+func New(p Policy, env terminal.ExecEnv, log func(level, text string)) *Session {
+	return &Session{
 		policy: p, env: env, log: log, asking: make(chan struct{}, 1),
 		Table: jobs.NewTable(jobs.Options{
 			Dir: env.Dir, Roots: env.Roots, Shell: env.Shell, ApplySandbox: env.ApplySandbox,
@@ -48,8 +50,8 @@ func newAccess(p accessPolicy, env terminal.ExecEnv, log func(level, text string
 	}
 }
 
-// accessTurn is a turn of the session: only during a turn people can be asked and commands start.
-type accessTurn struct {
+// Turn is a turn of the session: only during a turn people can be asked and commands start.
+type Turn struct {
 	view   *view.View
 	over   <-chan struct{} // closed when the turn ends or is cancelled
 	cancel context.CancelFunc
@@ -60,25 +62,25 @@ type accessTurn struct {
 	questions sync.WaitGroup // open questions
 }
 
-// newAccessTurn returns a turn that ends with ctx at the latest.
-func newAccessTurn(ctx context.Context, v *view.View) *accessTurn {
+// NewTurn returns a turn that ends with ctx at the latest.
+func NewTurn(ctx context.Context, v *view.View) *Turn {
 	ctx, cancel := context.WithCancel(ctx)
-	return &accessTurn{view: v, over: ctx.Done(), cancel: cancel}
+	return &Turn{view: v, over: ctx.Done(), cancel: cancel}
 }
 
-// end ends the turn and cancels its open questions.
-func (t *accessTurn) end() {
+// End ends the turn and cancels its open questions.
+func (t *Turn) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
 	t.cancel()
 }
 
-// wait waits for the questions of a turn that has ended.
-func (t *accessTurn) wait() { t.questions.Wait() }
+// Wait waits for the questions of a turn that has ended.
+func (t *Turn) Wait() { t.questions.Wait() }
 
 // isOver reports whether the turn has ended or is cancelled.
-func (t *accessTurn) isOver() bool {
+func (t *Turn) isOver() bool {
 	select {
 	case <-t.over:
 		return true
@@ -90,7 +92,7 @@ func (t *accessTurn) isOver() bool {
 // bind ties a question to its turn: the turn waits for the question to end, and the end of the turn
 // cancels the question. ok is false if no turn is running, so that nobody can be asked. The caller
 // calls done after the question.
-func (t *accessTurn) bind(ctx context.Context) (_ context.Context, done func(), ok bool) {
+func (t *Turn) bind(ctx context.Context) (_ context.Context, done func(), ok bool) {
 	if t == nil {
 		return nil, nil, false
 	}
@@ -115,8 +117,8 @@ func (t *accessTurn) bind(ctx context.Context) (_ context.Context, done func(), 
 	}, true
 }
 
-// beginQuestion is bind for a question that waits until no other one is open.
-func (s *accessSession) beginQuestion(ctx context.Context, turn *accessTurn) (_ context.Context, done func(), ok bool) {
+// BeginQuestion is bind for a question that waits until no other one is open.
+func (s *Session) BeginQuestion(ctx context.Context, turn *Turn) (_ context.Context, done func(), ok bool) {
 	ctx, unbind, ok := turn.bind(ctx)
 	if !ok {
 		return nil, nil, false
@@ -130,9 +132,9 @@ func (s *accessSession) beginQuestion(ctx context.Context, turn *accessTurn) (_ 
 	}
 }
 
-// revokeEnded revokes the permissions of a tool call that has ended. It must be called after the
+// RevokeEnded revokes the permissions of a tool call that has ended. It must be called after the
 // view knows of the end: see addGrants.
-func (t *accessTurn) revokeEnded(id string) {
+func (t *Turn) RevokeEnded(id string) {
 	if known := t.view.Tool(id); !known.Running() {
 		t.grants.revoke(id)
 	}
@@ -147,14 +149,14 @@ const (
 	methodTerminal   = "terminal/" // a prefix
 )
 
-// supports reports whether the agent may call a method.
-func (s *accessSession) supports(method string) bool {
+// Supports reports whether the agent may call a method.
+func (s *Session) Supports(method string) bool {
 	return method == methodPermission || s.policy.Files && (method == methodRead || method == methodWrite) ||
 		s.policy.Terminals && strings.HasPrefix(method, methodTerminal)
 }
 
-// handle handles a call of a client method. turn is nil if none is running.
-func (s *accessSession) handle(ctx context.Context, turn *accessTurn, method string, params json.RawMessage) (any, *rpc.Error) {
+// Handle handles a call of a client method. turn is nil if none is running.
+func (s *Session) Handle(ctx context.Context, turn *Turn, method string, params json.RawMessage) (any, *rpc.Error) {
 	switch method {
 	case methodPermission:
 		return s.handlePermission(ctx, turn, params)
@@ -169,18 +171,18 @@ func (s *accessSession) handle(ctx context.Context, turn *accessTurn, method str
 }
 
 // handlePermission handles session/request_permission. The end of the turn cancels the question.
-func (s *accessSession) handlePermission(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) handlePermission(ctx context.Context, turn *Turn, params json.RawMessage) (any, *rpc.Error) {
 	ctx, done, ok := turn.bind(ctx)
 	if !ok {
-		return newPermissionAnswer(nil), nil
+		return newResponse(nil), nil
 	}
 	defer done()
-	return permissionDecider{s.policy, turn.view}.decideRequest(ctx, params, func(t *view.ToolCall, o *permissionOption) { s.addGrants(turn, t, o) })
+	return decider{s.policy, turn.view}.decideRequest(ctx, params, func(t *view.ToolCall, o *option) { s.addGrants(turn, t, o) })
 }
 
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest
 // with the turn, or for the whole session.
-func (s *accessSession) addGrants(turn *accessTurn, t *view.ToolCall, o *permissionOption) {
+func (s *Session) addGrants(turn *Turn, t *view.ToolCall, o *option) {
 	covers := grantsFor(t, s.env.Dir)
 	if o.Kind == "allow_always" {
 		for i := range covers {
@@ -193,5 +195,5 @@ func (s *accessSession) addGrants(turn *accessTurn, t *view.ToolCall, o *permiss
 		return
 	}
 	turn.grants.add(covers...)
-	turn.revokeEnded(t.ID) // before the question, or while the person was asked
+	turn.RevokeEnded(t.ID) // before the question, or while the person was asked
 }

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"encoding/json"
@@ -58,8 +58,8 @@ func newFileFixture(t *testing.T) *fileFixture {
 }
 
 // access returns an access that permits everything.
-func (w *fileFixture) access() *accessSession {
-	return newAccess(accessPolicy{Permissions: "allow"}, w.ExecEnv, func(string, string) {})
+func (w *fileFixture) access() *Session {
+	return New(Policy{Permissions: "allow"}, w.ExecEnv, func(string, string) {})
 }
 
 func (w *fileFixture) putFile(path, text string) {

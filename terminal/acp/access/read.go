@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ const maxRead = 8 << 20
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
 // readFile implements fs/read_text_file.
-func (s *accessSession) readFile(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) readFile(ctx context.Context, turn *Turn, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		Path  string                `json:"path"`
 		Line  rpc.Optional[float64] `json:"line"` // JavaScript sends floating-point numbers

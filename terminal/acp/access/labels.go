@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"fmt"
@@ -29,14 +29,14 @@ var kindSynonyms = map[string][]string{
 	"reject_always": {"no", "reject", "deny", "decline", "refuse", "always", "never"},
 }
 
-// permissionLabels returns the labels of an agent's options: the name of the kind, and the agent's
+// optionLabels returns the labels of an agent's options: the name of the kind, and the agent's
 // own name of the option if it says more or if another option has the same kind. Labels differ
 // within shownLabel, because the answer is matched by its label.
-func permissionLabels(w words.Words, options []permissionOption) []string {
+func optionLabels(w words.Words, options []option) []string {
 	labels := make([]string, 0, len(options))
 	for i, o := range options {
 		kind, name := w.Text(kindWords[o.Kind]), terminal.OneLine(terminal.Visible(o.Name), view.TitleLength)
-		sameKind := func(other permissionOption) bool { return other.Kind == o.Kind }
+		sameKind := func(other option) bool { return other.Kind == o.Kind }
 		alone := !slices.ContainsFunc(options[:i], sameKind) && !slices.ContainsFunc(options[i+1:], sameKind)
 		if name != "" && (!alone || saysMore(o.Kind, name) && !strings.EqualFold(kind, name)) {
 			name = ": " + name

@@ -1,4 +1,4 @@
-package acp
+package access
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // callTerminal handles the methods of a terminal that exists.
-func (s *accessSession) callTerminal(ctx context.Context, turn *accessTurn, method string, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) callTerminal(ctx context.Context, turn *Turn, method string, params json.RawMessage) (any, *rpc.Error) {
 	var ask struct {
 		ID string `json:"terminalId"`
 	}
@@ -89,7 +89,7 @@ type terminalParams struct {
 
 // createTerminal handles terminal/create. Commands start only while a turn is running, because
 // /stop stops them with the turn.
-func (s *accessSession) createTerminal(ctx context.Context, turn *accessTurn, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) createTerminal(ctx context.Context, turn *Turn, params json.RawMessage) (any, *rpc.Error) {
 	if turn == nil {
 		return nil, &rpc.Error{Code: rpc.CodeCancelled, Message: "commands are started only while a prompt is worked on"}
 	}
@@ -123,7 +123,7 @@ func (s *accessSession) createTerminal(ctx context.Context, turn *accessTurn, pa
 }
 
 // startCommand starts a command that is permitted.
-func (s *accessSession) startCommand(ask terminalParams) (id string, err error) {
+func (s *Session) startCommand(ask terminalParams) (id string, err error) {
 	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(s.env.Env)}
 	for _, v := range ask.Env {
 		if validVariable(v.Name, v.Value) {
