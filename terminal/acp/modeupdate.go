@@ -26,7 +26,7 @@ func (s *session) translateModeUpdate(u update) update {
 	}
 	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
 	mode, ok := strings.CutPrefix(chunk.Content.V.Text, geminiModeUpdate)
-	c := s.details.choice(modeChoice)
+	c := s.details.find(modeChoice)
 	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o form.Option) bool { return o.Value == mode }) {
 		return u
 	}

@@ -30,47 +30,7 @@ type sessionDetails struct {
 	size     int64
 	cost     *view.Cost // nil: unknown
 	commands []terminal.Command
-	choices
-}
-
-// choices are the settings of a session, in the three forms that agents use.
-type choices struct {
-	Modes   *modes         `json:"modes"`
-	Options []configOption `json:"configOptions"`
-	Models  *models        `json:"models"`
-}
-
-type modes struct {
-	Current   string `json:"currentModeId"`
-	Available []struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-	} `json:"availableModes"`
-}
-
-// models is the form of agents that predate config options.
-type models struct {
-	Current   string `json:"currentModelId"`
-	Available []struct {
-		ID   string `json:"modelId"`
-		Name string `json:"name"`
-	} `json:"availableModels"`
-}
-
-type configOption struct {
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Category string          `json:"category"`
-	Type     string          `json:"type"`
-	Current  json.RawMessage `json:"currentValue"`
-	Values   []configValue   `json:"options"`
-}
-
-// configValue is a value of an option or a group of values.
-type configValue struct {
-	Value   string        `json:"value"`
-	Name    string        `json:"name"`
-	Options []configValue `json:"options"`
+	sessionChoices
 }
 
 // apply handles an update about the session as a whole, and reports whether u is one.
@@ -107,14 +67,13 @@ func (a *sessionDetails) apply(u update) bool {
 			a.cost = &p.Cost.V
 		}
 	case "current_mode_update":
-		if a.Modes != nil {
-			a.Modes.Current = p.Mode
-		}
-		if c := a.choice(modeChoice); c != nil && c.method == setConfigOption {
-			a.setOption(c, p.Mode) // an agent may have its modes in both forms
+		a.setValue(setMode, modeChoice, p.Mode)
+		if c := a.find(modeChoice); c != nil && c.method == setConfigOption {
+			a.setValue(setConfigOption, c.id, p.Mode) // an agent may have its modes in both forms
 		}
 	case "config_option_update":
-		a.Options = p.Options
+		a.options = nil
+		a.set(choices{Options: p.Options})
 	case "available_commands_update":
 		a.commands = nil
 		for _, c := range p.Commands[:min(len(p.Commands), maxCommands)] {
@@ -130,9 +89,9 @@ func (a *sessionDetails) statusLine(w words.Words) string {
 	if a.title == "" {
 		parts[0] = a.agent
 	}
-	for _, what := range []string{"model", "mode"} {
-		if c := a.choice(what); c != nil {
-			parts = append(parts, c.currentName())
+	for _, what := range []string{modelChoice, modeChoice} {
+		if c := a.find(what); c != nil {
+			parts = append(parts, c.valueName(c.current))
 		}
 	}
 	switch {
@@ -192,13 +151,13 @@ func (a *sessionDetails) commandMenu(list bool) []terminal.Command {
 	if list {
 		all = append(all, newMenuCommand("sessions", words.HelpSessions))
 	}
-	if a.choice("mode") != nil {
+	if a.find(modeChoice) != nil {
 		all = append(all, newMenuCommand(modeChoice, words.HelpMode))
 	}
-	if a.choice("model") != nil {
+	if a.find(modelChoice) != nil {
 		all = append(all, newMenuCommand(modelChoice, words.HelpModel))
 	}
-	if len(a.settings()) > 0 {
+	if len(a.all()) > 0 {
 		all = append(all, newMenuCommand(strings.TrimPrefix(configCommand, "/"), words.HelpConfig))
 	}
 	for _, c := range a.commands {

@@ -180,15 +180,7 @@ func (a *agent) closeSession(ctx context.Context, s *session) {
 func (s *session) setChoices(st choices) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if st.Modes != nil {
-		s.details.Modes = st.Modes
-	}
-	if st.Options != nil {
-		s.details.Options = st.Options
-	}
-	if st.Models != nil {
-		s.details.Models = st.Models
-	}
+	s.details.set(st)
 }
 
 // setNew records that the session has not cost anything yet.

@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"nanobot/internal/words"
@@ -36,9 +38,6 @@ type choice struct {
 	current  string
 }
 
-// currentName returns the name of the current value.
-func (c *choice) currentName() string { return c.valueName(c.current) }
-
 // valueName returns the name of a value.
 func (c *choice) valueName(value string) string {
 	for _, o := range c.options {
@@ -65,111 +64,176 @@ func (c *choice) params(session, value string) map[string]any {
 	return p
 }
 
-// choice returns the mode or the model, in any of the three forms that agents use; nil if there is
-// none.
-func (a *sessionDetails) choice(what string) *choice {
-	for _, byID := range []bool{false, true} { // the category may be missing
-		for _, o := range a.Options {
-			if o.Type != "boolean" && len(o.Values) > 0 && (o.Category == what || byID && o.Category == "" && strings.EqualFold(o.ID, what)) {
-				return o.choice()
-			}
-		}
-	}
-	switch {
-	case what == modeChoice && a.Modes != nil && len(a.Modes.Available) > 0:
-		c := &choice{method: setMode, id: what, category: what, current: a.Modes.Current}
-		for _, m := range a.Modes.Available {
-			c.options = append(c.options, form.NewOption(m.Name, m.ID))
-		}
-		return c
-	case what == modelChoice && a.Models != nil && len(a.Models.Available) > 0:
-		c := &choice{method: setModel, id: what, category: what, current: a.Models.Current}
-		for _, m := range a.Models.Available {
-			c.options = append(c.options, form.NewOption(m.Name, m.ID))
-		}
-		return c
-	}
-	return nil
+// choices are the settings of a session as an agent reports them, in three forms.
+type choices struct {
+	Modes *struct {
+		Current   string                      `json:"currentModeId"`
+		Available []struct{ ID, Name string } `json:"availableModes"`
+	} `json:"modes"`
+	Options []configOption `json:"configOptions"`
+	Models  *struct {      // of agents that predate config options
+		Current   string `json:"currentModelId"`
+		Available []struct {
+			ID   string `json:"modelId"`
+			Name string `json:"name"`
+		} `json:"availableModels"`
+	} `json:"models"`
 }
 
-// settings returns everything that people can choose: the agent's options in its order, and the
-// mode and the model of agents that have them in another form.
-func (a *sessionDetails) settings() []*choice {
-	var all []*choice
-	for _, what := range []string{modeChoice, modelChoice} {
-		if c := a.choice(what); c != nil && c.method != setConfigOption {
-			all = append(all, c)
-		}
-	}
-	for _, o := range a.Options {
-		if o.ID != "" && (o.Type == "boolean" || len(o.Values) > 0) {
-			all = append(all, o.choice())
-		}
-	}
-	return all
+type configOption struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Category string          `json:"category"`
+	Type     string          `json:"type"`
+	Current  json.RawMessage `json:"currentValue"`
+	Values   []configValue   `json:"options"`
 }
 
-// settingOf returns the setting that a stored one is about; nil: the agent has not reported it.
-func (a *sessionDetails) settingOf(method, id string) *choice {
-	for _, c := range a.settings() {
-		if c.method == method && c.id == id {
-			return c
-		}
-	}
-	if method == setConfigOption {
-		return nil
-	}
-	return a.choice(id) // the agent may have changed to another form
+// configValue is a value of an option or a group of values.
+type configValue struct {
+	Value   string        `json:"value"`
+	Name    string        `json:"name"`
+	Options []configValue `json:"options"`
 }
 
 // choice returns a config option as a choice.
 func (o configOption) choice() *choice {
-	c := &choice{method: setConfigOption, id: o.ID, name: strings.TrimSpace(o.Name), category: o.Category, boolean: o.Type == "boolean"}
-	if c.name == "" {
-		c.name = o.ID
+	c := &choice{
+		method: setConfigOption, id: o.ID, name: cmp.Or(strings.TrimSpace(o.Name), o.ID), category: o.Category,
+		boolean: o.Type == "boolean", current: rpc.PlainText(o.Current),
 	}
-	if !c.boolean {
-		c.options, c.current = o.options(), rpc.PlainText(o.Current)
+	if c.boolean {
+		c.options, c.current = []form.Option{form.NewOption("", valueOn), form.NewOption("", valueOff)}, valueOff
+		if string(o.Current) == "true" {
+			c.current = valueOn
+		}
 		return c
 	}
-	c.options, c.current = []form.Option{form.NewOption("", valueOn), form.NewOption("", valueOff)}, valueOff
-	if string(o.Current) == "true" {
-		c.current = valueOn
+	for _, v := range o.Values {
+		for _, inner := range v.Options {
+			c.options = append(c.options, form.NewOption(inner.Name, inner.Value))
+		}
+		if len(v.Options) == 0 {
+			c.options = append(c.options, form.NewOption(v.Name, v.Value))
+		}
 	}
 	return c
 }
 
-// options returns the values of an option, including those in groups.
-func (o configOption) options() []form.Option {
-	var all []form.Option
-	for _, v := range o.Values {
-		for _, inner := range v.Options {
-			all = append(all, form.NewOption(inner.Name, inner.Value))
+// sessionChoices are the settings that a session has. The mode and the model in forms of their own
+// are nil if the agent has none.
+type sessionChoices struct {
+	mode, model *choice
+	options     []*choice // in the order of the agent
+}
+
+// set replaces the settings that an agent reports in a response.
+func (a *sessionChoices) set(got choices) {
+	if m := got.Modes; m != nil {
+		a.mode = &choice{method: setMode, id: modeChoice, category: modeChoice, current: m.Current}
+		for _, o := range m.Available {
+			a.mode.options = append(a.mode.options, form.NewOption(o.Name, o.ID))
 		}
-		if len(v.Options) == 0 {
-			all = append(all, form.NewOption(v.Name, v.Value))
+	}
+	if m := got.Models; m != nil {
+		a.model = &choice{method: setModel, id: modelChoice, category: modelChoice, current: m.Current}
+		for _, o := range m.Available {
+			a.model.options = append(a.model.options, form.NewOption(o.Name, o.ID))
+		}
+	}
+	if got.Options != nil {
+		a.options = nil
+		for _, o := range got.Options {
+			a.options = append(a.options, o.choice())
+		}
+	}
+}
+
+// find returns the mode or the model, in any of the three forms that agents use; nil if there is
+// none.
+func (a *sessionChoices) find(what string) *choice {
+	for _, byID := range []bool{false, true} { // the category may be missing
+		for _, c := range a.options {
+			if !c.boolean && len(c.options) > 0 && (c.category == what || byID && c.category == "" && strings.EqualFold(c.id, what)) {
+				return c
+			}
+		}
+	}
+	own := map[string]*choice{modeChoice: a.mode, modelChoice: a.model}[what]
+	if own == nil || len(own.options) == 0 {
+		return nil
+	}
+	return own
+}
+
+// all returns everything that people can choose: the mode and the model of agents that have them in
+// a form of their own, and the agent's options in its order.
+func (a *sessionChoices) all() (all []*choice) {
+	for _, what := range []string{modeChoice, modelChoice} {
+		if c := a.find(what); c != nil && c.method != setConfigOption {
+			all = append(all, c)
+		}
+	}
+	for _, c := range a.options {
+		if c.id != "" && len(c.options) > 0 {
+			all = append(all, c)
 		}
 	}
 	return all
 }
 
+// findStored returns the setting that a stored one is about; nil: the agent has not reported it.
+func (a *sessionChoices) findStored(method, id string) *choice {
+	all := a.all()
+	if i := slices.IndexFunc(all, func(c *choice) bool { return c.method == method && c.id == id }); i >= 0 {
+		return all[i]
+	}
+	if method == setConfigOption {
+		return nil
+	}
+	return a.find(id) // the agent may have changed to another form
+}
+
+// setValue stores the value of a setting.
+func (a *sessionChoices) setValue(method, id, value string) {
+	for _, c := range append([]*choice{a.mode, a.model}, a.options...) {
+		if c != nil && c.method == method && c.id == id {
+			c.current = value
+		}
+	}
+}
+
+// copyOf returns a setting that later updates do not change.
+func copyOf(c *choice) *choice {
+	if c == nil {
+		return nil
+	}
+	copied := *c
+	return &copied
+}
+
+// choice returns the mode or the model; nil if there is none.
 func (s *session) choice(what string) *choice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.details.choice(what)
+	return copyOf(s.details.find(what))
 }
 
-func (s *session) settings() []*choice {
+// settings returns everything that people can choose.
+func (s *session) settings() (all []*choice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.details.settings()
+	for _, c := range s.details.all() {
+		all = append(all, copyOf(c))
+	}
+	return all
 }
 
 // settingOf returns the setting that a stored one is about; nil: the agent has not reported it.
 func (s *session) settingOf(method, id string) *choice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.details.settingOf(method, id)
+	return copyOf(s.details.findStored(method, id))
 }
 
 // recordChoice stores the value that the agent has accepted. The agent's response may say that
@@ -179,33 +243,11 @@ func (s *session) recordChoice(c *choice, value string, result json.RawMessage) 
 	defer s.mu.Unlock()
 	var got choices
 	_ = rpc.DecodeLenient(result, &got) // many agents return an empty result
-	switch {
-	case c.method == setMode && s.details.Modes != nil:
-		s.details.Modes.Current = value
-	case c.method == setModel && s.details.Models != nil:
-		s.details.Models.Current = value
-	case c.method == setConfigOption && got.Options != nil:
-		s.details.Options = got.Options
-	case c.method == setConfigOption:
-		s.details.setOption(c, value)
+	if c.method == setConfigOption && got.Options != nil {
+		s.details.set(choices{Options: got.Options})
+		return
 	}
-}
-
-// setOption stores the value of a config option.
-func (a *sessionDetails) setOption(c *choice, value string) {
-	for i := range a.Options {
-		if a.Options[i].ID != c.id {
-			continue
-		}
-		if c.boolean {
-			a.Options[i].Current = json.RawMessage("false")
-			if value == valueOn {
-				a.Options[i].Current = json.RawMessage("true")
-			}
-			return
-		}
-		a.Options[i].Current, _ = json.Marshal(value) // a string can always be encoded
-	}
+	s.details.setValue(c.method, c.id, value)
 }
 
 // settingName returns the name of a setting for people.
