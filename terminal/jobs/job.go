@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"nanobot/terminal/process"
@@ -11,31 +10,28 @@ import (
 
 // job is one command that runs or has run.
 type job struct {
-	child    *process.Child
-	grace    time.Duration
-	timedOut atomic.Bool
-	done     chan struct{} // closed when the job has ended
+	child *process.Child
+	grace time.Duration
+	keep  int           // bytes of output
+	done  chan struct{} // closed when the job has ended
 
 	mu   sync.Mutex
-	tail *tail
+	tail *process.Bounded
 	exit *Exit
 
 	sequence        int // order of creation; guarded by the table's mutex, as are the next two
 	released, ended bool
 }
 
-func newJob(child *process.Child, tailSize int, grace time.Duration) *job {
-	return &job{child: child, grace: grace, done: make(chan struct{}), tail: newTail(tailSize)}
+func newJob(child *process.Child, keep int, grace time.Duration) *job {
+	return &job{child: child, grace: grace, keep: keep, done: make(chan struct{}), tail: newTail(keep)}
 }
 
 // readUntilExit reads the command's output until its exit. The exit is published only after the
 // whole output is stored.
 func (j *job) readUntilExit(maxRuntime time.Duration) {
 	if maxRuntime > 0 {
-		defer process.NewStopwatch(maxRuntime, func() {
-			j.timedOut.Store(true)
-			j.stop()
-		}).Stop()
+		defer process.NewStopwatch(maxRuntime, j.stop).Stop()
 	}
 	buf := make([]byte, 32<<10)
 	for {
@@ -46,29 +42,29 @@ func (j *job) readUntilExit(maxRuntime time.Duration) {
 		}
 	}
 	end := j.child.Wait()
-	exit := &Exit{Code: &end.Code, TimedOut: j.timedOut.Load() && end.Forced}
+	exit := &Exit{Code: &end.Code}
 	if end.Signal != "" {
 		exit.Code, exit.Signal = nil, &end.Signal
 	}
 	j.mu.Lock()
-	j.tail.ended, j.exit = true, exit
+	j.exit = exit
 	j.mu.Unlock()
 }
 
 func (j *job) appendOutput(p []byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.tail.write(p)
+	_, _ = j.tail.Write(p)
 }
 
 func (j *job) stop() { j.child.Stop(j.grace) }
 
 func (j *job) output() Output {
 	j.mu.Lock()
-	text, exit := j.tail.snapshot(), j.exit
+	kept, dropped, exit := j.tail.Tail(), j.tail.Omitted() > 0, j.exit
 	j.mu.Unlock()
 	o := Output{Exit: exit}
-	o.Text, o.Truncated = text.string()
+	o.Text, o.Truncated = decodeTail(kept, j.keep, dropped, exit != nil)
 	return o
 }
 

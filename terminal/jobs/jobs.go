@@ -56,9 +56,8 @@ type Command struct {
 
 // Exit is how a command ended: Code or Signal is set, the other is nil.
 type Exit struct {
-	Code     *int
-	Signal   *string // such as SIGTERM
-	TimedOut bool    // it was stopped after Limits.MaxRuntime
+	Code   *int
+	Signal *string // such as SIGTERM
 }
 
 // Output is a job's output so far, stdout and stderr together, as valid UTF-8.

@@ -140,9 +140,6 @@ func formatExit(e jobs.Exit) string {
 	if e.Signal != nil {
 		s += *e.Signal
 	}
-	if e.TimedOut {
-		s += " timed out"
-	}
 	return s
 }
 

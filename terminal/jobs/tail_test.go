@@ -43,22 +43,19 @@ func startsCharacter(b []byte) bool {
 func checkTail(t *testing.T, text []byte, keep, piece int) {
 	t.Helper()
 	tail := newTail(keep)
+	check := func(text []byte, ended bool) {
+		want, cut := expectedTail(text, keep, ended)
+		got, truncated := decodeTail(tail.Tail(), keep, tail.Omitted() > 0, ended)
+		if got != want || truncated != cut || len(got) > keep || !utf8.ValidString(got) {
+			t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", keep, text, ended, got, truncated, want, cut)
+		}
+	}
 	for at := 0; at < len(text); at += piece {
 		end := min(at+piece, len(text))
-		tail.write(text[at:end])
-		checkSnapshot(t, tail, text[:end])
+		_, _ = tail.Write(text[at:end])
+		check(text[:end], false)
 	}
-	tail.ended = true
-	checkSnapshot(t, tail, text)
-}
-
-func checkSnapshot(t *testing.T, tail *tail, text []byte) {
-	t.Helper()
-	want, cut := expectedTail(text, tail.limit, tail.ended)
-	got, truncated := tail.snapshot().string()
-	if got != want || truncated != cut || len(got) > tail.limit || !utf8.ValidString(got) {
-		t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", tail.limit, text, tail.ended, got, truncated, want, cut)
-	}
+	check(text, true)
 }
 
 // awkwardTexts contain complete, invalid and truncated characters.
