@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"nanobot/internal/modebits"
 	"nanobot/internal/nofollow"
 )
 
@@ -39,7 +39,7 @@ func (u *agentUser) checkCannotReplace(path string) error {
 	case errors.Is(err, fs.ErrNotExist): // this process will create and own it
 	case err != nil:
 		return err
-	case u.owns(info):
+	case modebits.Owns(&u.Credential, info):
 		return u.replaceError(path, path, info)
 	}
 	dir := filepath.Dir(path)
@@ -47,15 +47,10 @@ func (u *agentUser) checkCannotReplace(path string) error {
 	if err != nil {
 		return err
 	}
-	if u.owns(above) || u.hasPermission(above, 0o2) && above.Mode()&fs.ModeSticky == 0 {
+	if modebits.Owns(&u.Credential, above) || u.hasPermission(above, modebits.Write) && above.Mode()&fs.ModeSticky == 0 {
 		return u.replaceError(dir, path, above)
 	}
 	return nil
-}
-
-func (u *agentUser) owns(info fs.FileInfo) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stat.Uid == u.uid
 }
 
 func (u *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
@@ -79,9 +74,9 @@ func (u *agentUser) openChatDir(dir string) (*os.Root, error) {
 	defer func() { _ = users.Close() }()
 	err = withOpenDir(users, func(f *os.File, info fs.FileInfo) error {
 		switch {
-		case u.owns(info):
+		case modebits.Owns(&u.Credential, info):
 			return u.replaceError(above, dir, info)
-		case u.hasPermission(info, 0o1):
+		case u.hasPermission(info, modebits.Search):
 			return nil
 		}
 		return f.Chmod(info.Mode().Perm() | 0o111)
@@ -93,7 +88,7 @@ func (u *agentUser) openChatDir(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(u.uid), int(u.gid)) }); err != nil {
+	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(u.Uid), int(u.Gid)) }); err != nil {
 		_ = chat.Close()
 		return nil, err
 	}

@@ -29,21 +29,15 @@ func Main(args []string) error {
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	report := flags.Bool("report", false, "report a failed system call to the parent through a pipe")
-	var l Limits
-	flags.Int64Var(&l.Memory, "memory", 0, "bytes")
-	flags.IntVar(&l.CPU, "cpu", 0, "seconds")
-	flags.IntVar(&l.Processes, "processes", 0, "")
-	flags.IntVar(&l.Files, "files", 0, "")
 	var p helperPlan
 	flags.Func("plan", "", func(s string) error { return json.Unmarshal([]byte(s), &p) })
-	program := flags.String("program", "", "path of the program, if it differs from argv[0]")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *report {
 		unix.CloseOnExec(process.ReportFD)
 	}
-	err := execProgram(&p, l, parent, *program, flags.Args())
+	err := execProgram(&p, parent, flags.Args())
 	if *report {
 		process.ReportExecError(os.NewFile(process.ReportFD, "report"), err)
 	}
@@ -51,13 +45,14 @@ func Main(args []string) error {
 }
 
 // execProgram carries the plan out and executes the program. It only returns with an error.
-func execProgram(p *helperPlan, l Limits, parent int, path string, argv []string) error {
+func execProgram(p *helperPlan, parent int, argv []string) error {
 	if len(argv) == 0 {
 		return errors.New("no program named")
 	}
 	if err := p.prepare(); err != nil {
 		return err
 	}
+	path := p.Program
 	if path == "" {
 		found, err := exec.LookPath(argv[0])
 		if err != nil {
@@ -70,7 +65,7 @@ func execProgram(p *helperPlan, l Limits, parent int, path string, argv []string
 			return fmt.Errorf("sandbox: %w", err)
 		}
 	}
-	if err := l.setRlimits(); err != nil {
+	if err := p.Limits.setRlimits(); err != nil {
 		return err
 	}
 	if err := setParentDeathSignal(parent); err != nil {
@@ -109,26 +104,31 @@ func (p *helperPlan) prepare() error {
 		}
 	}
 	if p.User != nil {
-		return p.User.switchUser()
+		return switchUser(p.User)
 	}
 	return nil
 }
 
 // switchUser switches to another user. If stdin is a terminal, the user becomes its owner, because
 // otherwise it could not open /dev/stdout.
-func (u *userIDs) switchUser() error {
+func switchUser(to *syscall.Credential) error {
+	uid, gid := int(to.Uid), int(to.Gid)
+	var groups []int
+	for _, group := range to.Groups {
+		groups = append(groups, int(group))
+	}
 	if _, ok := stdinTerminal(); ok {
-		if err := unix.Fchown(0, u.UID, -1); err != nil {
+		if err := unix.Fchown(0, uid, -1); err != nil {
 			return fmt.Errorf("change the terminal's owner: %w", err)
 		}
 	}
-	if err := syscall.Setgroups(u.Groups); err != nil {
+	if err := syscall.Setgroups(groups); err != nil {
 		return fmt.Errorf("setgroups: %w", err)
 	}
-	if err := syscall.Setresgid(u.GID, u.GID, u.GID); err != nil {
+	if err := syscall.Setresgid(gid, gid, gid); err != nil {
 		return fmt.Errorf("setgid: %w", err)
 	}
-	if err := syscall.Setresuid(u.UID, u.UID, u.UID); err != nil {
+	if err := syscall.Setresuid(uid, uid, uid); err != nil {
 		return fmt.Errorf("setuid: %w", err)
 	}
 	return nil

@@ -1,6 +1,9 @@
 package sandbox
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"syscall"
+)
 
 // helperPlan is the JSON argument of the helper: what the helper does to itself before it executes
 // the program.
@@ -13,7 +16,11 @@ type helperPlan struct {
 	// Mounts, if not nil, describes the mounts to make in the helper's own mount namespace.
 	Mounts *mounts `json:",omitempty"`
 	// User, if not nil, is the user to which the helper switches after making the mounts.
-	User *userIDs `json:",omitempty"`
+	User *syscall.Credential `json:",omitempty"`
+	// Limits are the rlimits to set.
+	Limits Limits `json:",omitzero"`
+	// Program is the path of the program, if it differs from argv[0].
+	Program string `json:",omitempty"`
 	// Probe makes the helper print probeOutput and exit after these steps.
 	Probe bool `json:",omitempty"`
 }
@@ -43,7 +50,7 @@ type landlockFiles struct {
 type mounts struct {
 	// Map is the identity mapping for the user namespace of the helper; nil: the helper has no user
 	// namespace of its own.
-	Map *userIDs `json:",omitempty"`
+	Map *syscall.Credential `json:",omitempty"`
 	// Hide is covered by an empty mount, ReadOnly is mounted read-only, and Pin cannot be renamed.
 	Hide, Pin []string `json:",omitempty"`
 	ReadOnly  []string `json:"Fix,omitempty"`
@@ -58,12 +65,6 @@ type mounts struct {
 	// Cover maps shared folders for temporary files and sockets to the paths below them that the
 	// agent needs. Everything else in them is hidden.
 	Cover map[string][]string `json:",omitempty"`
-}
-
-// userIDs are the user and group IDs of a process.
-type userIDs struct {
-	UID, GID int
-	Groups   []int `json:",omitempty"`
 }
 
 // ChatDirs are the folders of one chat's agent.

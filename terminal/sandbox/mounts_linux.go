@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +19,7 @@ import (
 // do not exist.
 func (m *mounts) apply() (gone []string, err error) {
 	if m.Map != nil {
-		if err := m.Map.writeIDMaps(); err != nil {
+		if err := writeIDMaps(m.Map); err != nil {
 			return nil, fmt.Errorf("map users: %w", err)
 		}
 	}
@@ -46,11 +47,11 @@ func (m *mounts) apply() (gone []string, err error) {
 }
 
 // writeIDMaps writes the ID maps of our user namespace. Supplementary groups stay as they are.
-func (u *userIDs) writeIDMaps() error {
+func writeIDMaps(user *syscall.Credential) error {
 	for _, f := range []struct{ file, text string }{
 		{"setgroups", "deny"},
-		{"uid_map", fmt.Sprintf("%d %[1]d 1", u.UID)},
-		{"gid_map", fmt.Sprintf("%d %[1]d 1", u.GID)},
+		{"uid_map", fmt.Sprintf("%d %[1]d 1", user.Uid)},
+		{"gid_map", fmt.Sprintf("%d %[1]d 1", user.Gid)},
 	} {
 		if err := os.WriteFile("/proc/self/"+f.file, []byte(f.text), 0); err != nil {
 			return err

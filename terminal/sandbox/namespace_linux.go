@@ -47,11 +47,11 @@ func (n namespace) ambientCapabilities() []uintptr {
 }
 
 // idMap returns the identity mapping of our user and group for a user namespace.
-func (n namespace) idMap() *userIDs {
+func (n namespace) idMap() *syscall.Credential {
 	if n != userNamespace {
 		return nil
 	}
-	return &userIDs{UID: os.Geteuid(), GID: os.Getegid()}
+	return &syscall.Credential{Uid: uint32(os.Geteuid()), Gid: uint32(os.Getegid())}
 }
 
 // findNamespace returns the kind of namespace that works on this machine, or the reason why none

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nanobot/terminal/process"
@@ -138,7 +137,7 @@ func (s *Sandbox) assignLimits(memory, processes bool) {
 	case s.o.Processes == 0:
 	case processes:
 		s.helperLimits.Processes, s.cgroupLimits.Processes = 0, s.o.Processes
-	case s.user != nil && s.user.uid != 0:
+	case s.user != nil && s.user.Uid != 0:
 		s.caveats = append(s.caveats, "terminal.limits.processes: there is no control group that counts processes (systemd creates one with Delegate=yes), "+
 			"so the limit applies to all processes and threads of terminal.user together")
 	default:
@@ -190,19 +189,8 @@ func (s *Sandbox) Apply(o process.Options, chat ChatDirs) process.Options {
 		o.Path, o.Args = s.wrapCommand(o.Path, o.Args)
 	}
 	p := s.plan(chat)
-	if s.helperLimits == (Limits{}) && p == (helperPlan{}) {
+	if p.Limits = s.helperLimits; p == (helperPlan{}) {
 		return o
-	}
-	args := []string{"nanobot", Command, "-report"}
-	for flag, n := range map[string]int64{
-		"memory": s.helperLimits.Memory, "cpu": int64(s.helperLimits.CPU), "processes": int64(s.helperLimits.Processes), "files": int64(s.helperLimits.Files),
-	} {
-		if n > 0 {
-			args = append(args, "-"+flag+"="+strconv.FormatInt(n, 10))
-		}
-	}
-	if p != (helperPlan{}) {
-		args = append(args, "-plan="+p.String())
 	}
 	if p.Mounts != nil {
 		o.Namespaces, o.Ambient = s.isolation.namespace.cloneFlags(), s.isolation.namespace.ambientCapabilities()
@@ -210,10 +198,8 @@ func (s *Sandbox) Apply(o process.Options, chat ChatDirs) process.Options {
 	if p.User != nil {
 		o.User = nil // the helper switches to the user after it has made the mounts
 	}
-	if o.Path != "" {
-		args = append(args, "-program="+o.Path)
-	}
-	o.Path, o.Args, o.Helper = ownExecutable, slices.Concat(args, []string{"--"}, o.Args), true
+	p.Program = o.Path
+	o.Path, o.Args, o.Helper = ownExecutable, append([]string{"nanobot", Command, "-report", "-plan=" + p.String(), "--"}, o.Args...), true
 	return o
 }
 
@@ -238,7 +224,7 @@ func (s *Sandbox) plan(chat ChatDirs) (p helperPlan) {
 		p.Files = &f
 	}
 	if s.user != nil && s.o.Sandbox == "" {
-		p.Domain, p.User = true, s.user.ids()
+		p.Domain, p.User = true, s.user.credential()
 	}
 	if s.isolation.namespace == noNamespace {
 		return p
@@ -259,7 +245,7 @@ func (s *Sandbox) plan(chat ChatDirs) (p helperPlan) {
 	m.Map = s.isolation.namespace.idMap()
 	p.Mounts = &m
 	if s.user != nil {
-		p.User = s.user.ids()
+		p.User = s.user.credential()
 	}
 	return p
 }

@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // ownExecutable is unused: only the Linux helper executes it.
 const ownExecutable = ""
@@ -33,7 +36,7 @@ const noNamespace namespace = 0
 
 func (namespace) cloneFlags() uintptr            { return 0 }
 func (namespace) ambientCapabilities() []uintptr { return nil }
-func (namespace) idMap() *userIDs                { return nil }
+func (namespace) idMap() *syscall.Credential     { return nil }
 
 func (s *Sandbox) findNamespace() (namespace, string) {
 	return noNamespace, "they are part of Linux"

@@ -16,9 +16,8 @@ import (
 
 // agentUser is the Unix user that agents run as; nil: the user of this process.
 type agentUser struct {
+	syscall.Credential
 	name, home string
-	uid, gid   uint32
-	groups     []uint32
 }
 
 // lookupUser looks a user up by name or ID. It returns nil for the user of this process.
@@ -48,9 +47,9 @@ func lookupUser(name string) (*agentUser, error) {
 		if err != nil {
 			return nil, fmt.Errorf("id %q of %s: %w", id, u.Username, err)
 		}
-		w.groups = append(w.groups, uint32(n))
+		w.Groups = append(w.Groups, uint32(n))
 	}
-	w.uid, w.gid, w.groups = w.groups[0], w.groups[1], w.groups[2:]
+	w.Uid, w.Gid, w.Groups = w.Groups[0], w.Groups[1], w.Groups[2:]
 	return w, nil
 }
 
@@ -58,16 +57,7 @@ func (u *agentUser) credential() *syscall.Credential {
 	if u == nil {
 		return nil
 	}
-	return &syscall.Credential{Uid: u.uid, Gid: u.gid, Groups: u.groups}
-}
-
-// ids returns the IDs to which the helper switches.
-func (u *agentUser) ids() *userIDs {
-	id := &userIDs{UID: int(u.uid), GID: int(u.gid)}
-	for _, group := range u.groups {
-		id.Groups = append(id.Groups, int(group))
-	}
-	return id
+	return &u.Credential
 }
 
 // checkCanEnter checks that the user may search the agent's working folders and all their parents.
@@ -170,7 +160,7 @@ func (u *agentUser) chownFile(f *os.File) error {
 	if !ok || stat.Uid != uint32(os.Geteuid()) || !info.IsDir() && (!info.Mode().IsRegular() || stat.Nlink > 1) {
 		return nil
 	}
-	return f.Chown(int(u.uid), int(u.gid))
+	return f.Chown(int(u.Uid), int(u.Gid))
 }
 
 // within reports whether a path is a folder or below it.
