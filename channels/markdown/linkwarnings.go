@@ -22,7 +22,7 @@ func (w *walker) findLinkWarnings(block ast.Node) {
 	if len(nodes) == 0 {
 		return
 	}
-	shown := &visibleText{}
+	shown := &visibleText{collects: isNamedLink}
 	(&walker{source: w.source, r: shown, inTable: w.inTable, nested: 1}).inlines(block)
 	if w.linkWarnings == nil {
 		w.linkWarnings = map[ast.Node]string{}
@@ -34,23 +34,23 @@ func (w *walker) findLinkWarnings(block ast.Node) {
 	}
 }
 
-// visibleText is a renderer that collects the visible text of a block and its links, ordered by
-// their start.
+// visibleText is a renderer that collects the visible text and its links, ordered by their start.
 type visibleText struct {
-	text  strings.Builder
-	links []channels.Link
-	open  []int
+	collects func(Element) bool // whether an element is one of the links
+	text     strings.Builder
+	links    []channels.Link
+	open     []int
 }
 
 func (s *visibleText) Begin(e Element) {
-	if e.Kind == Link {
+	if s.collects(e) {
 		s.open = append(s.open, len(s.links))
 		s.links = append(s.links, channels.Link{Start: s.text.Len(), Target: e.URL})
 	}
 }
 
 func (s *visibleText) End(e Element) {
-	if e.Kind == Link {
+	if s.collects(e) {
 		last := len(s.open) - 1
 		s.links[s.open[last]].End = s.text.Len()
 		s.open = s.open[:last]
@@ -61,4 +61,13 @@ func (s *visibleText) Text(words string) { s.text.WriteString(words) }
 
 func (s *visibleText) Break(string) { s.text.WriteByte('\n') }
 
-func (*visibleText) Table(Table) {}
+func (s *visibleText) Table(t Table) {
+	for _, row := range t.Rows {
+		for _, cell := range row {
+			cell.Walk(s)
+		}
+	}
+}
+
+// isNamedLink reports whether an element is a link or an image with a text of its own.
+func isNamedLink(e Element) bool { return e.Kind == Link }

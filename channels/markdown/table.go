@@ -44,7 +44,7 @@ func (c Cell) Walk(r Renderer) {
 
 // Plain returns the text of the cell in one line.
 func (c Cell) Plain() string {
-	shown := &visibleText{}
+	shown := &visibleText{collects: isNamedLink}
 	c.Walk(shown)
 	return strings.Join(strings.Fields(shown.text.String()), " ")
 }

@@ -130,7 +130,7 @@ func pipe() (fd [2]int, err error) {
 	return fd, err
 }
 
-// setSubreaper sets or clears the subreaper attribute of this process, and reports whether it could.
+// setSubreaper sets or clears the subreaper attribute of this process and reports whether it could.
 func setSubreaper(on bool) bool {
 	value := uintptr(0)
 	if on {

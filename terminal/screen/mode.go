@@ -2,8 +2,8 @@ package screen
 
 import "strconv"
 
-// flag returns the mode that is only stored, or nil. The prefix is '?' for the modes of DECSET and 0
-// for those of SM.
+// flag returns the mode that is only stored, or nil. The prefix is '?' for the modes of DECSET, and
+// 0 for those of SM.
 func (s *Screen) flag(prefix byte, mode int) *bool {
 	if prefix == 0 {
 		switch mode {
