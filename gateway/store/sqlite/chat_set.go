@@ -15,15 +15,13 @@ type chatSet struct {
 }
 
 // loadChatSet reads the set of chats that a query returns.
-func (t *tx) loadChatSet(query string) (*chatSet, error) {
-	c := &chatSet{chats: map[string]bool{}}
-	err := t.queryRows(query, nil, func(scan func(...any) error) error {
-		var chat string
-		err := scan(&chat)
-		c.add(chat)
-		return err
-	})
-	return c, err
+func loadChatSet(c *conn, query string) (*chatSet, error) {
+	set := &chatSet{chats: map[string]bool{}}
+	chats, err := appendRows(column[string], func(do func(func(...any) error) error) error { return c.queryRows(query, nil, do) })
+	for _, chat := range chats {
+		set.add(chat)
+	}
+	return set, err
 }
 
 // add adds a chat. It must be called before the row is stored.

@@ -14,13 +14,13 @@ import (
 const fullCheckLimit = 2 << 20
 
 // checkDatabase finds a damaged file before it is used.
-func (t *tx) checkDatabase(path string) error {
+func (c *conn) checkDatabase(path string) error {
 	tables := []string{
 		"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "refused",
 		"code_made", "told_later", "question", "memory", "record", "transient", "token", "details",
 	}
 	for _, table := range tables {
-		if err := t.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {
+		if err := c.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {
 			return fmt.Errorf("read table %s: %w", table, err)
 		}
 	}
@@ -32,7 +32,7 @@ func (t *tx) checkDatabase(path string) error {
 		return nil
 	}
 	var result string
-	if _, err := t.queryRow("PRAGMA quick_check(1)", nil, &result); err != nil {
+	if _, err := c.queryRow("PRAGMA quick_check(1)", nil, &result); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	if result != "ok" {
@@ -51,16 +51,11 @@ func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
 // MissingCopies counts the folders of the spool that undelivered messages need, and those of them
 // that are missing.
 func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error) {
-	err = s.queryRows(ctx, "SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
-		var folder string
-		if err := scan(&folder); err != nil {
-			return err
-		}
-		all++
+	folders, err := readAll(ctx, s, "read which copies are needed", column[string], "SELECT DISTINCT folder FROM spooled")
+	for _, folder := range folders {
 		if !s.spool.hasCopy(folder) {
 			missing++
 		}
-		return nil
-	})
-	return missing, all, wrapError("read which copies are needed", err)
+	}
+	return missing, len(folders), err
 }

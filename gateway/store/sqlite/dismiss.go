@@ -17,141 +17,81 @@ const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHE
 	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
 
 // Revoke removes the pairing of a user.
-func (s *Store) Revoke(ctx context.Context, p store.Person, dismiss bool) (bool, error) {
+func (s *Store) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
 	now := s.now()
-	var n int
-	var unused []string
-	err := s.change(ctx, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		n, err = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User)
-		if err != nil || !dismiss {
-			return err
+	removed, unused, err := changedPair(ctx, s, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (removed bool, unused []string) {
+		removed = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User) > 0
+		if endWork {
+			unused = dismiss(t, p, now)
 		}
-		unused, err = t.dismiss(p, now)
-		return err
+		return removed, unused
 	})
-	if err != nil {
-		return false, err
-	}
 	s.spool.removeCopies(unused)
-	return n > 0, nil
+	return removed, err
 }
 
 // Dismiss ends the work of a person who has lost access.
 func (s *Store) Dismiss(ctx context.Context, p store.Person) error {
 	now := s.now()
-	var unused []string
-	err := s.change(ctx, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		unused, err = t.dismiss(p, now)
-		return err
-	})
-	if err != nil {
-		return err
-	}
+	unused, err := changed(ctx, s, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel), func(t *tx) []string { return dismiss(t, p, now) })
 	s.spool.removeCopies(unused)
-	return nil
+	return err
 }
 
-func (t *tx) dismiss(p store.Person, now time.Time) (unused []string, err error) {
-	if err := t.revokeTokens(p.Channel, p.User); err != nil {
-		return nil, err
-	}
-	if err := t.dismissPending(p, now); err != nil {
-		return nil, err
-	}
-	running, err := t.queryIDs("SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
-	if err != nil {
-		return nil, err
-	}
+// dismiss ends a person's work and returns the copies that no delivery needs any more.
+func dismiss(t *tx, p store.Person, now time.Time) (unused []string) {
+	revokeTokens(t, p.Channel, p.User)
+	dismissPending(t, p, now)
+	running := queryAllTx(t, column[int64], "SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
 	for _, id := range running {
-		if err := t.exec("UPDATE inbox SET status = ? WHERE id = ?", store.Revoked, id); err != nil {
-			return nil, err
-		}
-		if err := t.closeQuestions(id, now); err != nil {
-			return nil, err
-		}
+		t.exec("UPDATE inbox SET status = ? WHERE id = ?", store.Revoked, id)
+		closeQuestions(t, id, now)
 	}
-	return t.dismissDeliveries(p, now)
+	return dismissDeliveries(t, p, now)
 }
 
 // dismissPending ends the person's inbound messages that wait for a turn.
-func (t *tx) dismissPending(p store.Person, now time.Time) error {
-	var chats []string
-	err := t.queryRows("SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition, []any{p.Channel, p.User},
-		func(scan func(...any) error) error {
-			chats = append(chats, "")
-			return scan(&chats[len(chats)-1])
-		})
-	if err != nil || len(chats) == 0 {
-		return err
+func dismissPending(t *tx, p store.Person, now time.Time) {
+	chats := queryAllTx(t, column[string], "SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
+	if len(chats) == 0 {
+		return
 	}
-	err = t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition,
+	t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition,
 		p.Channel, p.User, micros(now), store.Revoked)
-	if err == nil {
-		err = t.eraseAnswers()
-	}
-	if err != nil {
-		return err
-	}
+	eraseAnswers(t)
 	for _, chat := range chats {
-		if err := t.updateLine(chat); err != nil {
-			return err
-		}
+		updateLine(t, chat)
 	}
-	return nil
 }
 
 // dismissDeliveries fails the person's pending deliveries. A send in progress is marked as dropped:
 // the outbox cancels its network call, and it is not repeated.
-func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, err error) {
-	sending, err := t.deliveriesFor(p, store.Sending)
-	if err != nil {
-		return nil, err
+func dismissDeliveries(t *tx, p store.Person, now time.Time) (unused []string) {
+	for _, id := range deliveriesFor(t, p, store.Sending) {
+		t.exec("UPDATE outbox SET dropped = 1 WHERE id = ?", id)
 	}
-	for _, id := range sending {
-		if err := t.exec("UPDATE outbox SET dropped = 1 WHERE id = ?", id); err != nil {
-			return nil, err
-		}
-	}
-	pending, err := t.deliveriesFor(p, store.Pending)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range pending {
-		_, folders, err := t.settleDelivery(id, "", store.Settlement{State: store.Failed, Reason: reasonNoAccess}, now)
-		if err != nil {
-			return nil, err
-		}
+	for _, id := range deliveriesFor(t, p, store.Pending) {
+		_, folders := settleDelivery(t, id, "", store.Settlement{State: store.Failed, Reason: reasonNoAccess}, now)
 		unused = append(unused, folders...)
 	}
-	return unused, nil
+	return unused
 }
 
 // deliveriesFor finds the deliveries in a state that answer a person's inbound messages or are
 // about them.
-func (t *tx) deliveriesFor(p store.Person, state store.State) ([]int64, error) {
-	return t.queryIDs(`SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state <> 'sent' AND o.state = ?3 AND `+senderCondition,
-		p.Channel, p.User, state)
-}
-
-// queryIDs reads a column of IDs.
-func (t *tx) queryIDs(query string, args ...any) ([]int64, error) {
-	var all []int64
-	err := t.queryRows(query, args, func(scan func(...any) error) error {
-		all = append(all, 0)
-		return scan(&all[len(all)-1])
-	})
-	return all, err
+func deliveriesFor(t *tx, p store.Person, state store.State) []int64 {
+	return queryAllTx(t, column[int64], `SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.inbound, o.about)
+		WHERE o.state <> 'sent' AND o.state = ?3 AND `+senderCondition, p.Channel, p.User, state)
 }
 
 // Dismissed returns the running inbound messages and the deliveries being sent of people who have
 // lost access.
 func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
-	id := func(scan func(...any) error) (id int64, err error) { return id, scan(&id) }
-	inbounds, err = queryAll(ctx, s, id, "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+	inbounds, err = readAll(ctx, s, "read dismissed turns", column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
 	if err == nil {
-		deliveries, err = queryAll(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+		deliveries, err = readAll(ctx, s, "read dismissed deliveries", column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
-	return inbounds, deliveries, wrapError("read dismissed work", err)
+	return inbounds, deliveries, err
 }
 
 // BusyUnpaired returns the users of a channel who have unfinished work and were not admitted by
@@ -159,11 +99,10 @@ func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, er
 func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
 	const selectUser = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
 	const onChannel = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
-	users, err := queryAll(ctx, s, func(scan func(...any) error) (user string, err error) { return user, scan(&user) },
+	return readAll(ctx, s, "read busy users of "+channel, column[string],
 		"SELECT DISTINCT user FROM ("+
 			selectUser+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
 			selectUser+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
 			selectUser+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+onChannel+
 			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM pairing WHERE channel = ?1 AND code = '')", channel)
-	return users, wrapError("read busy users of %s", err, channel)
 }

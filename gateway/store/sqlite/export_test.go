@@ -18,11 +18,11 @@ func Migrate(ctx context.Context, dir string, edit func(query string) string) er
 	if err != nil {
 		return err
 	}
-	t, err := newTx(ctx, c)
+	t, err := connect(ctx, c)
 	if err != nil {
 		return err
 	}
-	t.conn = editingConn{t.conn, edit}
+	t.driver = editingConn{t.driver, edit}
 	if _, err := t.queryRow("PRAGMA journal_mode = WAL", nil, new(string)); err != nil {
 		return errors.Join(err, t.close())
 	}
@@ -39,14 +39,11 @@ func (e editingConn) Prepare(query string) (driver.Stmt, error) { return e.Conn.
 
 // RememberMany stores a memory of many chats in one transaction.
 func RememberMany(ctx context.Context, s *Store, n int, chat func(int) channels.Chat) error {
-	return s.change(ctx, "remember", func(t *tx) error {
+	return s.change(ctx, "remember", func(t *tx) {
 		for i := range n {
 			s.chatsWithMemories.add(chat(i).String())
-			if err := t.saveMemory(chat(i), store.Memory{Key: "key", Value: "value"}); err != nil {
-				return err
-			}
+			saveMemory(t, chat(i), store.Memory{Key: "key", Value: "value"})
 		}
-		return nil
 	})
 }
 

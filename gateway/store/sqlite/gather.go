@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,39 +21,28 @@ const isSender = "CASE WHEN json_valid(incoming) THEN incoming ->> '$.user.id' =
 
 // joinMessage adds a message to the one before of the same person, if they belong together and that
 // is still pending. It reports false if they stay two messages.
-func (t *tx) joinMessage(r preparedReceive, chat chatState) (store.ReceiveResult, bool, error) {
+func joinMessage(t *tx, r preparedReceive, chat chatState) (store.ReceiveResult, bool) {
 	if r.Settle || r.Gather == 0 && r.Follows == 0 || chat.waiting == 0 {
-		return store.ReceiveResult{}, false, nil
+		return store.ReceiveResult{}, false
 	}
-	before, err := t.lastOfSender(r.In)
-	if err != nil || !canJoin(r, before) {
-		return store.ReceiveResult{}, false, err
+	before := lastOfSender(t, r.In)
+	if !canJoin(r, before) {
+		return store.ReceiveResult{}, false
 	}
 	before.In = channels.Join(before.In, r.In, "\n")
 	if r.Gather > 0 && !before.NotBefore.IsZero() {
 		before.NotBefore = earlier(r.now.Add(r.Gather), before.Received.Add(store.MaxGather))
 	}
-	err = t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", encodeJSON(before.In), micros(before.NotBefore), before.ID)
-	if err == nil && r.In.ID != "" {
-		err = t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", r.In.Chat.String(), r.In.ID, before.ID, micros(r.now))
+	t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", encodeJSON(before.In), micros(before.NotBefore), before.ID)
+	if r.In.ID != "" {
+		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", r.In.Chat.String(), r.In.ID, before.ID, micros(r.now))
 	}
-	if err == nil {
-		err = t.completeParts(r.In.Chat, r.part, before.ID, r.now)
-	}
-	if err == nil {
-		err = t.insertOutbounds(r.answer, before.ID, r.now)
-	}
-	if err == nil {
-		err = t.applyRequests(r.ReceiveRequest, r.now)
-	}
-	if err == nil {
-		err = t.updateLine(r.In.Chat.String())
-	}
-	if err != nil {
-		return store.ReceiveResult{}, false, err
-	}
-	result := store.ReceiveResult{Inbound: before, Disposition: store.Joined, Running: chat.running, Runner: chat.runner, Waiting: chat.waiting}
-	return result, true, t.moveCursor(r)
+	completeParts(t, r.In.Chat, r.part, before.ID, r.now)
+	insertOutbounds(t, r.answer, before.ID, r.now)
+	applyRequests(t, r.ReceiveRequest, r.now)
+	updateLine(t, r.In.Chat.String())
+	moveCursor(t, r.In.Chat.Channel, r.Cursor)
+	return store.ReceiveResult{Inbound: before, Disposition: store.Joined, Running: chat.running, Runner: chat.runner, Waiting: chat.waiting}, true
 }
 
 // canJoin reports whether a message belongs to the one before of its sender.
@@ -66,13 +54,10 @@ func canJoin(r preparedReceive, before store.Inbound) bool {
 }
 
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.
-func (t *tx) lastOfSender(in channels.Incoming) (store.Inbound, error) {
-	last, _, err := t.queryInbound(fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
+func lastOfSender(t *tx, in channels.Incoming) store.Inbound {
+	last, _, _ := queryInbound(t, fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
 		WHERE %s ORDER BY id DESC LIMIT 1`, inboundColumns, maxSearched, isSender), in.Chat.String(), in.User.ID)
-	if errors.Is(err, errUnreadable) {
-		return store.Inbound{}, nil
-	}
-	return last, err
+	return last
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -84,24 +69,20 @@ func earlier(a, b time.Time) time.Time {
 
 // releaseGathering ends the wait of a person's pending messages for further ones. It reports
 // whether there were any.
-func (t *tx) releaseGathering(in channels.Incoming, chat chatState) (bool, error) {
-	if chat.waiting == 0 {
-		return false, nil
+func releaseGathering(t *tx, in channels.Incoming, chat chatState) bool {
+	if chat.waiting == 0 || t.execCount("UPDATE inbox SET not_before = 0 WHERE state = 'pending' AND not_before > 0 AND chat = ?1 AND "+isSender,
+		in.Chat.String(), in.User.ID) == 0 {
+		return false
 	}
-	n, err := t.execCount("UPDATE inbox SET not_before = 0 WHERE state = 'pending' AND not_before > 0 AND chat = ?1 AND "+isSender,
-		in.Chat.String(), in.User.ID)
-	if err != nil || n == 0 {
-		return false, err
-	}
-	return true, t.updateLine(in.Chat.String())
+	updateLine(t, in.Chat.String())
+	return true
 }
 
 // NextClaim returns when a message has waited long enough for further ones.
 func (s *Store) NextClaim(ctx context.Context) (time.Duration, bool, error) {
-	var at int64
-	_, err := s.queryRow(ctx, "SELECT coalesce(min(not_before), 0) FROM line WHERE not_before > 0", nil, &at)
+	at, err := readValue[int64](ctx, s, "read when the next message can be claimed", "SELECT coalesce(min(not_before), 0) FROM line WHERE not_before > 0")
 	if err != nil {
-		return 0, false, fmt.Errorf("read when the next message can be claimed: %w", err)
+		return 0, false, err
 	}
 	wait := time.Duration(at-micros(s.now())) * time.Microsecond
 	return min(max(wait, 0), store.MaxGather), at != 0, nil

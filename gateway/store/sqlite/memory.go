@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -10,64 +11,59 @@ import (
 
 // Recall returns a memory of a chat.
 func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
-	var value string
 	if !s.chatsWithMemories.has(chat.String()) {
 		return "", nil
 	}
-	_, err := s.queryRow(ctx, "SELECT value FROM memory WHERE chat = ? AND key = ?", []any{chat.String(), key}, &value)
-	return value, wrapError("recall %s of %s", err, key, chat)
+	return readValue[string](ctx, s, fmt.Sprintf("recall %s of %s", key, chat), "SELECT value FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
 }
 
 // Remember replaces a memory of a chat.
 func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
 	s.chatsWithMemories.add(chat.String())
-	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.saveMemory(chat, store.Memory{Key: key, Value: value}) })
+	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) { saveMemory(t, chat, store.Memory{Key: key, Value: value}) })
 }
 
-func (t *tx) saveMemory(chat channels.Chat, m store.Memory) error {
+func saveMemory(t *tx, chat channels.Chat, m store.Memory) {
 	if m.Value == "" {
-		return t.exec("DELETE FROM memory WHERE chat = ? AND key = ?", chat.String(), m.Key)
+		t.exec("DELETE FROM memory WHERE chat = ? AND key = ?", chat.String(), m.Key)
+		return
 	}
-	return t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, ?)
+	t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET value = excluded.value`, chat.String(), m.Key, m.Value)
 }
 
 // AddTransient records a transient message.
 func (s *Store) AddTransient(ctx context.Context, transient store.Transient) error {
-	return s.change(ctx, "record a transient message in "+transient.Chat.String(), func(t *tx) error {
-		var board int64
-		if transient.Board {
-			board = micros(s.now())
-		}
-		return t.addTransient(transient, board)
-	})
+	var board time.Time
+	if transient.Board {
+		board = s.now()
+	}
+	return s.change(ctx, "record a transient message in "+transient.Chat.String(), func(t *tx) { addTransient(t, transient, board) })
 }
 
-// addTransient records a transient message. board is when it was sent as a board; 0: it is none.
-func (t *tx) addTransient(transient store.Transient, board int64) error {
-	return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming) VALUES (?, ?, ?, ?, ?)",
-		transient.Chat.String(), transient.ID, transient.Inbound, board, transient.Incoming)
+// addTransient records a transient message. board is when it was sent as a board; zero: it is none.
+func addTransient(t *tx, transient store.Transient, board time.Time) {
+	t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming) VALUES (?, ?, ?, ?, ?)",
+		transient.Chat.String(), transient.ID, transient.Inbound, micros(board), transient.Incoming)
 }
 
 // DropTransient removes the record of a transient message.
 func (s *Store) DropTransient(ctx context.Context, transient store.Transient) error {
-	return s.change(ctx, "remove the record of a transient message in "+transient.Chat.String(), func(t *tx) error { return t.dropTransient(transient.Chat.String(), transient.ID) })
+	chat := transient.Chat.String()
+	return s.change(ctx, "remove the record of a transient message in "+chat, func(t *tx) { dropTransient(t, chat, transient.ID) })
 }
 
-func (t *tx) dropTransient(chat, id string) error {
-	return t.exec("DELETE FROM transient WHERE chat = ? AND id = ?", chat, id)
+func dropTransient(t *tx, chat, id string) {
+	t.exec("DELETE FROM transient WHERE chat = ? AND id = ?", chat, id)
 }
+
+const selectTransient = "SELECT chat, id, inbound, board > 0, incoming FROM transient "
 
 // Transients returns the recorded transient messages.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	transients, err := queryAll(ctx, s, scanTransient, "SELECT chat, id, inbound, board > 0, incoming FROM transient ORDER BY inbound, chat, id")
-	return transients, wrapError("read transient messages", err)
+	return readAll(ctx, s, "read transient messages", scanTransient, selectTransient+"ORDER BY inbound, chat, id")
 }
 
-func scanTransient(scan func(...any) error) (store.Transient, error) {
-	var transient store.Transient
-	var chat string
-	err := scan(&chat, &transient.ID, &transient.Inbound, &transient.Board, &transient.Incoming)
-	transient.Chat = chatOf(chat)
-	return transient, err
+func scanTransient(scan func(...any) error) (transient store.Transient, err error) {
+	return transient, scan(chatColumn{&transient.Chat}, &transient.ID, &transient.Inbound, &transient.Board, &transient.Incoming)
 }

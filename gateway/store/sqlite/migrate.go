@@ -21,18 +21,18 @@ const schemaVersion, oldestSchema = 19, 7
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.
-func (t *tx) migrate() error {
-	have, err := t.readSchemaVersion()
+func (c *conn) migrate() error {
+	have, err := c.readSchemaVersion()
 	if err != nil || have == schemaVersion {
 		return err
 	}
-	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := c.execScript("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	if err := t.runMigrations(); err != nil {
-		return errors.Join(err, t.exec("ROLLBACK"))
+	if err := c.runMigrations(); err != nil {
+		return errors.Join(err, c.execScript("ROLLBACK"))
 	}
-	if err := t.exec("COMMIT"); err != nil {
+	if err := c.execScript("COMMIT"); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
@@ -40,8 +40,8 @@ func (t *tx) migrate() error {
 
 // runMigrations reads the version again, because another process may have migrated the database
 // before the transaction began.
-func (t *tx) runMigrations() error {
-	have, err := t.readSchemaVersion()
+func (c *conn) runMigrations() error {
+	have, err := c.readSchemaVersion()
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (t *tx) runMigrations() error {
 		return err
 	}
 	for _, script := range scripts {
-		if err := t.execScript(script); err != nil {
+		if err := c.execScript(script); err != nil {
 			return fmt.Errorf("migrate from schema %d: %w", have, err)
 		}
 	}
@@ -71,9 +71,9 @@ func migrationScripts(have int) (scripts []string, err error) {
 
 // readSchemaVersion returns the version of the database's schema. A database without a schema is
 // damaged, because dbfile.Create never leaves one.
-func (t *tx) readSchemaVersion() (int, error) {
+func (c *conn) readSchemaVersion() (int, error) {
 	var have int
-	if _, err := t.queryRow("PRAGMA user_version", nil, &have); err != nil {
+	if _, err := c.queryRow("PRAGMA user_version", nil, &have); err != nil {
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
 	switch {
@@ -92,13 +92,13 @@ const maxMigrationCopies = 3
 
 // copyBeforeMigration copies the database before its schema changes, so that an operator can return
 // to the older nanobot.
-func (t *tx) copyBeforeMigration(ctx context.Context, path string, have int) error {
+func (c *conn) copyBeforeMigration(ctx context.Context, path string, have int) error {
 	folder := filepath.Join(filepath.Dir(path), Copies)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("nanobot-%s-schema-%d.db", time.Now().UTC().Format("20060102T150405.000000Z"), have)
-	if err := dbfile.Copy(ctx, t.conn, filepath.Join(folder, name)); err != nil {
+	if err := dbfile.Copy(ctx, c.driver, filepath.Join(folder, name)); err != nil {
 		return err
 	}
 	copies, err := filepath.Glob(filepath.Join(folder, "nanobot-*-schema-*.db")) // in order of their time

@@ -58,14 +58,11 @@ func (s *Store) prepareEach(parts []channels.Outgoing) []*preparedOutbound {
 }
 
 // insertOutbounds stores outbound messages that answer an inbound message, or none (0).
-func (t *tx) insertOutbounds(outbounds []*preparedOutbound, inbound int64, now time.Time) error {
+func insertOutbounds(t *tx, outbounds []*preparedOutbound, inbound int64, now time.Time) {
 	for _, l := range outbounds {
 		l.Inbound = inbound
-		if _, err := t.insertDeliveries(l, false, now); err != nil {
-			return err
-		}
+		insertDeliveries(t, l, false, now)
 	}
-	return nil
 }
 
 // checkAndPrepare checks that all parts of an outbound message go to the same chat, and prepares
@@ -114,74 +111,63 @@ func outboundDigest(parts []channels.Outgoing, encoded []string) []byte {
 // insertDeliveries stores the parts that no earlier attempt has stored with the same sequence
 // number. The first is marked as sending if claim is set and the chat has no pending or sending
 // deliveries.
-func (t *tx) insertDeliveries(l *preparedOutbound, claim bool, now time.Time) (enqueueResult, error) {
-	var p enqueueResult
+func insertDeliveries(t *tx, l *preparedOutbound, claim bool, now time.Time) (result enqueueResult) {
 	if len(l.parts) == 0 {
-		return p, nil
+		return result
 	}
-	free, revoked, stored, err := t.checkOutbound(l)
-	if err != nil || revoked {
-		return p, err
+	free, revoked, stored := checkOutbound(t, l)
+	if revoked {
+		return result
 	}
 	for n := range l.parts {
 		if stored[n] {
 			continue
 		}
 		state, owner, tries := store.Pending, "", 0
-		if p.ids == nil {
-			p.first, p.sending = n, claim && free
-			if p.sending {
+		if result.ids == nil {
+			result.first, result.sending = n, claim && free
+			if result.sending {
 				state, owner, tries = store.Sending, l.member, 1
 			}
 		}
-		id, err := t.execInsert(`INSERT INTO outbox (inbound, about, sequence, part, digest, chat, state, owner, tries, queued, outgoing)
+		id := t.execInsert(`INSERT INTO outbox (inbound, about, sequence, part, digest, chat, state, owner, tries, queued, outgoing)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Inbound, l.About, l.Sequence, n, l.digest, l.chat, state, owner, tries, micros(now), l.parts[n])
-		if err != nil {
-			return p, err
-		}
-		p.ids = append(p.ids, id)
-		if err := t.referenceCopies(l.spool[n], id); err != nil {
-			return p, err
-		}
+		result.ids = append(result.ids, id)
+		referenceCopies(t, l.spool[n], id)
 		if transient := l.Parts[n].Replace; transient != "" {
-			if err := t.dropTransient(l.chat, transient); err != nil {
-				return p, err
-			}
+			dropTransient(t, l.chat, transient)
 		}
 	}
-	return p, nil
+	return result
 }
 
 // checkOutbound reports whether the chat has no pending or sending deliveries, whether the sender
 // of the inbound message has lost access, and which parts an earlier attempt has stored with the
 // same sequence number, except for failed ones.
-func (t *tx) checkOutbound(l *preparedOutbound) (free, revoked bool, stored map[int]bool, err error) {
+func checkOutbound(t *tx, l *preparedOutbound) (free, revoked bool, stored map[int]bool) {
 	var repeated, adopted bool
-	_, err = t.queryRow(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
+	t.queryRow(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),
 		coalesce(i.status = ?4, FALSE) OR ?5 > 0 AND EXISTS (SELECT 1 FROM inbox WHERE id = ?5 AND status = ?4),
 		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE inbound = ?2 AND sequence = ?3 AND sequence > 0),
 		coalesce(i.state = 'running' AND i.ended = 0 AND i.owner <> ?6, FALSE)
 		FROM (SELECT 1) LEFT JOIN inbox i ON i.id = ?2`,
 		[]any{l.chat, l.Inbound, l.Sequence, store.Revoked, l.About, l.member}, &free, &revoked, &repeated, &adopted)
-	if err == nil && adopted {
-		err = fmt.Errorf("%w: another member works on the inbound message", store.ErrState)
+	if adopted {
+		t.fail(fmt.Errorf("%w: another member works on the inbound message", store.ErrState))
 	}
-	if err != nil || !repeated || l.Inbound == 0 {
-		return free, revoked, nil, err
+	if !repeated || l.Inbound == 0 {
+		return free, revoked, nil
 	}
 	stored = map[int]bool{}
-	err = t.queryRows("SELECT part FROM outbox WHERE inbound = ? AND sequence = ? AND sequence > 0 AND digest = ? AND state <> 'failed'",
-		[]any{l.Inbound, l.Sequence, l.digest}, func(scan func(...any) error) error {
-			var part int
-			err := scan(&part)
-			stored[part] = true
-			return err
-		})
+	for _, part := range queryAllTx(t, column[int], `SELECT part FROM outbox
+		WHERE inbound = ? AND sequence = ? AND sequence > 0 AND digest = ? AND state <> 'failed'`, l.Inbound, l.Sequence, l.digest) {
+		stored[part] = true
+	}
 	if l.Unstreamed != nil && len(stored) > 0 { // an earlier attempt may have split it otherwise
 		for n := range l.Parts {
 			stored[n] = true
 		}
 	}
-	return free, revoked, stored, err
+	return free, revoked, stored
 }

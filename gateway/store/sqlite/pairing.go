@@ -37,15 +37,7 @@ func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = encodeJSON(m.In)
 	}
-	var result store.PairingResult
-	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
-		result, err = t.handleOutsider(r)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return result, nil
+	return changed(ctx, s, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) store.PairingResult { return handleOutsider(t, r) })
 }
 
 // preparedPairing is a store.PairingRequest that was encoded before the transaction.
@@ -57,139 +49,108 @@ type preparedPairing struct {
 	coded, later []*preparedOutbound
 }
 
-func (t *tx) handleOutsider(r preparedPairing) (store.PairingResult, error) {
+func handleOutsider(t *tx, r preparedPairing) store.PairingResult {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
-	if err := t.deleteCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
-		return 0, err
-	}
+	deleteCodes(t, channel, r.now.Add(-r.Limits.Life))
 	var code string
-	known, err := t.queryRow("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
-	if err != nil || known && code == "" {
-		return store.AlreadyAdmitted, err
+	known := t.queryRow("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
+	if known && code == "" {
+		return store.AlreadyAdmitted
 	}
-	if r.Cursor != "" {
-		if err := t.setCursor(channel, r.Cursor); err != nil {
-			return 0, err
-		}
+	moveCursor(t, channel, r.Cursor)
+	dup := recordRefused(t, r.In, r.now)
+	refuseParts(t, r.In.Chat, r.part, r.now)
+	switch {
+	case dup:
+		return store.PairingSeen
+	case !known:
+		return issueCode(t, r)
+	case r.message != "":
+		t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
 	}
-	dup, err := t.recordRefused(r.In, r.now)
-	if err != nil {
-		return 0, err
-	}
-	if err := t.refuseParts(r.In.Chat, r.part, r.now); err != nil {
-		return 0, err
-	}
-	if dup {
-		return store.PairingSeen, nil
-	}
-	if !known {
-		return t.issueCode(r)
-	}
-	if r.message == "" {
-		return store.PairingSilent, nil
-	}
-	return store.PairingSilent, t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
+	return store.PairingSilent
 }
 
 // recordRefused stores the ID of a refused message and reports whether it was known already. A
 // message without an ID is always new.
-func (t *tx) recordRefused(in channels.Incoming, now time.Time) (bool, error) {
+func recordRefused(t *tx, in channels.Incoming, now time.Time) bool {
 	if in.ID == "" {
-		return false, nil
+		return false
 	}
-	var seen bool
-	if _, err := t.queryRow("SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ? AND message = ?)", []any{in.Chat.String(), in.ID}, &seen); err != nil || seen {
-		return seen, err
+	if t.exists("SELECT 1 FROM seen WHERE chat = ? AND message = ?", in.Chat.String(), in.ID) ||
+		t.execCount("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now)) == 0 {
+		return true
 	}
-	n, err := t.execCount("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now))
-	if err != nil || n == 0 {
-		return n == 0, err
-	}
-	return false, t.limitRefused()
+	limitRefused(t)
+	return false
 }
 
 // limitRefused deletes the oldest IDs of refused messages beyond maxRefused.
-func (t *tx) limitRefused() error {
-	return t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", maxRefused)
+func limitRefused(t *tx) {
+	t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", maxRefused)
 }
 
 // issueCode gives an outsider a code, which ends the oldest code if too many are valid. If too many
 // codes were created lately, the outsider is told to try later.
-func (t *tx) issueCode(r preparedPairing) (store.PairingResult, error) {
+func issueCode(t *tx, r preparedPairing) store.PairingResult {
 	channel, user := r.In.Chat.Channel, r.In.User
 	since := micros(r.now.Add(-codeWindow))
 	var made, open int
 	// A time in the future was stored while the clock was wrong.
-	_, err := t.queryRow(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
+	t.queryRow(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
 		(SELECT count(*) FROM pairing WHERE channel = ?1 AND code <> '')`, []any{channel, since, micros(r.now)}, &made, &open)
-	if err != nil {
-		return 0, err
-	}
 	if made >= r.Limits.PerHour {
-		return t.tellLater(r, since)
+		return tellLater(t, r, since)
 	}
 	if over := open - r.Limits.Open + 1; over > 0 {
-		err := t.exec(`DELETE FROM pairing WHERE channel = ?1 AND code <> '' AND user IN
+		t.exec(`DELETE FROM pairing WHERE channel = ?1 AND code <> '' AND user IN
 			(SELECT user FROM pairing WHERE channel = ?1 AND code <> '' ORDER BY since, user LIMIT ?2)`, channel, over)
-		if err != nil {
-			return 0, err
-		}
 	}
-	if err := t.exec("INSERT INTO code_made (channel, at) VALUES (?, ?)", channel, micros(r.now)); err != nil {
-		return 0, err
-	}
-	err = t.exec("INSERT INTO pairing (channel, user, name, username, code, since, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	t.exec("INSERT INTO code_made (channel, at) VALUES (?, ?)", channel, micros(r.now))
+	t.exec("INSERT INTO pairing (channel, user, name, username, code, since, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		channel, user.ID, user.Name, user.Username, r.Code, micros(r.now), r.message)
-	if err != nil {
-		return 0, err
-	}
-	return store.PairingCoded, t.insertOutbounds(r.coded, outsiderInbound, r.now)
+	insertOutbounds(t, r.coded, outsiderInbound, r.now)
+	return store.PairingCoded
 }
 
 // tellLater tells an outsider to try later, unless they were told lately or too many outsiders
 // were.
-func (t *tx) tellLater(r preparedPairing, since int64) (store.PairingResult, error) {
+func tellLater(t *tx, r preparedPairing, since int64) store.PairingResult {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	var told bool
 	var all int
-	_, err := t.queryRow(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
+	t.queryRow(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
 		(SELECT count(*) FROM told_later WHERE channel = ?1)`, []any{channel, user, since, micros(r.now)}, &told, &all)
-	if err != nil || told || all >= maxToldLater {
-		return store.PairingSilent, err
+	if told || all >= maxToldLater {
+		return store.PairingSilent
 	}
-	err = t.exec("INSERT OR REPLACE INTO told_later (channel, user, at) VALUES (?, ?, ?)", channel, user, micros(r.now))
-	if err != nil {
-		return 0, err
-	}
-	return store.PairingDeferred, t.insertOutbounds(r.later, outsiderInbound, r.now)
+	t.exec("INSERT OR REPLACE INTO told_later (channel, user, at) VALUES (?, ?, ?)", channel, user, micros(r.now))
+	insertOutbounds(t, r.later, outsiderInbound, r.now)
+	return store.PairingDeferred
 }
 
 // deleteCodes deletes the codes of a channel ("": of all channels) that were created until a time,
 // with their users.
-func (t *tx) deleteCodes(channel string, until time.Time) error {
-	return t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
+func deleteCodes(t *tx, channel string, until time.Time) {
+	t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }
 
 // PruneCodes deletes expired codes and other expired data of outsiders.
 func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codeWindow)), micros(now.Add(-refusedAge))
-	var some bool // mostly there are none, and a transaction would write to the disk
-	_, err := s.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
-		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
-		[]any{codes, lately, seen, micros(now)}, &some)
+	// Mostly there are none, and a transaction would write to the disk.
+	some, err := readValue[bool](ctx, s, "look for expired data of outsiders",
+		`SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
+		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`, codes, lately, seen, micros(now))
 	if err != nil || !some {
-		return wrapError("look for expired data of outsiders", err)
+		return err
 	}
-	return s.change(ctx, "delete expired data of outsiders", func(t *tx) error {
-		if err := t.deleteCodes("", now.Add(-life)); err != nil {
-			return err
-		}
+	return s.change(ctx, "delete expired data of outsiders", func(t *tx) {
+		deleteCodes(t, "", now.Add(-life))
 		for _, table := range []string{"code_made", "told_later"} {
-			if err := t.exec("DELETE FROM "+table+" WHERE at <= ? OR at > ?", lately, micros(now)); err != nil {
-				return err
-			}
+			t.exec("DELETE FROM "+table+" WHERE at <= ? OR at > ?", lately, micros(now))
 		}
-		return t.exec("DELETE FROM refused WHERE at <= ?", seen)
+		t.exec("DELETE FROM refused WHERE at <= ?", seen)
 	})
 }

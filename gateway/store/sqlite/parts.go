@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -21,90 +20,67 @@ func (s *Store) StorePart(ctx context.Context, in channels.Incoming) error {
 		return fmt.Errorf("%s: it is not a part of a message", operation)
 	}
 	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
-	return s.change(ctx, operation, func(t *tx) error {
-		if in.Cursor != "" {
-			if err := t.setCursor(in.Chat.Channel, in.Cursor); err != nil {
-				return err
-			}
+	return s.change(ctx, operation, func(t *tx) {
+		moveCursor(t, in.Chat.Channel, in.Cursor)
+		if !readChatState(t, in).duplicate {
+			t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+				in.Chat.String(), in.ID, group, micros(now), incoming)
 		}
-		if chat, err := t.readChatState(in); err != nil || chat.duplicate {
-			return err
-		}
-		return t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			in.Chat.String(), in.ID, group, micros(now), incoming)
 	})
 }
 
 // Parts returns the stored parts of a channel.
 func (s *Store) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
-	parts, err := queryAll(ctx, s, func(scan func(...any) error) (in channels.Incoming, err error) {
-		var incoming []byte
-		if err := scan(&incoming); err != nil {
-			return in, err
-		}
-		return in, json.Unmarshal(incoming, &in)
-	}, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
-	return parts, wrapError("read the parts of %s", err, channel)
+	scan := func(scan func(...any) error) (in channels.Incoming, err error) { return in, scan(jsonColumn{to: &in}) }
+	return readAll(ctx, s, "read the parts of "+channel, scan, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
 }
 
 // DropParts removes the parts of a message.
 func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string) error {
 	now := s.now()
-	return s.change(ctx, fmt.Sprintf("drop parts %s of %s", group, chat), func(t *tx) error {
-		return t.completeParts(chat, channels.Part{Group: group, Last: true}, 0, now)
+	return s.change(ctx, fmt.Sprintf("drop parts %s of %s", group, chat), func(t *tx) {
+		completeParts(t, chat, channels.Part{Group: group, Last: true}, 0, now)
 	})
 }
 
 // Known reports whether a message was received, refused or dropped.
 func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
-	var one int
-	found, err := s.queryRow(ctx, `SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2
-		UNION ALL SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{chat.String(), id}, &one)
-	return found, wrapError("look up message %s of %s", err, id, chat)
+	return readValue[bool](ctx, s, fmt.Sprintf("look up message %s of %s", id, chat), `SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
+		OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)`, chat.String(), id)
 }
 
 // completeParts deletes the parts of a complete message and stores their IDs as known, with the
 // inbound message that they belong to (0: none).
-func (t *tx) completeParts(chat channels.Chat, p channels.Part, inbound int64, now time.Time) error {
-	if !p.Last {
-		return nil
+func completeParts(t *tx, chat channels.Chat, p channels.Part, inbound int64, now time.Time) {
+	if p.Last {
+		t.exec(`INSERT INTO seen (chat, message, inbound, at) SELECT chat, message, ?3, ?4 FROM part
+			WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, inbound, micros(now))
+		removeParts(t, chat, p)
 	}
-	err := t.exec(`INSERT INTO seen (chat, message, inbound, at) SELECT chat, message, ?3, ?4 FROM part
-		WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, inbound, micros(now))
-	if err != nil {
-		return err
-	}
-	return t.removeParts(chat, p)
 }
 
 // refuseParts deletes the parts of an outsider's complete message and stores their IDs as refused.
-func (t *tx) refuseParts(chat channels.Chat, p channels.Part, now time.Time) error {
-	if !p.Last {
-		return nil
+func refuseParts(t *tx, chat channels.Chat, p channels.Part, now time.Time) {
+	if p.Last {
+		t.exec(`INSERT INTO refused (chat, message, at) SELECT chat, message, ?3 FROM part
+			WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, micros(now))
+		limitRefused(t)
+		removeParts(t, chat, p)
 	}
-	err := t.exec(`INSERT INTO refused (chat, message, at) SELECT chat, message, ?3 FROM part
-		WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, micros(now))
-	if err == nil {
-		err = t.limitRefused()
-	}
-	if err != nil {
-		return err
-	}
-	return t.removeParts(chat, p)
 }
 
-func (t *tx) removeParts(chat channels.Chat, p channels.Part) error {
-	return t.exec("DELETE FROM part WHERE chat = ? AND whole = ?", chat.String(), p.Group)
+func removeParts(t *tx, chat channels.Chat, p channels.Part) {
+	t.exec("DELETE FROM part WHERE chat = ? AND whole = ?", chat.String(), p.Group)
 }
 
 // pruneParts deletes old parts of messages that were never completed.
 func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
-	var some bool // mostly there are none, and a transaction would write to the disk
-	_, err := s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)
+	// Mostly there are none, and a transaction would write to the disk.
+	some, err := readValue[bool](ctx, s, "look for old parts", "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", micros(before))
 	if err != nil || !some {
 		return err
 	}
-	return s.change(ctx, "delete parts", func(t *tx) error { return t.exec("DELETE FROM part WHERE at < ?", micros(before)) })
+	return s.change(ctx, "delete parts", func(t *tx) { t.exec("DELETE FROM part WHERE at < ?", micros(before)) })
 }
 
 // extractPart returns the part of an incoming message, and the message without Part and Raw, which

@@ -65,8 +65,8 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 
 // closeExpiredQuestions closes the questions that were not answered in time.
 func (s *Store) closeExpiredQuestions(ctx context.Context, now time.Time) error {
-	return s.change(ctx, "close expired questions", func(t *tx) error {
-		return t.exec("UPDATE question SET closed = expires WHERE closed = 0 AND expires > 0 AND expires <= ?", micros(now))
+	return s.change(ctx, "close expired questions", func(t *tx) {
+		t.exec("UPDATE question SET closed = expires WHERE closed = 0 AND expires > 0 AND expires <= ?", micros(now))
 	})
 }
 
@@ -83,11 +83,7 @@ func (s *Store) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 	query := fmt.Sprintf(`DELETE FROM %[1]s WHERE %[2]s IN (SELECT %[2]s FROM %[1]s
 		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended, keepCondition)
 	for {
-		var n int
-		err := s.change(ctx, "delete rows", func(t *tx) (err error) {
-			n, err = t.execCount(query, ended, id, pruneBatch)
-			return err
-		})
+		n, err := changed(ctx, s, "delete rows", func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
 		if err != nil || n < pruneBatch {
 			return err
 		}
@@ -135,17 +131,14 @@ func (s *Store) pruneSeen(ctx context.Context, before time.Time) error {
 // outside the writer, because it may take long.
 func (s *Store) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
 	for {
-		keys, err := queryAll(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruneBatch)
+		keys, err := readAll(ctx, s, "find rows", column[any], find, limit, pruneBatch)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		err = s.change(ctx, "delete rows", func(t *tx) error {
+		err = s.change(ctx, "delete rows", func(t *tx) {
 			for _, k := range keys {
-				if err := t.exec(remove, k); err != nil {
-					return err
-				}
+				t.exec(remove, k)
 			}
-			return nil
 		})
 		if err != nil {
 			return err
@@ -173,8 +166,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 			if err != nil || !info.ModTime().Before(before) {
 				continue // already deleted, or too young
 			}
-			var one int
-			needed, err := s.queryRow(ctx, "SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{e.Name()}, &one)
+			needed, err := readValue[bool](ctx, s, "look up a copy", "SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
 			if err != nil {
 				return err
 			}

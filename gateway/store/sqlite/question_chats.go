@@ -14,9 +14,9 @@ type questionChats struct {
 }
 
 // loadQuestionChats reads the chats that have open questions or secret answers.
-func (t *tx) loadQuestionChats() (*questionChats, error) {
+func loadQuestionChats(c *conn) (*questionChats, error) {
 	a := &questionChats{chats: map[string]int{}, storing: map[string]int{}}
-	err := t.queryRows("SELECT chat FROM question WHERE closed = 0 UNION SELECT chat FROM question WHERE secret = 1 AND answer IS NOT NULL", nil, func(scan func(...any) error) error {
+	err := c.queryRows("SELECT chat FROM question WHERE closed = 0 UNION SELECT chat FROM question WHERE secret = 1 AND answer IS NOT NULL", nil, func(scan func(...any) error) error {
 		var chat string
 		err := scan(&chat)
 		a.chats[chat] = 0

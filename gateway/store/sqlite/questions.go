@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -23,34 +22,26 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
 	}
-	var result enqueueResult
-	err = s.change(ctx, what, func(t *tx) (err error) {
-		err = t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
+	unused, err := changed(ctx, s, what, func(t *tx) []string {
+		t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands), q.Secret)
-		if err != nil {
-			return err
+		result := enqueueOutbound(t, prepared, false, now)
+		if n := len(result.ids); n > 0 {
+			t.exec("UPDATE question SET delivery = ? WHERE id = ?", result.ids[n-1], q.ID)
 		}
-		if result, err = t.enqueueOutbound(prepared, false, now); err != nil || len(result.ids) == 0 {
-			return err
-		}
-		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", result.ids[len(result.ids)-1], q.ID)
+		return result.unusedCopies
 	})
-	if err == nil {
-		s.spool.removeCopies(result.unusedCopies)
-	}
+	s.spool.removeCopies(unused)
 	return err
 }
 
 // Answer stores the first answer to a question.
 func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error) {
 	now := s.now()
-	var n int
-	err := s.change(ctx, "answer question "+id, func(t *tx) (err error) {
-		n, err = t.answerQuestion(store.Reply{Question: id, Text: answer, By: by}, now)
-		return err
+	return changed(ctx, s, "answer question "+id, func(t *tx) bool {
+		return answerQuestion(t, store.Reply{Question: id, Text: answer, By: by}, now)
 	})
-	return n > 0 && err == nil, err
 }
 
 // encodeCommands returns the commands of a picker as JSON; "": there are none.
@@ -61,20 +52,18 @@ func encodeCommands(commands []string) string {
 	return encodeJSON(commands)
 }
 
-func (t *tx) answerQuestion(r store.Reply, now time.Time) (int, error) {
+// answerQuestion reports whether the question was open.
+func answerQuestion(t *tx, r store.Reply, now time.Time) bool {
 	return t.execCount(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
-		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question)
+		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question) > 0
 }
 
 // Withdraw closes an open question without an answer.
 func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	now := s.now()
-	var n int
-	err := s.change(ctx, "withdraw question "+id, func(t *tx) (err error) {
-		n, err = t.execCount("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id)
-		return err
+	return changed(ctx, s, "withdraw question "+id, func(t *tx) bool {
+		return t.execCount("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id) > 0
 	})
-	return n > 0 && err == nil, err
 }
 
 const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.other_text, q.commands, q.secret, q.answer, q.answered_by, q.closed > 0,
@@ -88,60 +77,42 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 	if !asking {
 		return nil, nil
 	}
-	open, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+	what := "read the open questions of " + key
+	open, err := readAll(ctx, s, what, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
 		var answered bool
-		_, err = s.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", []any{key}, &answered)
+		answered, err = readValue[bool](ctx, s, what, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", key)
 		if err == nil && !answered {
 			s.chatsWithQuestions.removeIfUnchanged(key, version)
 		}
 	}
-	return open, wrapError("read the open questions of %s", err, chat)
+	return open, err
 }
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
 func (s *Store) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
-	left, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
+	return readAll(ctx, s, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound), s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
 		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
-	return left, wrapError("read the unanswered questions of inbound message %d", err, inbound)
 }
 
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	q, err := queryAll(ctx, s, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)
-	if err != nil || len(q) == 0 {
-		return store.Question{}, false, wrapError("read question %s", err, id)
-	}
-	return q[0], true, nil
+	return readOne(ctx, s, "read question "+id, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)
 }
 
-func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
-	var q store.Question
-	var chat string
-	var options, commands []byte
-	var expires int64
-	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.OtherText, &commands, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
-	if err != nil {
-		return store.Question{}, err
-	}
-	q.Chat = chatOf(chat)
-	if expires > 0 {
-		left := fromMicros(expires).Sub(s.now())
+func (s *Store) scanQuestion(scan func(...any) error) (q store.Question, err error) {
+	var expires time.Time
+	err = scan(&q.ID, &q.Inbound, chatColumn{&q.Chat}, &q.Text, jsonColumn{to: &q.Options}, timeColumn{&expires}, &q.Approval, &q.OtherText,
+		jsonColumn{&q.Commands, true}, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
+	if !expires.IsZero() {
+		left := expires.Sub(s.now())
 		q.Within, q.Expired = max(left, 0), left <= 0
 	}
-	if err := json.Unmarshal(options, &q.Options); err != nil {
-		return store.Question{}, fmt.Errorf("question %s: %w", q.ID, err)
-	}
-	if len(commands) > 0 {
-		if err := json.Unmarshal(commands, &q.Commands); err != nil {
-			return store.Question{}, fmt.Errorf("commands of question %s: %w", q.ID, err)
-		}
-	}
-	return q, nil
+	return q, wrapError("question %s", err, q.ID)
 }
 
 // closeQuestions closes the open questions of an inbound message, except pickers.
-func (t *tx) closeQuestions(inbound int64, now time.Time) error {
-	return t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0 AND commands = ''", micros(now), inbound)
+func closeQuestions(t *tx, inbound int64, now time.Time) {
+	t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0 AND commands = ''", micros(now), inbound)
 }

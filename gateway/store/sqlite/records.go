@@ -4,9 +4,7 @@ import "context"
 
 // LoadRecord returns the value of a record.
 func (s *Store) LoadRecord(ctx context.Context, key string) (string, error) {
-	var value string
-	_, err := s.queryRow(ctx, "SELECT value FROM record WHERE key = ?", []any{key}, &value)
-	return value, wrapError("read record %s", err, key)
+	return readValue[string](ctx, s, "read record "+key, "SELECT value FROM record WHERE key = ?", key)
 }
 
 // ListRecords returns the records whose keys begin with a prefix.
@@ -24,48 +22,39 @@ func (s *Store) ListRecords(ctx context.Context, prefix string) (map[string]stri
 
 // SaveRecords replaces the values of records.
 func (s *Store) SaveRecords(ctx context.Context, values map[string]string) error {
-	return s.change(ctx, "write records", func(t *tx) error { return t.saveRecords(values) })
+	return s.change(ctx, "write records", func(t *tx) { saveRecords(t, values) })
 }
 
-func (t *tx) saveRecords(values map[string]string) error {
+func saveRecords(t *tx, values map[string]string) {
 	for key, value := range values {
-		if err := t.saveRecord(key, value); err != nil {
-			return err
+		if value == "" {
+			t.exec("DELETE FROM record WHERE key = ?", key)
+		} else {
+			t.exec("INSERT INTO record (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", key, value)
 		}
 	}
-	return nil
-}
-
-func (t *tx) saveRecord(key, value string) error {
-	if value == "" {
-		return t.exec("DELETE FROM record WHERE key = ?", key)
-	}
-	return t.exec("INSERT INTO record (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", key, value)
 }
 
 // SwapRecord replaces the value of a record if it equals old.
-func (s *Store) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
-	err = s.change(ctx, "swap record "+key, func(t *tx) error {
+func (s *Store) SwapRecord(ctx context.Context, key, old, value string) (bool, error) {
+	return changed(ctx, s, "swap record "+key, func(t *tx) bool {
 		var is string
-		swapped = false
-		if _, err := t.queryRow("SELECT value FROM record WHERE key = ?", []any{key}, &is); err != nil || is != old {
-			return err
+		t.queryRow("SELECT value FROM record WHERE key = ?", []any{key}, &is)
+		if is != old {
+			return false
 		}
-		swapped = true
-		return t.saveRecord(key, value)
+		saveRecords(t, map[string]string{key: value})
+		return true
 	})
-	return swapped && err == nil, err
 }
 
 // InitRecords saves records if the key unless does not exist.
-func (s *Store) InitRecords(ctx context.Context, unless string, values map[string]string) (done bool, err error) {
-	err = s.change(ctx, "initialize records", func(t *tx) error {
-		var there string
-		found, err := t.queryRow("SELECT value FROM record WHERE key = ?", []any{unless}, &there)
-		if done = !found && err == nil; !done {
-			return err
+func (s *Store) InitRecords(ctx context.Context, unless string, values map[string]string) (bool, error) {
+	return changed(ctx, s, "initialize records", func(t *tx) bool {
+		if t.exists("SELECT 1 FROM record WHERE key = ?", unless) {
+			return false
 		}
-		return t.saveRecords(values)
+		saveRecords(t, values)
+		return true
 	})
-	return done && err == nil, err
 }

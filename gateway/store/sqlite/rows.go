@@ -8,15 +8,32 @@ import (
 	"fmt"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/store"
 )
 
 // change carries out a write. It adds the operation to an error.
-func (s *Store) change(ctx context.Context, what string, do func(*tx) error) error {
+func (s *Store) change(ctx context.Context, what string, do func(*tx)) error {
 	if err := s.checkDamage(s.writer.submit(ctx, do)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// changed carries out a write that has a result, which is zero after an error.
+func changed[T any](ctx context.Context, s *Store, what string, do func(*tx) T) (T, error) {
+	result, _, err := changedPair(ctx, s, what, func(t *tx) (T, struct{}) { return do(t), struct{}{} })
+	return result, err
+}
+
+// changedPair carries out a write that has two results, which are zero after an error.
+func changedPair[T, U any](ctx context.Context, s *Store, what string, do func(*tx) (T, U)) (one T, two U, err error) {
+	if err := s.change(ctx, what, func(t *tx) { one, two = do(t) }); err != nil {
+		var none T
+		var neither U
+		return none, neither, err
+	}
+	return one, two, nil
 }
 
 // checkDamage ends the use of the store if an error means that it is damaged.
@@ -33,7 +50,11 @@ func (s *Store) queryRow(ctx context.Context, query string, args []any, into ...
 	if err != nil {
 		return false, s.checkDamage(err)
 	}
-	return ignoreNoRows(s.checkDamage(stmt.QueryRowContext(ctx, args...).Scan(into...)))
+	err = stmt.QueryRowContext(ctx, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, s.checkDamage(err)
 }
 
 // queryRows reads rows outside the writer, one by one.
@@ -46,7 +67,10 @@ func (s *Store) queryRows(ctx context.Context, query string, args []any, do func
 	if err != nil {
 		return s.checkDamage(err)
 	}
-	return s.checkDamage(errors.Join(scanRows(rows, do), rows.Close()))
+	for err == nil && rows.Next() {
+		err = do(rows.Scan)
+	}
+	return s.checkDamage(errors.Join(err, rows.Err(), rows.Close()))
 }
 
 // prepared returns the prepared statement of a query outside the writer. Parsing takes longer than
@@ -62,22 +86,6 @@ func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 		s.statements[query] = stmt
 	}
 	return stmt, err
-}
-
-func scanRows(rows *sql.Rows, do func(scan func(...any) error) error) error {
-	for rows.Next() {
-		if err := do(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-func ignoreNoRows(err error) (bool, error) {
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // micros is the stored form of a time; the zero time is 0.
@@ -107,77 +115,130 @@ func encodeJSON(v any) string {
 // errUnreadable says that a row cannot be decoded.
 var errUnreadable = errors.New("unreadable")
 
+// The destinations of columns whose stored form differs from their type.
+type (
+	timeColumn struct{ to *time.Time }
+	chatColumn struct{ to *channels.Chat }
+	// jsonColumn is a value in JSON. An empty text of an optional one leaves the value as it is.
+	jsonColumn struct {
+		to       any
+		optional bool
+	}
+)
+
+func (c timeColumn) Scan(v any) error {
+	us, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("%w: a time is a %T", errUnreadable, v)
+	}
+	*c.to = fromMicros(us)
+	return nil
+}
+
+func (c chatColumn) Scan(v any) error {
+	key, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%w: a chat is a %T", errUnreadable, v)
+	}
+	*c.to = chatOf(key)
+	return nil
+}
+
+func (c jsonColumn) Scan(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%w: JSON is a %T", errUnreadable, v)
+	}
+	if text == "" && c.optional {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), c.to); err != nil {
+		return fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	return nil
+}
+
+// scanner reads a value from a row.
+type scanner[T any] = func(scan func(...any) error) (T, error)
+
+// column reads a value from the only column of a row.
+func column[T any](scan func(...any) error) (v T, err error) { return v, scan(&v) }
+
 const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, not_before, incoming"
 
-func scanInbound(scan func(...any) error) (store.Inbound, error) {
-	var i store.Inbound
-	var received, started, ended, cpu, notBefore int64
-	var incoming []byte
-	err := scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
-		&i.Outcome.Memory, &cpu, &notBefore, &incoming)
-	if err != nil {
-		return store.Inbound{}, err
-	}
+// selectInbound is followed by a condition on rows of inbox.
+const selectInbound = "SELECT " + inboundColumns + " FROM inbox WHERE "
+
+func scanInbound(scan func(...any) error) (i store.Inbound, err error) {
+	var cpu int64
+	err = scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, timeColumn{&i.Received}, timeColumn{&i.Started}, timeColumn{&i.Ended},
+		&i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal, &i.Outcome.Memory, &cpu, timeColumn{&i.NotBefore}, jsonColumn{to: &i.In})
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
-	i.Received, i.Started, i.Ended, i.NotBefore = fromMicros(received), fromMicros(started), fromMicros(ended), fromMicros(notBefore)
-	if err := json.Unmarshal(incoming, &i.In); err != nil {
-		return store.Inbound{}, fmt.Errorf("inbound message %d: %w: %w", i.ID, errUnreadable, err)
+	return i, wrapError("inbound message %d", err, i.ID)
+}
+
+// selectDelivery is followed by a condition on rows of outbox.
+const selectDelivery = "SELECT id, inbound, state, tries, not_before, reason, doubtful, receipt, queued, outgoing FROM outbox WHERE "
+
+func scanDelivery(scan func(...any) error) (d store.Delivery, err error) {
+	err = scan(&d.ID, &d.Inbound, &d.State, &d.Tries, timeColumn{&d.NotBefore}, &d.Err, &d.Doubtful, &d.Receipt, timeColumn{&d.Queued}, jsonColumn{to: &d.Out})
+	d.Inbound = max(d.Inbound, 0) // messages to outsiders answer no inbound message
+	return d, wrapError("delivery %d", err, d.ID)
+}
+
+// queryInbound reads one inbound message. It reports false if there is none or if it is unreadable,
+// which the error says.
+func queryInbound(t *tx, query string, args ...any) (_ store.Inbound, found bool, unreadable error) {
+	scan := func(scan func(...any) error) (i store.Inbound, err error) {
+		if i, err = scanInbound(scan); errors.Is(err, errUnreadable) {
+			unreadable, err = err, nil
+		}
+		return i, err
 	}
-	return i, nil
-}
-
-const deliveryColumns = "id, inbound, state, tries, not_before, reason, doubtful, receipt, queued, outgoing"
-
-func scanDelivery(scan func(...any) error) (store.Delivery, error) {
-	var p store.Delivery
-	var notBefore, queued int64
-	var outgoing []byte
-	if err := scan(&p.ID, &p.Inbound, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
-		return store.Delivery{}, err
+	rows := queryAllTx(t, scan, query, args...)
+	if len(rows) == 0 || unreadable != nil {
+		return store.Inbound{}, false, unreadable
 	}
-	p.Inbound = max(p.Inbound, 0) // messages to outsiders answer no inbound message
-	p.NotBefore, p.Queued = fromMicros(notBefore), fromMicros(queued)
-	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
-		return store.Delivery{}, fmt.Errorf("delivery %d: %w", p.ID, err)
-	}
-	return p, nil
+	return rows[0], true, nil
 }
 
-func (t *tx) queryInbound(query string, args ...any) (store.Inbound, bool, error) {
-	return queryFirst(t.queryRows, scanInbound, query, args)
-}
-
-func (t *tx) queryDelivery(query string, args ...any) (store.Delivery, bool, error) {
-	return queryFirst(t.queryRows, scanDelivery, query, args)
-}
-
-// queryFirst reads the only row of a query.
-func queryFirst[T any](
-	each func(string, []any, func(func(...any) error) error) error,
-	scan func(func(...any) error) (T, error), query string, args []any,
-) (T, bool, error) {
-	var got T
-	var found bool
-	err := each(query, args, func(row func(...any) error) (err error) {
-		got, err = scan(row)
-		found = true
-		return err
-	})
-	return got, found && err == nil, err
-}
-
-// queryAll reads all rows of a query outside the writer.
-func queryAll[T any](ctx context.Context, s *Store, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
-	var got []T
-	err := s.queryRows(ctx, query, args, func(row func(...any) error) error {
+// appendRows collects the rows of a query.
+func appendRows[T any](scan scanner[T], query func(do func(scan func(...any) error) error) error) (all []T, err error) {
+	err = query(func(row func(...any) error) error {
 		v, err := scan(row)
-		got = append(got, v)
+		if err == nil {
+			all = append(all, v)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return got, nil
+	return all, nil
+}
+
+// readAll reads all rows of a query outside the writer. It adds the operation to an error.
+func readAll[T any](ctx context.Context, s *Store, what string, scan scanner[T], query string, args ...any) ([]T, error) {
+	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error { return s.queryRows(ctx, query, args, do) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all, nil
+}
+
+// readOne reads the only row of a query outside the writer. It reports false if there is none.
+func readOne[T any](ctx context.Context, s *Store, what string, scan scanner[T], query string, args ...any) (one T, found bool, err error) {
+	all, err := readAll(ctx, s, what, scan, query, args...)
+	if len(all) > 0 {
+		one = all[0]
+	}
+	return one, len(all) > 0, err
+}
+
+// readValue reads the only column of the only row of a query outside the writer, or a zero value.
+func readValue[T any](ctx context.Context, s *Store, what, query string, args ...any) (T, error) {
+	v, _, err := readOne(ctx, s, what, column[T], query, args...)
+	return v, err
 }
 
 // wrapError adds the operation to an error, if there is one.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -27,32 +26,28 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 	if err := dbfile.Inspect(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	conn, err := dbfile.Connect(ctx, path, "query_only(1)")
+	c, err := openQueryOnly(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	t := &tx{conn: conn, statements: map[string]driver.Stmt{}}
+	defer func() { err = errors.Join(err, c.close()) }()
 	var before []string
-	_, err = t.readSchemaVersion() // a state with a newer schema may consist of other files as well
+	_, err = c.readSchemaVersion() // a state with a newer schema may consist of other files as well
 	for try := 0; err == nil && try < snapshotTries; try++ {
-		if missing, err = t.beginSnapshot(filepath.Join(dir, spoolFolder), filepath.Join(to, spoolFolder)); err != nil {
+		if missing, err = c.beginSnapshot(filepath.Join(dir, spoolFolder), filepath.Join(to, spoolFolder)); err != nil {
 			break
 		}
 		// A copy that is missing twice is lost: it was not removed after a send.
 		if len(missing) == 0 || slices.Equal(missing, before) || try == snapshotTries-1 {
-			if err = dbfile.Copy(ctx, conn, filepath.Join(to, Database)); err == nil {
-				err = t.execScript("ROLLBACK")
+			if err = dbfile.Copy(ctx, c.driver, filepath.Join(to, Database)); err == nil {
+				err = c.execScript("ROLLBACK")
 			}
 			break
 		}
 		before = missing
-		if err = t.execScript("ROLLBACK"); err != nil {
+		if err = c.execScript("ROLLBACK"); err != nil {
 			break
 		}
-	}
-	for _, s := range t.statements {
-		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", path, dbfile.Explain(err))
@@ -60,16 +55,23 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 	return missing, nil
 }
 
+// openQueryOnly opens the database of a state that a daemon may be using.
+func openQueryOnly(ctx context.Context, path string) (*conn, error) {
+	d, err := dbfile.Connect(ctx, path, "query_only(1)")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
+	}
+	return newConn(d), nil
+}
+
 // beginSnapshot begins a transaction and links the copies in the spool that are needed at its
 // moment, before the daemon removes them.
-func (t *tx) beginSnapshot(from, to string) (missing []string, err error) {
-	if err := t.execScript("BEGIN"); err != nil {
+func (c *conn) beginSnapshot(from, to string) (missing []string, err error) {
+	if err := c.execScript("BEGIN"); err != nil {
 		return nil, err
 	}
-	var folders []string
-	err = t.queryRows("SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
-		folders = append(folders, "")
-		return scan(&folders[len(folders)-1])
+	folders, err := appendRows(column[string], func(do func(func(...any) error) error) error {
+		return c.queryRows("SELECT DISTINCT folder FROM spooled", nil, do)
 	})
 	if err != nil {
 		return nil, err
@@ -138,26 +140,18 @@ func copyFile(from, to string) error {
 // state, in every delivery state.
 func DeliveryKeys(ctx context.Context, dir, channel string) (keys map[string]bool, err error) {
 	path := filepath.Join(dir, Database)
-	conn, err := dbfile.Connect(ctx, path, "query_only(1)")
+	c, err := openQueryOnly(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	t := &tx{conn: conn, statements: map[string]driver.Stmt{}}
+	defer func() { err = errors.Join(err, c.close()) }()
 	keys = map[string]bool{}
-	err = t.queryRows("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
-		var p store.Delivery
-		var queued int64
-		if err := scan(&p.ID, &queued); err != nil {
-			return err
-		}
-		p.Queued = fromMicros(queued)
-		keys[p.Key()] = true
-		return nil
+	err = c.queryRows("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
+		var delivery store.Delivery
+		err := scan(&delivery.ID, timeColumn{&delivery.Queued})
+		keys[delivery.Key()] = true
+		return err
 	})
-	for _, s := range t.statements {
-		err = errors.Join(err, s.Close())
-	}
 	return keys, wrapError("read the outbox of %s", dbfile.Explain(err), path)
 }
 

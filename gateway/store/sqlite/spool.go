@@ -224,46 +224,26 @@ func (s spool) removeCopies(folders []string) {
 }
 
 // referenceCopies stores that a delivery needs copies until it is settled.
-func (t *tx) referenceCopies(folders []string, delivery int64) error {
+func referenceCopies(t *tx, folders []string, delivery int64) {
 	for _, f := range folders {
-		if err := t.exec("INSERT INTO spooled (folder, delivery) VALUES (?, ?) ON CONFLICT DO NOTHING", f, delivery); err != nil {
-			return err
-		}
+		t.exec("INSERT INTO spooled (folder, delivery) VALUES (?, ?) ON CONFLICT DO NOTHING", f, delivery)
 	}
-	return nil
 }
 
 // dereferenceCopies removes the references of a delivery to its copies, and returns the copies that
 // no other delivery needs.
-func (t *tx) dereferenceCopies(delivery int64) ([]string, error) {
-	var folders []string
-	err := t.queryRows("SELECT folder FROM spooled WHERE delivery = ?", []any{delivery}, func(scan func(...any) error) error {
-		folders = append(folders, "")
-		return scan(&folders[len(folders)-1])
-	})
-	if err != nil || len(folders) == 0 {
-		return nil, err
-	}
-	if err := t.exec("DELETE FROM spooled WHERE delivery = ?", delivery); err != nil {
-		return nil, err
-	}
-	return t.unreferencedCopies([][]string{folders})
+func dereferenceCopies(t *tx, delivery int64) []string {
+	folders := queryAllTx(t, column[string], "SELECT folder FROM spooled WHERE delivery = ?", delivery)
+	t.exec("DELETE FROM spooled WHERE delivery = ?", delivery)
+	return unreferencedCopies(t, folders)
 }
 
 // unreferencedCopies returns the copies that no delivery needs.
-func (t *tx) unreferencedCopies(groups [][]string) ([]string, error) {
-	var free []string
-	for _, folders := range groups {
-		for _, f := range folders {
-			var one int
-			needed, err := t.queryRow("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{f}, &one)
-			if err != nil {
-				return nil, err
-			}
-			if !needed {
-				free = append(free, f)
-			}
+func unreferencedCopies(t *tx, folders []string) (free []string) {
+	for _, f := range folders {
+		if !t.exists("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", f) {
+			free = append(free, f)
 		}
 	}
-	return free, nil
+	return free
 }

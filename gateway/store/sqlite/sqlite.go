@@ -153,31 +153,31 @@ func (s *Store) connect(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	t, err := newTx(ctx, c)
+	writing, err := connect(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := t.prepareDatabase(ctx, s.path, s.lock != nil); err != nil {
-		return errors.Join(err, t.close())
+	if err := writing.prepareDatabase(ctx, s.path, s.lock != nil); err != nil {
+		return errors.Join(err, writing.close())
 	}
 	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
-		return errors.Join(err, t.close())
+		return errors.Join(err, writing.close())
 	}
 	if s.lock != nil {
-		if s.chatsWithQuestions, err = t.loadQuestionChats(); err != nil {
-			return errors.Join(err, t.close())
+		if s.chatsWithQuestions, err = loadQuestionChats(writing); err != nil {
+			return errors.Join(err, writing.close())
 		}
 		// One more than the limit is enough to know that there are too many.
-		s.chatsWithMemories, err = t.loadChatSet(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChatSet+1))
+		s.chatsWithMemories, err = loadChatSet(writing, fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChatSet+1))
 		if err != nil {
-			return errors.Join(err, t.close())
+			return errors.Join(err, writing.close())
 		}
 	}
 	s.readDB, s.statements = sql.OpenDB(c), map[string]*sql.Stmt{}
 	s.readDB.SetMaxOpenConns(maxReaders)
 	s.readDB.SetMaxIdleConns(maxReaders)
-	s.writer = newWriter(t)
-	t.erased = s.lock != nil // a crash may have left a log with secrets
+	s.writer = newWriter(writing)
+	s.writer.tx.erased = s.lock != nil // a crash may have left a log with secrets
 	s.writer.truncateLog()
 	return errors.Join(s.watchFiles(dir), files.Check()) // the opened files must be the watched ones
 }
@@ -198,8 +198,8 @@ func (s *Store) watchFiles(dir string) (err error) {
 
 // prepareDatabase sets the journal mode, migrates the schema and checks for damage. locked says
 // that the caller has the daemon's lock.
-func (t *tx) prepareDatabase(ctx context.Context, path string, locked bool) error {
-	have, err := t.readSchemaVersion()
+func (c *conn) prepareDatabase(ctx context.Context, path string, locked bool) error {
+	have, err := c.readSchemaVersion()
 	if err != nil {
 		return err
 	}
@@ -211,21 +211,21 @@ func (t *tx) prepareDatabase(ctx context.Context, path string, locked bool) erro
 		defer func() { _ = unlockState(f) }()
 	}
 	var mode string
-	if _, err := t.queryRow("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+	if _, err := c.queryRow("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
 		return fmt.Errorf("set the journal mode: %w", err)
 	}
 	if mode != "wal" {
 		return fmt.Errorf("set the journal mode: this file system does not support a write-ahead log (the mode is %s)", mode)
 	}
 	if have < schemaVersion {
-		if err := t.copyBeforeMigration(ctx, path, have); err != nil {
+		if err := c.copyBeforeMigration(ctx, path, have); err != nil {
 			return fmt.Errorf("copy the database before the migration: %w", err)
 		}
 	}
-	if err := t.migrate(); err != nil {
+	if err := c.migrate(); err != nil {
 		return err
 	}
-	return t.checkDatabase(path)
+	return c.checkDatabase(path)
 }
 
 // Close waits for the writes in progress and closes the state. Later calls return ErrClosed.
@@ -249,7 +249,7 @@ func (s *Store) closeAll() error {
 		errs = append(errs, s.readDB.Close())
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.tx.close())
+		errs = append(errs, s.writer.tx.conn.close())
 	}
 	if s.processes != nil {
 		errs = append(errs, s.processes.file.Close())

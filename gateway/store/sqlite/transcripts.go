@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -14,12 +13,12 @@ import (
 )
 
 // addEntry adds the entry of an outbound message to the transcript.
-func (t *tx) addEntry(l *preparedOutbound, now time.Time) error {
+func addEntry(t *tx, l *preparedOutbound, now time.Time) {
 	at := l.Entry.Time
 	if at.IsZero() {
 		at = now
 	}
-	return t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
+	t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
 		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4)`,
 		l.Inbound, l.Entry.Text, encodeJSON(l.Entry.Media), micros(at))
 }
@@ -30,25 +29,31 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 	if turns <= 0 {
 		return nil, nil
 	}
-	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id <> ?3
-		AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), turns, without)
+	inbounds, err := s.turnsOf(ctx, chat, "id <> ?3", turns, without)
 	if err != nil {
-		return nil, wrapError("read the history of %s", err, chat)
+		return nil, err
 	}
 	var entries []store.Entry
 	for _, i := range slices.Backward(inbounds) {
 		turn, err := s.entriesOf(ctx, i)
 		if err != nil {
-			return nil, wrapError("read the history of %s", err, chat)
+			return nil, err
 		}
 		entries = append(entries, turn...)
 	}
 	return entries, nil
 }
 
+// turnsOf returns the newest turns of the chat's conversation that a condition on ?3 finds.
+func (s *Store) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
+	return readAll(ctx, s, "read the history of "+chat.String(), scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
+		` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
+}
+
 // entriesOf returns the entries of a turn: the person's message and the agent's messages.
 func (s *Store) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
-	said, err := queryAll(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
+	said, err := readAll(ctx, s, fmt.Sprintf("read the transcript of inbound message %d", i.ID), scanEntry,
+		"SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
 }
@@ -66,15 +71,14 @@ func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, 
 	}
 	before := int64(math.MaxInt64)
 	for searched := 0; searched < store.SearchDepth && len(found) < limit; searched += searchPage {
-		inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id < ?3
-			AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), searchPage, before)
+		inbounds, err := s.turnsOf(ctx, chat, "id < ?3", searchPage, before)
 		if err != nil {
-			return nil, wrapError("search %s", err, chat)
+			return nil, err
 		}
 		for _, i := range inbounds {
 			turn, err := s.entriesOf(ctx, i)
 			if err != nil {
-				return nil, wrapError("search %s", err, chat)
+				return nil, err
 			}
 			slices.Reverse(turn)
 			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !containsAll(e.Text, words) })...)
@@ -95,33 +99,21 @@ func containsAll(text string, words []string) bool {
 
 func scanEntry(scan func(...any) error) (store.Entry, error) {
 	e := store.Entry{Role: "agent"}
-	var media []byte
-	var at int64
-	if err := scan(&e.Inbound, &e.Text, &media, &at); err != nil {
-		return store.Entry{}, err
-	}
-	e.Time = fromMicros(at)
-	if err := json.Unmarshal(media, &e.Media); err != nil {
-		return store.Entry{}, fmt.Errorf("entry of inbound message %d: %w", e.Inbound, err)
-	}
-	return e, nil
+	err := scan(&e.Inbound, &e.Text, jsonColumn{to: &e.Media}, timeColumn{&e.Time})
+	return e, err
 }
 
 // StartConversation hides the conversation so far, deletes the chat's memories and names the new
 // conversation.
 func (s *Store) StartConversation(ctx context.Context, chat channels.Chat) error {
 	s.chatsWithMemories.add(chat.String())
-	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) error { return t.startConversation(chat) })
+	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) { startConversation(t, chat) })
 }
 
-func (t *tx) startConversation(chat channels.Chat) error {
-	if err := t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.LastingPrefix); err != nil {
-		return err
-	}
-	if err := t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, '1')
-		ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)`, chat.String(), store.ConversationMemory); err != nil {
-		return err
-	}
-	return t.exec(`INSERT INTO afresh (chat, inbound) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1
+func startConversation(t *tx, chat channels.Chat) {
+	t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.LastingPrefix)
+	t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, '1')
+		ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)`, chat.String(), store.ConversationMemory)
+	t.exec(`INSERT INTO afresh (chat, inbound) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1
 		ON CONFLICT DO UPDATE SET inbound = excluded.inbound`, chat.String())
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"nanobot/channels"
@@ -14,17 +15,14 @@ func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound,
 	if f.Chat != (channels.Chat{}) {
 		chat = f.Chat.String()
 	}
-	inbounds, err := queryAll(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
-		WHERE (attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
+	return readAll(ctx, s, "read turns", scanInbound, selectInbound+`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
 			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3) AND (?4 = '' OR agent = ?4)
 		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0))
-	return inbounds, wrapError("read turns", err)
 }
 
 // Deliveries returns the deliveries of a turn.
 func (s *Store) Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error) {
-	deliveries, err := queryAll(ctx, s, scanDelivery, "SELECT "+deliveryColumns+" FROM outbox WHERE inbound = ? AND sequence > 0 ORDER BY id", inbound)
-	return deliveries, wrapError("read the deliveries of inbound message %d", err, inbound)
+	return readAll(ctx, s, fmt.Sprintf("read the deliveries of inbound message %d", inbound), scanDelivery, selectDelivery+"inbound = ? AND sequence > 0 ORDER BY id", inbound)
 }
 
 // CountDeliveries counts the deliveries of turns by state.
@@ -49,14 +47,11 @@ func (s *Store) CountDeliveries(ctx context.Context, inbounds []int64) (map[int6
 
 // Trace returns the trace that Finish stored.
 func (s *Store) Trace(ctx context.Context, inbound int64) (string, error) {
-	var text string
-	_, err := s.queryRow(ctx, "SELECT text FROM trace WHERE inbound = ?", []any{inbound}, &text)
-	return text, wrapError("read the trace of inbound message %d", err, inbound)
+	return readValue[string](ctx, s, fmt.Sprintf("read the trace of inbound message %d", inbound), "SELECT text FROM trace WHERE inbound = ?", inbound)
 }
 
 // OldestPendingSince returns when the longest waiting inbound message was received.
 func (s *Store) OldestPendingSince(ctx context.Context) (time.Time, error) {
-	var received int64
-	_, err := s.queryRow(ctx, "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0", nil, &received)
-	return fromMicros(received), wrapError("read the oldest pending inbound message", err)
+	received, err := readValue[int64](ctx, s, "read the oldest pending inbound message", "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0")
+	return fromMicros(received), err
 }

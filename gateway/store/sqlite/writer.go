@@ -14,7 +14,7 @@ const maxBatch = 256
 
 // job is one caller's change. It may run twice; the first run is then rolled back.
 type job struct {
-	do  func(*tx) error
+	do  func(*tx)
 	err error
 }
 
@@ -25,7 +25,9 @@ func (j *job) run(t *tx) (err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return j.do(t)
+	t.err = nil
+	j.do(t)
+	return t.err
 }
 
 // writer carries out changes one after the other on its own connection, with group commit: jobs
@@ -44,8 +46,8 @@ type writer struct {
 	work    sync.WaitGroup
 }
 
-func newWriter(t *tx) *writer {
-	w := &writer{tx: t, batches: make(chan []*job), done: make(chan struct{})}
+func newWriter(c *conn) *writer {
+	w := &writer{tx: &tx{conn: c}, batches: make(chan []*job), done: make(chan struct{})}
 	w.queue = batch.New(maxBatch, func(jobs []*job) {
 		w.batches <- jobs
 		<-w.done
@@ -68,7 +70,7 @@ func (w *writer) close() {
 
 // submit returns when a change is on disk. After the change has started, the result is the actual
 // one, even if ctx has ended.
-func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
+func (w *writer) submit(ctx context.Context, do func(*tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -120,16 +122,16 @@ func (w *writer) commitTogether(jobs []*job) error {
 func (w *writer) commitSeparately(jobs []*job) error {
 	return w.inTransaction(func() error {
 		for _, j := range jobs {
-			if err := w.tx.exec("SAVEPOINT job"); err != nil {
+			if err := w.exec("SAVEPOINT job"); err != nil {
 				return err
 			}
 			if j.err = j.run(w.tx); j.err != nil {
 				// A full disk ends the whole transaction, and the savepoint with it.
-				if err := w.tx.exec("ROLLBACK TO job"); err != nil {
+				if err := w.exec("ROLLBACK TO job"); err != nil {
 					return j.err
 				}
 			}
-			if err := w.tx.exec("RELEASE job"); err != nil {
+			if err := w.exec("RELEASE job"); err != nil {
 				return err
 			}
 		}
@@ -139,20 +141,25 @@ func (w *writer) commitSeparately(jobs []*job) error {
 
 // inTransaction calls do in a transaction.
 func (w *writer) inTransaction(do func() error) error {
-	if err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := do(); err != nil {
 		return w.rollback(err)
 	}
-	if err := w.tx.exec("COMMIT"); err != nil {
+	if err := w.exec("COMMIT"); err != nil {
 		return w.rollback(fmt.Errorf("commit: %w", err))
 	}
 	return nil
 }
 
+func (w *writer) exec(query string) error {
+	_, err := w.tx.conn.exec(query)
+	return err
+}
+
 // rollback ends a transaction, which SQLite may have ended already.
 func (w *writer) rollback(cause error) error {
-	_ = w.tx.exec("ROLLBACK")
+	_ = w.exec("ROLLBACK")
 	return cause
 }
