@@ -11,8 +11,8 @@ import (
 )
 
 // Allowed reports whether a user was admitted by pairing.
-func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error) {
-	return readValue[bool](ctx, s, fmt.Sprintf("look up user %s of %s", user, channel),
+func (s access) Allowed(ctx context.Context, channel, user string) (bool, error) {
+	return readValue[bool](ctx, s.state, fmt.Sprintf("look up user %s of %s", user, channel),
 		"SELECT EXISTS (SELECT 1 FROM pairing WHERE channel = ? AND user = ? AND code = '')", channel, user)
 }
 
@@ -21,9 +21,9 @@ func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error)
 func normalizeCode(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
 
 // Accept admits the person to whom a code was given.
-func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (store.Pairing, bool, error) {
+func (s access) Accept(ctx context.Context, code string, ttl time.Duration) (store.Pairing, bool, error) {
 	now := s.now()
-	return changedPair(ctx, s, "accept a pairing code", func(t *tx) (store.Pairing, bool) {
+	return changedPair(ctx, s.state, "accept a pairing code", func(t *tx) (store.Pairing, bool) {
 		pairing, found := queryPairing(t, "code = ? AND code <> '' AND since > ?", normalizeCode(code), micros(now.Add(-ttl)))
 		if found {
 			admitPairing(t, &pairing, now)
@@ -33,9 +33,9 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 }
 
 // Admit admits a user by ID.
-func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Pairing, bool, error) {
+func (s access) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Pairing, bool, error) {
 	now := s.now()
-	return changedPair(ctx, s, fmt.Sprintf("admit user %s of %s", p.User, p.Channel), func(t *tx) (store.Pairing, bool) {
+	return changedPair(ctx, s.state, fmt.Sprintf("admit user %s of %s", p.User, p.Channel), func(t *tx) (store.Pairing, bool) {
 		deleteCodes(t, p.Channel, now.Add(-ttl))
 		pairing, found := queryPairing(t, "channel = ? AND user = ?", p.Channel, p.User)
 		if !found {
@@ -72,16 +72,16 @@ func admitPairing(t *tx, g *store.Pairing, now time.Time) {
 
 // PairingsToGreet returns the admitted users who were not told yet, or whose message was not
 // handled yet.
-func (s *Store) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pairing, error) {
-	return readAll(ctx, s, "read pairings to greet", scanPairing,
+func (s access) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pairing, error) {
+	return readAll(ctx, s.state, "read pairings to greet", scanPairing,
 		selectPairing+"welcome > 0 AND (?1 = '' AND ?2 = '' OR channel = ?1 AND user = ?2) ORDER BY channel, user", p.Channel, p.User)
 }
 
 // Greet stores the greeting of an admitted user in the outbox, once.
-func (s *Store) Greet(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
+func (s access) Greet(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
 	now := s.now()
 	outbounds := s.prepareEach(parts)
-	return changed(ctx, s, fmt.Sprintf("greet user %s of %s", p.User, p.Channel), func(t *tx) bool {
+	return changed(ctx, s.state, fmt.Sprintf("greet user %s of %s", p.User, p.Channel), func(t *tx) bool {
 		if t.execCount("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User) == 0 {
 			return false
 		}
@@ -91,15 +91,15 @@ func (s *Store) Greet(ctx context.Context, p store.Person, parts []channels.Outg
 }
 
 // ForgetMessage removes the stored message of an admitted user.
-func (s *Store) ForgetMessage(ctx context.Context, p store.Person) error {
+func (s access) ForgetMessage(ctx context.Context, p store.Person) error {
 	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) {
 		t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
 	})
 }
 
 // Pairings returns all users who were admitted by pairing or wait for it.
-func (s *Store) Pairings(ctx context.Context) ([]store.Pairing, error) {
-	return readAll(ctx, s, "read pairings", scanPairing, selectPairing+"TRUE ORDER BY channel, user")
+func (s access) Pairings(ctx context.Context) ([]store.Pairing, error) {
+	return readAll(ctx, s.state, "read pairings", scanPairing, selectPairing+"TRUE ORDER BY channel, user")
 }
 
 // selectPairing is followed by a condition on rows of pairing.

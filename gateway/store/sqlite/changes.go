@@ -10,13 +10,13 @@ import (
 )
 
 // ChangeMessage applies an edit or a deletion of an earlier message.
-func (s *Store) ChangeMessage(ctx context.Context, a store.ChangeRequest) (store.ChangeResult, error) {
+func (s inbox) ChangeMessage(ctx context.Context, a store.ChangeRequest) (store.ChangeResult, error) {
 	c := preparedChange{ChangeRequest: a, now: s.now(), answers: map[store.Effect][]*preparedOutbound{}}
 	c.part, c.In = extractPart(a.In)
 	for effect, answer := range a.Answers {
 		c.answers[effect] = s.prepareEach(answer)
 	}
-	return changed(ctx, s, fmt.Sprintf("change message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ChangeResult { return changeMessage(t, c) })
+	return changed(ctx, s.state, fmt.Sprintf("change message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ChangeResult { return changeMessage(t, c) })
 }
 
 // preparedChange is a store.ChangeRequest whose answers were encoded before the transaction.
@@ -112,6 +112,6 @@ func storeForRerun(t *tx, c preparedChange, before store.Inbound, in channels.In
 const byMessage = "id = (SELECT inbound FROM seen WHERE chat = ? AND message = ?)"
 
 // Message returns the inbound message with the newest content of a message of the network.
-func (s *Store) Message(ctx context.Context, chat channels.Chat, id string) (store.Inbound, bool, error) {
-	return readOne(ctx, s, fmt.Sprintf("read message %s of %s", id, chat), scanInbound, selectInbound+byMessage, chat.String(), id)
+func (s inbox) Message(ctx context.Context, chat channels.Chat, id string) (store.Inbound, bool, error) {
+	return readOne(ctx, s.state, fmt.Sprintf("read message %s of %s", id, chat), scanInbound, selectInbound+byMessage, chat.String(), id)
 }

@@ -43,14 +43,14 @@ func (c *conn) checkDatabase(path string) error {
 
 // Verify checks the whole database while it is in use. If it is damaged, s.watch reports the
 // failure, so that the daemon stops using the store.
-func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
+func (s *state) Verify(ctx context.Context) (dbfile.Report, error) {
 	r, err := dbfile.Check(ctx, s.path)
 	return r, s.watch.FailIfDamaged(s.path, err)
 }
 
 // MissingCopies counts the folders of the spool that undelivered messages need, and those of them
 // that are missing.
-func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error) {
+func (s *state) MissingCopies(ctx context.Context) (missing, all int, err error) {
 	folders, err := readAll(ctx, s, "read which copies are needed", column[string], "SELECT DISTINCT folder FROM spooled")
 	for _, folder := range folders {
 		if !s.spool.hasCopy(folder) {

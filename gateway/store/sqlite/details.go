@@ -10,26 +10,26 @@ import (
 )
 
 // SaveDetails replaces the details of an inbound message.
-func (s *Store) SaveDetails(ctx context.Context, inbound int64, text string) error {
+func (s outbox) SaveDetails(ctx context.Context, inbound int64, text string) error {
 	return s.change(ctx, fmt.Sprintf("save the details of inbound message %d", inbound), func(t *tx) {
 		t.exec("INSERT OR REPLACE INTO details (inbound, text) SELECT id, ? FROM inbox WHERE id = ?", store.CutDetails(text), inbound)
 	})
 }
 
 // LoadDetails returns the details of an inbound message.
-func (s *Store) LoadDetails(ctx context.Context, inbound int64) (string, error) {
-	return readValue[string](ctx, s, fmt.Sprintf("read the details of inbound message %d", inbound), "SELECT text FROM details WHERE inbound = ?", inbound)
+func (s outbox) LoadDetails(ctx context.Context, inbound int64) (string, error) {
+	return readValue[string](ctx, s.state, fmt.Sprintf("read the details of inbound message %d", inbound), "SELECT text FROM details WHERE inbound = ?", inbound)
 }
 
 // ReplaceFold records that a message replaces the board of a pending fold.
-func (s *Store) ReplaceFold(ctx context.Context, inbound int64) error {
+func (s outbox) ReplaceFold(ctx context.Context, inbound int64) error {
 	return s.change(ctx, fmt.Sprintf("replace the board of inbound message %d", inbound), func(t *tx) {
 		t.exec("UPDATE details SET fold = ? WHERE inbound = ? AND fold > 0", foldReplaced, inbound)
 	})
 }
 
 // EndFold removes the record of a board and ends the pending fold of its turn.
-func (s *Store) EndFold(ctx context.Context, board store.Transient) error {
+func (s outbox) EndFold(ctx context.Context, board store.Transient) error {
 	return s.change(ctx, fmt.Sprintf("end the fold of inbound message %d", board.Inbound), func(t *tx) {
 		dropTransient(t, board.Chat.String(), board.ID)
 		t.exec("UPDATE details SET fold = 0 WHERE inbound = ? AND fold > 0", board.Inbound)

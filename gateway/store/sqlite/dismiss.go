@@ -17,9 +17,9 @@ const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHE
 	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
 
 // Revoke removes the pairing of a user.
-func (s *Store) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
+func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
 	now := s.now()
-	removed, unused, err := changedPair(ctx, s, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (removed bool, unused []string) {
+	removed, unused, err := changedPair(ctx, s.state, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (removed bool, unused []string) {
 		removed = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User) > 0
 		if endWork {
 			unused = dismiss(t, p, now)
@@ -31,9 +31,9 @@ func (s *Store) Revoke(ctx context.Context, p store.Person, endWork bool) (bool,
 }
 
 // Dismiss ends the work of a person who has lost access.
-func (s *Store) Dismiss(ctx context.Context, p store.Person) error {
+func (s access) Dismiss(ctx context.Context, p store.Person) error {
 	now := s.now()
-	unused, err := changed(ctx, s, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel), func(t *tx) []string { return dismiss(t, p, now) })
+	unused, err := changed(ctx, s.state, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel), func(t *tx) []string { return dismiss(t, p, now) })
 	s.spool.removeCopies(unused)
 	return err
 }
@@ -86,20 +86,20 @@ func deliveriesFor(t *tx, p store.Person, state store.State) []int64 {
 
 // Dismissed returns the running inbound messages and the deliveries being sent of people who have
 // lost access.
-func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
-	inbounds, err = readAll(ctx, s, "read dismissed turns", column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+func (s access) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
+	inbounds, err = readAll(ctx, s.state, "read dismissed turns", column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
 	if err == nil {
-		deliveries, err = readAll(ctx, s, "read dismissed deliveries", column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+		deliveries, err = readAll(ctx, s.state, "read dismissed deliveries", column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
 	return inbounds, deliveries, err
 }
 
 // BusyUnpaired returns the users of a channel who have unfinished work and were not admitted by
 // pairing.
-func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
+func (s access) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
 	const selectUser = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
 	const onChannel = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
-	return readAll(ctx, s, "read busy users of "+channel, column[string],
+	return readAll(ctx, s.state, "read busy users of "+channel, column[string],
 		"SELECT DISTINCT user FROM ("+
 			selectUser+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
 			selectUser+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+onChannel+" UNION ALL "+

@@ -10,9 +10,9 @@ import (
 )
 
 // Claim marks the next inbound messages that may run as running.
-func (s *Store) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
+func (s inbox) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
 	now := s.now()
-	return changed(ctx, s, "claim inbound messages", func(t *tx) (claimed []store.Inbound) {
+	return changed(ctx, s.state, "claim inbound messages", func(t *tx) (claimed []store.Inbound) {
 		for len(claimed) < limit {
 			heads := removeFromLine(t, limit-len(claimed), now)
 			if len(heads) == 0 {
@@ -84,7 +84,7 @@ func claimInbound(t *tx, h lineEntry, member string, now time.Time) (store.Inbou
 }
 
 // Finish ends a running inbound message.
-func (s *Store) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error) {
+func (s inbox) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error) {
 	what := fmt.Sprintf("mark inbound message %d %s", id, state)
 	switch state {
 	case store.Done, store.Interrupted, store.Dead:
@@ -92,7 +92,7 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 		return false, fmt.Errorf("%s: %w: a turn cannot end in this state", what, store.ErrState)
 	}
 	now := s.now()
-	next, err = changed(ctx, s, what, func(t *tx) bool {
+	next, err = changed(ctx, s.state, what, func(t *tx) bool {
 		return finishInbound(t, finishRequest{id, s.member, state, out, with, s.chatsWithQuestions}, now)
 	})
 	if err == nil {
@@ -182,7 +182,7 @@ func updateLine(t *tx, chat string) {
 }
 
 // Restart makes an ended inbound message pending again.
-func (s *Store) Restart(ctx context.Context, id int64) error {
+func (s inbox) Restart(ctx context.Context, id int64) error {
 	return s.change(ctx, fmt.Sprintf("restart inbound message %d", id), func(t *tx) { t.fail(restartInbound(t, id)) })
 }
 
@@ -207,7 +207,7 @@ func restartInbound(t *tx, id int64) error {
 }
 
 // Requeue makes an inbound message pending again that a dead daemon left running.
-func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
+func (s inbox) Requeue(ctx context.Context, id int64, unbegun bool) error {
 	err := s.change(ctx, fmt.Sprintf("requeue inbound message %d", id), func(t *tx) {
 		chat, _ := chatOfRunning(t, id, s.member)
 		uncounted := 0
@@ -229,9 +229,9 @@ func makePending(t *tx, id int64, chat string, uncounted int) {
 }
 
 // Cancel marks pending inbound messages as dead.
-func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
+func (s inbox) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
 	now, key := s.now(), chat.String()
-	return changed(ctx, s, "cancel pending messages of "+key, func(t *tx) int { return cancelPending(t, key, id, now) })
+	return changed(ctx, s.state, "cancel pending messages of "+key, func(t *tx) int { return cancelPending(t, key, id, now) })
 }
 
 func cancelPending(t *tx, chat string, id int64, now time.Time) int {
@@ -246,7 +246,7 @@ func cancelPending(t *tx, chat string, id int64, now time.Time) int {
 }
 
 // MarkStopped records that a running inbound message was stopped.
-func (s *Store) MarkStopped(ctx context.Context, chat channels.Chat, id int64) error {
+func (s inbox) MarkStopped(ctx context.Context, chat channels.Chat, id int64) error {
 	return s.change(ctx, fmt.Sprintf("mark inbound message %d as stopped", id), func(t *tx) { markStopped(t, chat.String(), id) })
 }
 
@@ -258,13 +258,13 @@ func markStopped(t *tx, chat string, id int64) {
 }
 
 // Queue returns pending inbound messages of a chat.
-func (s *Store) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
-	return readAll(ctx, s, "read the queue of "+chat.String(), scanInbound,
+func (s inbox) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
+	return readAll(ctx, s.state, "read the queue of "+chat.String(), scanInbound,
 		selectInbound+"state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT ?", chat.String(), max(n, 0))
 }
 
 // SettlePending ends a pending inbound message without a turn.
-func (s *Store) SettlePending(ctx context.Context, id int64) error {
+func (s inbox) SettlePending(ctx context.Context, id int64) error {
 	now := s.now()
 	return s.change(ctx, fmt.Sprintf("settle inbound message %d", id), func(t *tx) {
 		var chat string
@@ -281,20 +281,20 @@ func (s *Store) SettlePending(ctx context.Context, id int64) error {
 }
 
 // Inbound returns one inbound message.
-func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
-	return readOne(ctx, s, fmt.Sprintf("read inbound message %d", id), scanInbound, selectInbound+"id = ?", id)
+func (s inbox) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
+	return readOne(ctx, s.state, fmt.Sprintf("read inbound message %d", id), scanInbound, selectInbound+"id = ?", id)
 }
 
 // Recent returns the last inbound messages of a chat.
-func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
-	return readAll(ctx, s, "read inbound messages of "+chat.String(), scanInbound, selectInbound+"chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+func (s inbox) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
+	return readAll(ctx, s.state, "read inbound messages of "+chat.String(), scanInbound, selectInbound+"chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
 }
 
 // CountPending counts pending inbound messages.
-func (s *Store) CountPending(ctx context.Context, chat channels.Chat) (int, error) {
+func (s inbox) CountPending(ctx context.Context, chat channels.Chat) (int, error) {
 	query, args := "SELECT count(*) FROM inbox WHERE state = 'pending' AND ended = 0", []any(nil)
 	if chat != (channels.Chat{}) {
 		query, args = query+" AND chat = ?", []any{chat.String()}
 	}
-	return readValue[int](ctx, s, "count pending inbound messages", query, args...)
+	return readValue[int](ctx, s.state, "count pending inbound messages", query, args...)
 }

@@ -9,22 +9,22 @@ import (
 )
 
 // Member returns the name of this handle's member.
-func (s *Store) Member() string { return s.member }
+func (s inbox) Member() string { return s.member }
 
 // Adopt takes over the claimed work of other members. They are gone, since only one daemon at a
 // time has the lock.
-func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
+func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 	// The process records of all running turns are read, because fillProcesses frees every other
 	// line of the process file, also those of this member. This happens before the adoption,
 	// because an adopted message is not adopted again after a failure.
-	running, err := readAll(ctx, s, "read the work of earlier daemons", scanInbound, selectInbound+"state = 'running' AND ended = 0 ORDER BY id")
+	running, err := readAll(ctx, s.state, "read the work of earlier daemons", scanInbound, selectInbound+"state = 'running' AND ended = 0 ORDER BY id")
 	if err != nil {
 		return store.Adopted{}, err
 	}
 	if err := s.processes.fillProcesses(running); err != nil {
 		return store.Adopted{}, fmt.Errorf("read the work of earlier daemons: %w", err)
 	}
-	adopted, err := changed(ctx, s, "adopt the work of earlier daemons", func(t *tx) store.Adopted {
+	adopted, err := changed(ctx, s.state, "adopt the work of earlier daemons", func(t *tx) store.Adopted {
 		a := store.Adopted{
 			// state <> 'sent' is redundant, but lets SQLite use the partial index outbox_unsent.
 			Deliveries: queryAllTx(t, scanDelivery, selectDelivery+"state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id", s.member),

@@ -10,15 +10,15 @@ import (
 )
 
 // Recall returns a memory of a chat.
-func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
+func (s outbox) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
 	if !s.chatsWithMemories.has(chat.String()) {
 		return "", nil
 	}
-	return readValue[string](ctx, s, fmt.Sprintf("recall %s of %s", key, chat), "SELECT value FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
+	return readValue[string](ctx, s.state, fmt.Sprintf("recall %s of %s", key, chat), "SELECT value FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
 }
 
 // Remember replaces a memory of a chat.
-func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
+func (s outbox) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
 	s.chatsWithMemories.add(chat.String())
 	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) { saveMemory(t, chat, store.Memory{Key: key, Value: value}) })
 }
@@ -33,7 +33,7 @@ func saveMemory(t *tx, chat channels.Chat, m store.Memory) {
 }
 
 // AddTransient records a transient message.
-func (s *Store) AddTransient(ctx context.Context, transient store.Transient) error {
+func (s outbox) AddTransient(ctx context.Context, transient store.Transient) error {
 	var board time.Time
 	if transient.Board {
 		board = s.now()
@@ -48,7 +48,7 @@ func addTransient(t *tx, transient store.Transient, board time.Time) {
 }
 
 // DropTransient removes the record of a transient message.
-func (s *Store) DropTransient(ctx context.Context, transient store.Transient) error {
+func (s outbox) DropTransient(ctx context.Context, transient store.Transient) error {
 	chat := transient.Chat.String()
 	return s.change(ctx, "remove the record of a transient message in "+chat, func(t *tx) { dropTransient(t, chat, transient.ID) })
 }
@@ -60,8 +60,8 @@ func dropTransient(t *tx, chat, id string) {
 const selectTransient = "SELECT chat, id, inbound, board > 0, incoming FROM transient "
 
 // Transients returns the recorded transient messages.
-func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	return readAll(ctx, s, "read transient messages", scanTransient, selectTransient+"ORDER BY inbound, chat, id")
+func (s outbox) Transients(ctx context.Context) ([]store.Transient, error) {
+	return readAll(ctx, s.state, "read transient messages", scanTransient, selectTransient+"ORDER BY inbound, chat, id")
 }
 
 func scanTransient(scan func(...any) error) (transient store.Transient, err error) {

@@ -22,7 +22,7 @@ type preparedOutbound struct {
 	spool  [][]string // for each part, the folders in the spool that it needs
 }
 
-func (s *Store) prepareOutbound(l store.Outbound, chat channels.Chat) *preparedOutbound {
+func (s *state) prepareOutbound(l store.Outbound, chat channels.Chat) *preparedOutbound {
 	made := &preparedOutbound{
 		Outbound: l, member: s.member, chat: chat.String(), digest: []byte{},
 		parts: encodeEach(l.Parts), spool: make([][]string, len(l.Parts)),
@@ -49,7 +49,7 @@ func encodeEach(parts []channels.Outgoing) []string {
 }
 
 // prepareEach makes an outbound message of each part.
-func (s *Store) prepareEach(parts []channels.Outgoing) []*preparedOutbound {
+func (s *state) prepareEach(parts []channels.Outgoing) []*preparedOutbound {
 	all := make([]*preparedOutbound, len(parts))
 	for i := range parts {
 		all[i] = s.prepareOutbound(store.Outbound{Parts: parts[i : i+1]}, parts[i].Chat)
@@ -67,7 +67,7 @@ func insertOutbounds(t *tx, outbounds []*preparedOutbound, inbound int64, now ti
 
 // checkAndPrepare checks that all parts of an outbound message go to the same chat, and prepares
 // it.
-func (s *Store) checkAndPrepare(l store.Outbound) (*preparedOutbound, error) {
+func (s *state) checkAndPrepare(l store.Outbound) (*preparedOutbound, error) {
 	if len(l.Parts) == 0 {
 		return &preparedOutbound{Outbound: l}, nil
 	}

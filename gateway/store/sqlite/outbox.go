@@ -12,14 +12,14 @@ import (
 )
 
 // Enqueue stores an outbound message.
-func (s *Store) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
+func (s outbox) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
 	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", l.Sequence, l.Inbound)
 	prepared, err := s.checkAndPrepare(l)
 	if err != nil {
 		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	result, err := changed(ctx, s, what, func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, l.Claim, now) })
+	result, err := changed(ctx, s.state, what, func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, l.Claim, now) })
 	if err != nil {
 		return store.Delivery{}, false, err
 	}
@@ -55,14 +55,14 @@ func enqueueOutbound(t *tx, l *preparedOutbound, claim bool, now time.Time) enqu
 }
 
 // NextDelivery marks the oldest pending delivery of a chat as sending.
-func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
+func (s outbox) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
 	return s.NextDeliveryAfter(ctx, chat, 0)
 }
 
 // NextDeliveryAfter marks the oldest pending delivery of a chat as sending that is newer than id.
-func (s *Store) NextDeliveryAfter(ctx context.Context, chat channels.Chat, id int64) (store.Delivery, bool, error) {
+func (s outbox) NextDeliveryAfter(ctx context.Context, chat channels.Chat, id int64) (store.Delivery, bool, error) {
 	now, key := s.now(), chat.String()
-	return changedPair(ctx, s, "claim the next delivery of "+key, func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, id, now) })
+	return changedPair(ctx, s.state, "claim the next delivery of "+key, func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, id, now) })
 }
 
 func claimDelivery(t *tx, chat, member string, after int64, now time.Time) (store.Delivery, bool) {
@@ -85,7 +85,7 @@ func claimDelivery(t *tx, chat, member string, after int64, now time.Time) (stor
 }
 
 // Settle stores the result of a send.
-func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (more bool, err error) {
+func (s outbox) Settle(ctx context.Context, id int64, end store.Settlement) (more bool, err error) {
 	what := fmt.Sprintf("mark delivery %d %s", id, end.State)
 	switch end.State {
 	case store.Pending, store.Sent, store.Failed, store.Unknown:
@@ -93,7 +93,7 @@ func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 		return false, fmt.Errorf("%s: %w: a send cannot end in this state", what, store.ErrState)
 	}
 	now := s.now()
-	more, unused, err := changedPair(ctx, s, what, func(t *tx) (bool, []string) { return settleDelivery(t, id, s.member, end, now) })
+	more, unused, err := changedPair(ctx, s.state, what, func(t *tx) (bool, []string) { return settleDelivery(t, id, s.member, end, now) })
 	s.spool.removeCopies(unused)
 	return more, err
 }
@@ -138,8 +138,8 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 
 // ChatsToSend returns chats with pending deliveries. The query jumps from chat to chat, so that a
 // long queue of one chat costs no more than a short one.
-func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
-	return readAll(ctx, s, "read chats to send to", scanChat, `WITH RECURSIVE chats (chat, n) AS (
+func (s outbox) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
+	return readAll(ctx, s.state, "read chats to send to", scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
 			UNION ALL
 			SELECT (SELECT min(o.chat) FROM outbox o WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat > chats.chat), n + 1
@@ -157,7 +157,7 @@ func chatOf(key string) channels.Chat {
 }
 
 // Undelivered returns the newest deliveries of a chat that are not sent.
-func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error) {
+func (s outbox) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error) {
 	key, which := chat.String(), "AND chat = ?1"
 	if chat == (channels.Chat{}) {
 		which = "AND ?1 IS NOT NULL"
@@ -168,5 +168,5 @@ func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]s
 			"' "+which+" AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
 	}
 	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
-	return readAll(ctx, s, "read deliveries not sent to "+key, scanDelivery, query, key, max(n, 0))
+	return readAll(ctx, s.state, "read deliveries not sent to "+key, scanDelivery, query, key, max(n, 0))
 }

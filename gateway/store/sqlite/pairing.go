@@ -24,7 +24,7 @@ const (
 )
 
 // RequestPairing handles a message of a person without access.
-func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (store.PairingResult, error) {
+func (s access) RequestPairing(ctx context.Context, m store.PairingRequest) (store.PairingResult, error) {
 	now := s.now()
 	m.In.Media = nil
 	if q := m.In.ReplyTo; q != nil && len(q.Media) > 0 {
@@ -37,7 +37,7 @@ func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = encodeJSON(m.In)
 	}
-	return changed(ctx, s, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) store.PairingResult { return handleOutsider(t, r) })
+	return changed(ctx, s.state, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) store.PairingResult { return handleOutsider(t, r) })
 }
 
 // preparedPairing is a store.PairingRequest that was encoded before the transaction.
@@ -136,11 +136,11 @@ func deleteCodes(t *tx, channel string, until time.Time) {
 }
 
 // PruneCodes deletes expired codes and other expired data of outsiders.
-func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
+func (s access) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codeWindow)), micros(now.Add(-refusedAge))
 	// Mostly there are none, and a transaction would write to the disk.
-	some, err := readValue[bool](ctx, s, "look for expired data of outsiders",
+	some, err := readValue[bool](ctx, s.state, "look for expired data of outsiders",
 		`SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
 		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`, codes, lately, seen, micros(now))
 	if err != nil || !some {

@@ -14,7 +14,7 @@ import (
 const incompletePartAge = 30 * 24 * time.Hour
 
 // StorePart stores a part of a message.
-func (s *Store) StorePart(ctx context.Context, in channels.Incoming) error {
+func (s inbox) StorePart(ctx context.Context, in channels.Incoming) error {
 	operation := fmt.Sprintf("store part %s of %s", in.ID, in.Chat)
 	if in.Part == nil {
 		return fmt.Errorf("%s: it is not a part of a message", operation)
@@ -30,13 +30,13 @@ func (s *Store) StorePart(ctx context.Context, in channels.Incoming) error {
 }
 
 // Parts returns the stored parts of a channel.
-func (s *Store) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
+func (s inbox) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
 	scan := func(scan func(...any) error) (in channels.Incoming, err error) { return in, scan(jsonColumn{to: &in}) }
-	return readAll(ctx, s, "read the parts of "+channel, scan, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
+	return readAll(ctx, s.state, "read the parts of "+channel, scan, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
 }
 
 // DropParts removes the parts of a message.
-func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string) error {
+func (s inbox) DropParts(ctx context.Context, chat channels.Chat, group string) error {
 	now := s.now()
 	return s.change(ctx, fmt.Sprintf("drop parts %s of %s", group, chat), func(t *tx) {
 		completeParts(t, chat, channels.Part{Group: group, Last: true}, 0, now)
@@ -44,8 +44,8 @@ func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string)
 }
 
 // Known reports whether a message was received, refused or dropped.
-func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
-	return readValue[bool](ctx, s, fmt.Sprintf("look up message %s of %s", id, chat), `SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
+func (s inbox) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
+	return readValue[bool](ctx, s.state, fmt.Sprintf("look up message %s of %s", id, chat), `SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
 		OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)`, chat.String(), id)
 }
 
@@ -74,9 +74,9 @@ func removeParts(t *tx, chat channels.Chat, p channels.Part) {
 }
 
 // pruneParts deletes old parts of messages that were never completed.
-func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
+func (s pruner) pruneParts(ctx context.Context, before time.Time) error {
 	// Mostly there are none, and a transaction would write to the disk.
-	some, err := readValue[bool](ctx, s, "look for old parts", "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", micros(before))
+	some, err := readValue[bool](ctx, s.state, "look for old parts", "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", micros(before))
 	if err != nil || !some {
 		return err
 	}

@@ -37,7 +37,7 @@ func openProcessFile(path string) (*processFile, error) {
 }
 
 // SetProcess records the process of an inbound message's agent.
-func (s *Store) SetProcess(id int64, p store.Process) error {
+func (s inbox) SetProcess(id int64, p store.Process) error {
 	if err := s.processes.record(id, p); err != nil {
 		return fmt.Errorf("record the process of inbound message %d: %w", id, err)
 	}

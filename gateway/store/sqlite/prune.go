@@ -38,7 +38,7 @@ var prunableTables = []prunableTable{
 }
 
 // Prune deletes rows and files beyond the retention.
-func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
+func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	now := s.now()
 	if err := s.closeExpiredQuestions(ctx, now); err != nil {
 		return fmt.Errorf("prune: %w", err)
@@ -64,14 +64,14 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 }
 
 // closeExpiredQuestions closes the questions that were not answered in time.
-func (s *Store) closeExpiredQuestions(ctx context.Context, now time.Time) error {
+func (s pruner) closeExpiredQuestions(ctx context.Context, now time.Time) error {
 	return s.change(ctx, "close expired questions", func(t *tx) {
 		t.exec("UPDATE question SET closed = expires WHERE closed = 0 AND expires > 0 AND expires <= ?", micros(now))
 	})
 }
 
 // pruneTable deletes the finished rows of a table beyond the retention, in batches.
-func (s *Store) pruneTable(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) error {
+func (s pruner) pruneTable(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) error {
 	ended, id, err := s.newestToPrune(ctx, f, keep, now)
 	if err != nil || ended == 0 {
 		return err
@@ -83,7 +83,7 @@ func (s *Store) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 	query := fmt.Sprintf(`DELETE FROM %[1]s WHERE %[2]s IN (SELECT %[2]s FROM %[1]s
 		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended, keepCondition)
 	for {
-		n, err := changed(ctx, s, "delete rows", func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
+		n, err := changed(ctx, s.state, "delete rows", func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
 		if err != nil || n < pruneBatch {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *Store) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 }
 
 // newestToPrune returns the end and the ID of the newest row that is beyond the retention.
-func (s *Store) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended, id int64, err error) {
+func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended, id int64, err error) {
 	newest := func(which, skip string, args ...any) error {
 		var e, i int64
 		query := fmt.Sprintf("SELECT %[2]s, %[3]s FROM %[1]s WHERE %[2]s > 0 %[4]s ORDER BY %[2]s DESC, %[3]s DESC LIMIT 1 %[5]s",
@@ -115,23 +115,23 @@ func (s *Store) newestToPrune(ctx context.Context, f prunableTable, keep store.R
 
 // pruneConversationStarts deletes the start of a chat's conversation when no older inbound message
 // is left.
-func (s *Store) pruneConversationStarts(ctx context.Context) error {
+func (s pruner) pruneConversationStarts(ctx context.Context) error {
 	return s.deleteInBatches(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
 		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
 }
 
 // pruneSeen deletes the IDs of messages that were received before a time and whose inbound message
 // was deleted.
-func (s *Store) pruneSeen(ctx context.Context, before time.Time) error {
+func (s pruner) pruneSeen(ctx context.Context, before time.Time) error {
 	return s.deleteInBatches(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
 		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
 }
 
 // deleteInBatches deletes the rows whose keys a query finds, until it finds none. The query runs
 // outside the writer, because it may take long.
-func (s *Store) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
+func (s pruner) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
 	for {
-		keys, err := readAll(ctx, s, "find rows", column[any], find, limit, pruneBatch)
+		keys, err := readAll(ctx, s.state, "find rows", column[any], find, limit, pruneBatch)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Store) deleteInBatches(ctx context.Context, find, remove string, limit 
 }
 
 // pruneSpool deletes copies that were created before a time and that no delivery needs.
-func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
+func (s pruner) pruneSpool(ctx context.Context, before time.Time) error {
 	d, err := os.Open(s.spool.dir)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 			if err != nil || !info.ModTime().Before(before) {
 				continue // already deleted, or too young
 			}
-			needed, err := readValue[bool](ctx, s, "look up a copy", "SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
+			needed, err := readValue[bool](ctx, s.state, "look up a copy", "SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // Ask stores a question and its outbound message.
-func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
+func (s questions) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
 	what := "ask question " + q.ID
 	prepared, err := s.checkAndPrepare(l)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
 	}
-	unused, err := changed(ctx, s, what, func(t *tx) []string {
+	unused, err := changed(ctx, s.state, what, func(t *tx) []string {
 		t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands), q.Secret)
@@ -37,9 +37,9 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 }
 
 // Answer stores the first answer to a question.
-func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error) {
+func (s questions) Answer(ctx context.Context, id, answer, by string) (bool, error) {
 	now := s.now()
-	return changed(ctx, s, "answer question "+id, func(t *tx) bool {
+	return changed(ctx, s.state, "answer question "+id, func(t *tx) bool {
 		return answerQuestion(t, store.Reply{Question: id, Text: answer, By: by}, now)
 	})
 }
@@ -59,9 +59,9 @@ func answerQuestion(t *tx, r store.Reply, now time.Time) bool {
 }
 
 // Withdraw closes an open question without an answer.
-func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
+func (s questions) Withdraw(ctx context.Context, id string) (bool, error) {
 	now := s.now()
-	return changed(ctx, s, "withdraw question "+id, func(t *tx) bool {
+	return changed(ctx, s.state, "withdraw question "+id, func(t *tx) bool {
 		return t.execCount("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id) > 0
 	})
 }
@@ -71,17 +71,17 @@ const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.ex
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
-func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
+func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
 	key := chat.String()
 	version, asking := s.chatsWithQuestions.versionOf(key)
 	if !asking {
 		return nil, nil
 	}
 	what := "read the open questions of " + key
-	open, err := readAll(ctx, s, what, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+	open, err := readAll(ctx, s.state, what, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
 		var answered bool
-		answered, err = readValue[bool](ctx, s, what, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", key)
+		answered, err = readValue[bool](ctx, s.state, what, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", key)
 		if err == nil && !answered {
 			s.chatsWithQuestions.removeIfUnchanged(key, version)
 		}
@@ -91,17 +91,17 @@ func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
-func (s *Store) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
-	return readAll(ctx, s, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound), s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
+func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
+	return readAll(ctx, s.state, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound), s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
 		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
 }
 
 // Question returns one question.
-func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	return readOne(ctx, s, "read question "+id, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)
+func (s questions) Question(ctx context.Context, id string) (store.Question, bool, error) {
+	return readOne(ctx, s.state, "read question "+id, s.scanQuestion, selectQuestions+"WHERE q.id = ?", id)
 }
 
-func (s *Store) scanQuestion(scan func(...any) error) (q store.Question, err error) {
+func (s questions) scanQuestion(scan func(...any) error) (q store.Question, err error) {
 	var expires time.Time
 	err = scan(&q.ID, &q.Inbound, chatColumn{&q.Chat}, &q.Text, jsonColumn{to: &q.Options}, timeColumn{&expires}, &q.Approval, &q.OtherText,
 		jsonColumn{&q.Commands, true}, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)

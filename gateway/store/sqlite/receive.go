@@ -11,12 +11,12 @@ import (
 )
 
 // Cursor returns the stored cursor of a channel.
-func (s *Store) Cursor(ctx context.Context, channel string) (string, error) {
-	return readValue[string](ctx, s, "read the cursor of "+channel, "SELECT value FROM cursor WHERE channel = ?", channel)
+func (s inbox) Cursor(ctx context.Context, channel string) (string, error) {
+	return readValue[string](ctx, s.state, "read the cursor of "+channel, "SELECT value FROM cursor WHERE channel = ?", channel)
 }
 
 // SetCursor stores the cursor of a channel.
-func (s *Store) SetCursor(ctx context.Context, channel, cursor string) error {
+func (s inbox) SetCursor(ctx context.Context, channel, cursor string) error {
 	return s.change(ctx, "move the cursor of "+channel, func(t *tx) { setCursor(t, channel, cursor) })
 }
 
@@ -32,7 +32,7 @@ func moveCursor(t *tx, channel, cursor string) {
 }
 
 // Receive stores an inbound message once.
-func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (s inbox) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
 	if a.Remember.Key != "" || a.StartConversation {
 		s.chatsWithMemories.add(a.In.Chat.String())
@@ -47,7 +47,7 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Rece
 		a.Settle, stored = true, withoutText(a.In)
 	}
 	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(&stored), answer: s.prepareEach(a.Answer)}
-	return changed(ctx, s, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
+	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
 }
 
 // preparedReceive is a store.ReceiveRequest that was encoded before the transaction, so that the

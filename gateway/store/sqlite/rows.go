@@ -13,7 +13,7 @@ import (
 )
 
 // change carries out a write. It adds the operation to an error.
-func (s *Store) change(ctx context.Context, what string, do func(*tx)) error {
+func (s *state) change(ctx context.Context, what string, do func(*tx)) error {
 	if err := s.checkDamage(s.writer.submit(ctx, do)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -21,13 +21,13 @@ func (s *Store) change(ctx context.Context, what string, do func(*tx)) error {
 }
 
 // changed carries out a write that has a result, which is zero after an error.
-func changed[T any](ctx context.Context, s *Store, what string, do func(*tx) T) (T, error) {
+func changed[T any](ctx context.Context, s *state, what string, do func(*tx) T) (T, error) {
 	result, _, err := changedPair(ctx, s, what, func(t *tx) (T, struct{}) { return do(t), struct{}{} })
 	return result, err
 }
 
 // changedPair carries out a write that has two results, which are zero after an error.
-func changedPair[T, U any](ctx context.Context, s *Store, what string, do func(*tx) (T, U)) (one T, two U, err error) {
+func changedPair[T, U any](ctx context.Context, s *state, what string, do func(*tx) (T, U)) (one T, two U, err error) {
 	if err := s.change(ctx, what, func(t *tx) { one, two = do(t) }); err != nil {
 		var none T
 		var neither U
@@ -37,7 +37,7 @@ func changedPair[T, U any](ctx context.Context, s *Store, what string, do func(*
 }
 
 // checkDamage ends the use of the store if an error means that it is damaged.
-func (s *Store) checkDamage(err error) error {
+func (s *state) checkDamage(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (s *Store) checkDamage(err error) error {
 }
 
 // queryRow reads one row outside the writer. It reports false when there is none.
-func (s *Store) queryRow(ctx context.Context, query string, args []any, into ...any) (bool, error) {
+func (s *state) queryRow(ctx context.Context, query string, args []any, into ...any) (bool, error) {
 	stmt, err := s.prepared(ctx, query)
 	if err != nil {
 		return false, s.checkDamage(err)
@@ -58,7 +58,7 @@ func (s *Store) queryRow(ctx context.Context, query string, args []any, into ...
 }
 
 // queryRows reads rows outside the writer, one by one.
-func (s *Store) queryRows(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
+func (s *state) queryRows(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
 	stmt, err := s.prepared(ctx, query)
 	if err != nil {
 		return s.checkDamage(err)
@@ -75,7 +75,7 @@ func (s *Store) queryRows(ctx context.Context, query string, args []any, do func
 
 // prepared returns the prepared statement of a query outside the writer. Parsing takes longer than
 // most queries, so it is done once.
-func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+func (s *state) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.statementsMu.Lock()
 	defer s.statementsMu.Unlock()
 	if stmt := s.statements[query]; stmt != nil {
@@ -218,7 +218,7 @@ func appendRows[T any](scan scanner[T], query func(do func(scan func(...any) err
 }
 
 // readAll reads all rows of a query outside the writer. It adds the operation to an error.
-func readAll[T any](ctx context.Context, s *Store, what string, scan scanner[T], query string, args ...any) ([]T, error) {
+func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) ([]T, error) {
 	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error { return s.queryRows(ctx, query, args, do) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -227,7 +227,7 @@ func readAll[T any](ctx context.Context, s *Store, what string, scan scanner[T],
 }
 
 // readOne reads the only row of a query outside the writer. It reports false if there is none.
-func readOne[T any](ctx context.Context, s *Store, what string, scan scanner[T], query string, args ...any) (one T, found bool, err error) {
+func readOne[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (one T, found bool, err error) {
 	all, err := readAll(ctx, s, what, scan, query, args...)
 	if len(all) > 0 {
 		one = all[0]
@@ -236,7 +236,7 @@ func readOne[T any](ctx context.Context, s *Store, what string, scan scanner[T],
 }
 
 // readValue reads the only column of the only row of a query outside the writer, or a zero value.
-func readValue[T any](ctx context.Context, s *Store, what, query string, args ...any) (T, error) {
+func readValue[T any](ctx context.Context, s *state, what, query string, args ...any) (T, error) {
 	v, _, err := readOne(ctx, s, what, column[T], query, args...)
 	return v, err
 }

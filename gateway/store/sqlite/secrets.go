@@ -11,15 +11,15 @@ import (
 )
 
 // EraseAnswer removes the answer to a secret question.
-func (s *Store) EraseAnswer(ctx context.Context, id string) error {
+func (s questions) EraseAnswer(ctx context.Context, id string) error {
 	return s.change(ctx, "erase the answer to question "+id, func(t *tx) {
 		t.erase("UPDATE question SET answer = NULL WHERE id = ? AND secret = 1 AND answer IS NOT NULL", id)
 	})
 }
 
 // AsksSecret reports whether a message of the bot asks for a secret in a chat or did so.
-func (s *Store) AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error) {
-	return readValue[bool](ctx, s, "look up a secret question of "+chat.String(), `SELECT EXISTS (SELECT 1 FROM question q JOIN outbox o ON o.id = q.delivery
+func (s questions) AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error) {
+	return readValue[bool](ctx, s.state, "look up a secret question of "+chat.String(), `SELECT EXISTS (SELECT 1 FROM question q JOIN outbox o ON o.id = q.delivery
 		WHERE q.chat = ? AND q.secret = 1 AND o.receipt = ?)`, chat.String(), receipt)
 }
 
@@ -38,8 +38,8 @@ func (t *tx) erase(query string, args ...any) {
 }
 
 // EraseText removes the text of an inbound message.
-func (s *Store) EraseText(ctx context.Context, id int64) ([]store.Transient, error) {
-	return changed(ctx, s, fmt.Sprintf("erase the text of inbound message %d", id), func(t *tx) []store.Transient {
+func (s inbox) EraseText(ctx context.Context, id int64) ([]store.Transient, error) {
+	return changed(ctx, s.state, fmt.Sprintf("erase the text of inbound message %d", id), func(t *tx) []store.Transient {
 		inbound, found, unreadable := queryInbound(t, selectInbound+"id = ?", id)
 		if t.fail(unreadable); !found {
 			t.fail(errNoInbound)
@@ -51,11 +51,11 @@ func (s *Store) EraseText(ctx context.Context, id int64) ([]store.Transient, err
 
 // dropErasedQuote removes the text that a message quotes if the text of the quoted message was
 // erased, but its message could not be deleted from the chat.
-func (s *Store) dropErasedQuote(ctx context.Context, in *channels.Incoming) error {
+func (s inbox) dropErasedQuote(ctx context.Context, in *channels.Incoming) error {
 	if in.ReplyTo == nil || in.ReplyTo.ID == "" || in.ReplyTo.Text == "" {
 		return nil
 	}
-	erased, err := readValue[bool](ctx, s, fmt.Sprintf("look up the message that %s of %s quotes", in.ID, in.Chat), `SELECT EXISTS (SELECT 1 FROM seen JOIN inbox ON inbox.id = seen.inbound WHERE seen.chat = ? AND seen.message = ?
+	erased, err := readValue[bool](ctx, s.state, fmt.Sprintf("look up the message that %s of %s quotes", in.ID, in.Chat), `SELECT EXISTS (SELECT 1 FROM seen JOIN inbox ON inbox.id = seen.inbound WHERE seen.chat = ? AND seen.message = ?
 		AND incoming ->> 'text' = '' AND incoming ->> 'media' IS NULL AND incoming ->> 'press' IS NULL)`,
 		in.Chat.String(), in.ReplyTo.ID)
 	if erased {

@@ -35,7 +35,7 @@ func newSpool(dir string) spool { return spool{dir: dir, room: &diskspace.Disk{D
 const incompletePrefix = "new-"
 
 // SaveCopy copies a file into the spool.
-func (s *Store) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
+func (s outbox) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
 	name, err := s.spool.saveCopy(ctx, file, limit, s.now())
 	if err != nil {
 		return "", fmt.Errorf("copy %s: %w", file.Name(), markUnavailable(err))
@@ -162,7 +162,7 @@ func (s spool) publish(folder, final string, now time.Time) error {
 }
 
 // Fetch returns the path of a copy.
-func (s *Store) Fetch(_ context.Context, name string) (string, error) {
+func (s outbox) Fetch(_ context.Context, name string) (string, error) {
 	folder, base, ok := splitCopyName(name)
 	if !ok {
 		return "", fmt.Errorf("fetch %q: %w: it is not the name of a copy", name, store.ErrState)

@@ -54,8 +54,29 @@ const (
 	processesFile = "agents.txt"
 )
 
-// Store is an open nanobot.db and the spool beside it.
+// Store is an open nanobot.db and the spool beside it. Each part of the contract is a type of its
+// own on the same state.
 type Store struct {
+	*state
+	inbox
+	outbox
+	questions
+	access
+	records
+	pruner
+}
+
+type (
+	inbox     struct{ *state }
+	outbox    struct{ *state }
+	questions struct{ *state }
+	access    struct{ *state }
+	records   struct{ *state }
+	pruner    struct{ *state }
+)
+
+// state is the open files and connections.
+type state struct {
 	now                func() time.Time
 	member             string
 	spool              spool
@@ -89,7 +110,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
+	s := &state{now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -116,11 +137,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := s.connect(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	return s, nil
+	return &Store{s, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}}, nil
 }
 
 // ensureDatabase checks the database file. The daemon creates a missing one.
-func (s *Store) ensureDatabase(ctx context.Context, dir string) error {
+func (s *state) ensureDatabase(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, Unfinished)); err == nil {
 		return dbfile.Damaged("a restore did not finish (%s exists); restore again", Unfinished)
 	}
@@ -142,7 +163,7 @@ func (s *Store) ensureDatabase(ctx context.Context, dir string) error {
 }
 
 // connect opens the connections, checks the database and migrates it.
-func (s *Store) connect(ctx context.Context, dir string) error {
+func (s *state) connect(ctx context.Context, dir string) error {
 	files, err := s.watch.Follow(s.path)
 	if err != nil {
 		return err
@@ -184,7 +205,7 @@ func (s *Store) connect(ctx context.Context, dir string) error {
 
 // watchFiles has the writer check after each commit that the database and its log still exist, and
 // the watch that all other files do.
-func (s *Store) watchFiles(dir string) (err error) {
+func (s *state) watchFiles(dir string) (err error) {
 	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.LogSuffix); err != nil {
 		return err
 	}
@@ -229,12 +250,12 @@ func (c *conn) prepareDatabase(ctx context.Context, path string, locked bool) er
 }
 
 // Close waits for the writes in progress and closes the state. Later calls return ErrClosed.
-func (s *Store) Close() error {
+func (s *state) Close() error {
 	s.once.Do(func() { s.closed = s.closeAll() })
 	return s.closed
 }
 
-func (s *Store) closeAll() error {
+func (s *state) closeAll() error {
 	var errs []error
 	if s.writer != nil {
 		s.writer.close()

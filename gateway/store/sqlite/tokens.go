@@ -8,8 +8,8 @@ import (
 )
 
 // ChatOfToken returns the chat of a token.
-func (s *Store) ChatOfToken(ctx context.Context, token string) (channels.Chat, bool, error) {
-	return readOne(ctx, s, "look up a token", scanChat, "SELECT chat FROM token WHERE token = ?", token)
+func (s inbox) ChatOfToken(ctx context.Context, token string) (channels.Chat, bool, error) {
+	return readOne(ctx, s.state, "look up a token", scanChat, "SELECT chat FROM token WHERE token = ?", token)
 }
 
 // ensureToken returns the token of a chat, and creates one if there is none.

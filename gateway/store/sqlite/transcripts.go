@@ -25,7 +25,7 @@ func addEntry(t *tx, l *preparedOutbound, now time.Time) {
 
 // History returns the last turns of a chat: the messages whose turn has started, each with the
 // agent's messages.
-func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error) {
+func (s questions) History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error) {
 	if turns <= 0 {
 		return nil, nil
 	}
@@ -45,14 +45,14 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 }
 
 // turnsOf returns the newest turns of the chat's conversation that a condition on ?3 finds.
-func (s *Store) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
-	return readAll(ctx, s, "read the history of "+chat.String(), scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
+func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
+	return readAll(ctx, s.state, "read the history of "+chat.String(), scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
 		` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
 }
 
 // entriesOf returns the entries of a turn: the person's message and the agent's messages.
-func (s *Store) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
-	said, err := readAll(ctx, s, fmt.Sprintf("read the transcript of inbound message %d", i.ID), scanEntry,
+func (s questions) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
+	said, err := readAll(ctx, s.state, fmt.Sprintf("read the transcript of inbound message %d", i.ID), scanEntry,
 		"SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
@@ -64,7 +64,7 @@ const searchPage = 50
 
 // Search finds entries of a chat. The words are compared here, because SQLite ignores the case of
 // ASCII letters only.
-func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry, err error) {
+func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry, err error) {
 	words = slices.Clone(words)
 	for i, word := range words {
 		words[i] = strings.ToLower(word)
@@ -105,7 +105,7 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 
 // StartConversation hides the conversation so far, deletes the chat's memories and names the new
 // conversation.
-func (s *Store) StartConversation(ctx context.Context, chat channels.Chat) error {
+func (s questions) StartConversation(ctx context.Context, chat channels.Chat) error {
 	s.chatsWithMemories.add(chat.String())
 	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) { startConversation(t, chat) })
 }
