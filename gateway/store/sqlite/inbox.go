@@ -108,7 +108,7 @@ type finishRequest struct {
 	state              store.State
 	out                store.Outcome
 	injected           []int64
-	chatsWithQuestions *questionChats
+	chatsWithQuestions *chatSet
 }
 
 func finishInbound(t *tx, e finishRequest, now time.Time) (next bool) {
@@ -120,7 +120,7 @@ func finishInbound(t *tx, e finishRequest, now time.Time) (next bool) {
 	if len(e.injected) > 0 {
 		next = finishInjected(t, e, chat, now)
 	}
-	if e.chatsWithQuestions.notEmpty() {
+	if !e.chatsWithQuestions.isEmpty() {
 		eraseAnswers(t)
 		closeQuestions(t, id, now)
 	}

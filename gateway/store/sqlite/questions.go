@@ -17,7 +17,7 @@ func (s questions) Ask(ctx context.Context, q store.Question, l store.Outbound) 
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	defer s.chatsWithQuestions.addStoring(q.Chat.String())()
+	s.chatsWithQuestions.add(q.Chat.String())
 	var expires time.Time
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
@@ -73,20 +73,11 @@ const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.ex
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
 	key := chat.String()
-	version, asking := s.chatsWithQuestions.versionOf(key)
-	if !asking {
+	if !s.chatsWithQuestions.has(key) {
 		return nil, nil
 	}
-	what := "read the open questions of " + key
-	open, err := readAll(ctx, s.state, what, s.scanQuestion, selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
-	if err == nil && len(open) == 0 {
-		var answered bool
-		answered, err = readValue[bool](ctx, s.state, what, "SELECT EXISTS (SELECT 1 FROM question WHERE chat = ? AND secret = 1 AND answer IS NOT NULL)", key)
-		if err == nil && !answered {
-			s.chatsWithQuestions.removeIfUnchanged(key, version)
-		}
-	}
-	return open, err
+	return readAll(ctx, s.state, "read the open questions of "+key, s.scanQuestion,
+		selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 }
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired

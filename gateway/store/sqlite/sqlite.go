@@ -81,9 +81,8 @@ type state struct {
 	member             string
 	spool              spool
 	processes          *processFile
-	chatsWithQuestions *questionChats // nil if shared
-	// chatsWithMemories are the chats that have memories.
-	chatsWithMemories *chatSet
+	chatsWithMemories  *chatSet // nil if shared
+	chatsWithQuestions *chatSet // those that have open questions or secret answers; nil if shared
 	lock              *os.File // nil if shared
 	readDB            *sql.DB
 	// statements are the prepared statements of readDB, by their text.
@@ -185,11 +184,11 @@ func (s *state) connect(ctx context.Context, dir string) error {
 		return errors.Join(err, writing.close())
 	}
 	if s.lock != nil {
-		if s.chatsWithQuestions, err = loadQuestionChats(writing); err != nil {
-			return errors.Join(err, writing.close())
+		s.chatsWithMemories, err = loadChatSet(writing, "SELECT chat FROM memory")
+		if err == nil {
+			s.chatsWithQuestions, err = loadChatSet(writing, `SELECT chat FROM question WHERE closed = 0
+				UNION ALL SELECT chat FROM question WHERE secret = 1 AND answer IS NOT NULL`)
 		}
-		// One more than the limit is enough to know that there are too many.
-		s.chatsWithMemories, err = loadChatSet(writing, fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", maxChatSet+1))
 		if err != nil {
 			return errors.Join(err, writing.close())
 		}
