@@ -83,8 +83,8 @@ type state struct {
 	processes          *processFile
 	chatsWithMemories  *chatSet // nil if shared
 	chatsWithQuestions *chatSet // those that have open questions or secret answers; nil if shared
-	lock              *os.File // nil if shared
-	readDB            *sql.DB
+	lock               *os.File // nil if shared
+	readDB             *sql.DB
 	// statements are the prepared statements of readDB, by their text.
 	statementsMu sync.Mutex
 	statements   map[string]*sql.Stmt
