@@ -254,7 +254,8 @@ func TestALongQuestionKeepsItsTextWhenItEnds(t *testing.T) {
 type lateAnswerStore struct{ store.Store }
 
 func (s lateAnswerStore) Withdraw(ctx context.Context, id string) (bool, error) {
-	if _, err := s.Answer(ctx, id, "Allow", "7"); err != nil {
+	in := channels.Incoming{Chat: channels.Chat{Channel: "answers", ID: id}, ID: "late"}
+	if _, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true, Reply: &store.Reply{Question: id, Text: "Allow", By: "7"}}); err != nil {
 		return false, err
 	}
 	return s.Store.Withdraw(ctx, id)

@@ -21,32 +21,48 @@ import (
 const maxShownRunes = 80
 
 // answerQuestion handles a message that answers an open question of its chat: by a button, by the
-// number or the text of an option, or by any text if the question accepts that. It reports whether
-// the message was an answer.
-func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
-	q, ok, err := i.findQuestion(ctx, in)
-	if errors.Is(err, errAmbiguous) {
+// number or the text of an option, or by any text if the question accepts that. The answer is for a
+// turn that waits, for a run, or chooses a command. isText says that the message is no command
+// itself. It reports whether the message was an answer.
+func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming, isText bool) (bool, error) {
+	if said, ok := press.ParseSay(in.Press); ok {
+		return true, i.enqueueChoice(ctx, in, said)
+	}
+	q, err := i.findQuestion(ctx, in, isText)
+	ambiguous := errors.Is(err, errAmbiguous)
+	switch {
+	case err != nil && !ambiguous:
+		return false, err
+	case q.IsPicker():
+		return i.chooseCommand(ctx, in, q)
+	case in.Press == "":
+		if err := i.closePickers(ctx, in); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case ambiguous:
 		unclear := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: q.Secret}
 		_, err := i.storeAnswered(ctx, unclear, channels.Message{Text: i.words(in).Text(words.WhichQuestion)})
 		return true, err
-	}
-	if err != nil {
-		return false, err
-	}
-	if !ok {
+	case !isText:
+		return false, nil
+	case q.ID == "":
 		return i.dropLateSecret(ctx, in)
-	}
-	if i.asksAboutRun(q) {
+	case i.asksAboutRun(q):
 		return i.answerRun(ctx, in, q)
 	}
+	return i.answerTurn(ctx, in, q)
+}
+
+// answerTurn handles the answer to a question of a turn.
+func (i *Intake) answerTurn(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
 	text, ok := matchOption(q, in)
 	if !ok {
 		return false, nil
 	}
-	if may, err := i.mayAnswer(ctx, in, q); err != nil {
+	if refused, err := i.refuseAnswer(ctx, in, q); refused || err != nil {
 		return true, err
-	} else if !may {
-		return true, i.refuseAnswer(ctx, in, q)
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// If the question was closed in the meantime, text is handled like any other message; a button
@@ -84,30 +100,42 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool
 }
 
 // findQuestion returns the question that a message may answer: the one of the pressed button, else
-// an open question of the chat.
-func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
+// an open question of the chat. Without one, the question has no ID.
+func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText bool) (store.Question, error) {
 	if pressed, ok := press.ParseAnswer(in.Press); ok {
-		q, ok, err := i.o.Store.Question(ctx, pressed.Question)
-		return q, ok && q.Answer == nil && q.Chat == in.Chat && !q.IsPicker(), err
+		q, found, err := i.o.Store.Question(ctx, pressed.Question)
+		if err != nil || !found || q.Answer != nil || q.Chat != in.Chat || q.IsPicker() && q.Closed {
+			return store.Question{}, err
+		}
+		return q, nil
 	}
 	if in.Press != "" {
-		return store.Question{}, false, nil
+		return store.Question{}, nil
 	}
 	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	if err != nil {
+		return store.Question{}, fmt.Errorf("read open questions: %w", err)
+	}
+	if at := slices.IndexFunc(open, func(q store.Question) bool { return q.IsPicker() && chooses(in, q) }); at >= 0 {
+		return open[at], nil
+	}
+	if !isText {
+		return store.Question{}, nil
+	}
 	// A decision about a run matters, and its question may be days old, so that only replies to it
 	// count as answers.
 	if at := slices.IndexFunc(open, func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }); at >= 0 {
-		return open[at], true, nil
+		return open[at], nil
 	}
 	open = slices.DeleteFunc(open, func(q store.Question) bool { return q.IsPicker() || i.asksAboutRun(q) })
-	if err != nil || len(open) == 0 {
-		return store.Question{}, false, err
+	if len(open) == 0 {
+		return store.Question{}, nil
 	}
 	if i.findTurn(in.Chat, open[0].Inbound) == nil {
 		// The agent has ended and needs no answer, unless another member runs it.
 		asking, _, err := i.o.Store.Inbound(ctx, open[0].Inbound)
 		if err != nil || asking.State != store.Running || asking.Owner == i.o.Store.Member() {
-			return store.Question{}, false, err
+			return store.Question{}, err
 		}
 	}
 	return matchTyped(open, in)
@@ -128,23 +156,33 @@ var errAmbiguous = errors.New("it is not clear which question that answers")
 // matchTyped returns the open question that typed text answers. The answer may be a permission, so
 // it must be clear: the text replies to the question, or there is only one question, it was
 // delivered, and no newer message of the bot is below it.
-func matchTyped(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
+func matchTyped(open []store.Question, in channels.Incoming) (store.Question, error) {
 	if in.ReplyTo != nil {
 		at := slices.IndexFunc(open, func(q store.Question) bool { return repliesTo(in, q) })
 		if at < 0 {
-			return store.Question{}, false, nil
+			return store.Question{}, nil
 		}
-		return open[at], true, nil
+		return open[at], nil
 	}
 	fits := func(q store.Question) bool { _, ok := matchOption(q, in); return ok && wasShown(q) }
 	switch {
 	case !slices.ContainsFunc(open, fits):
-		return store.Question{}, false, nil
+		return store.Question{}, nil
 	case len(open) > 1 || !open[0].Newest:
 		secret := slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret })
-		return store.Question{Secret: secret}, false, errAmbiguous
+		return store.Question{Secret: secret}, errAmbiguous
 	}
-	return open[0], true, nil
+	return open[0], nil
+}
+
+// chooses reports whether a typed message chooses a command of a question.
+func chooses(in channels.Incoming, q store.Question) bool {
+	return in.Forwarded == nil && len(in.Media) == 0 && q.Newest && (in.ReplyTo == nil && wasShown(q) || repliesTo(in, q)) && optionNumber(q, in) > 0
+}
+
+// wasShown reports whether the message of a question has reached the network.
+func wasShown(q store.Question) bool {
+	return q.Outbound != store.Pending && q.Outbound != store.Failed
 }
 
 // storeOldButton stores the press of a button that is neither a command nor an open question's.

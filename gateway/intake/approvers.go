@@ -24,13 +24,17 @@ func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Qu
 	return i.o.Access.MayApprove(name, in.Chat.Channel, in.User.ID), nil
 }
 
-// refuseAnswer tells a person that they may not answer a question, and audits the refusal once.
-func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store.Question) error {
+// refuseAnswer tells a person who may not answer a question, and audits that once. It reports false
+// if the person may answer.
+func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store.Question) (refused bool, err error) {
+	if may, err := i.mayAnswer(ctx, in, q); may || err != nil {
+		return false, err
+	}
 	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: i.words(in).Text(words.OnlyApprovers)})
 	if told {
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})
 	}
-	return err
+	return true, err
 }
 
 // askingAgent returns the name of the agent that asks a question. Its turn may run on another

@@ -507,11 +507,18 @@ func (o *fakeOutbox) ClosePickers(ctx context.Context, chat channels.Chat, _ int
 	open, err := o.store.OpenQuestions(ctx, chat)
 	for _, q := range open {
 		if q.IsPicker() {
-			_, err = o.store.Withdraw(ctx, q.ID)
-			o.ShowOutcome(q, w.Text(words.NothingChosen))
+			_, err = o.CloseQuestion(ctx, q, w.Text(words.NothingChosen))
 		}
 	}
 	return err
+}
+
+func (o *fakeOutbox) CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error) {
+	closed, err := o.store.Withdraw(ctx, q.ID)
+	if closed {
+		o.ShowOutcome(q, how)
+	}
+	return closed, err
 }
 
 // Show records a transient message, and Remove its end.

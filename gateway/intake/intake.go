@@ -17,7 +17,6 @@ import (
 	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
-	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -44,7 +43,6 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
-	Withdraw(ctx context.Context, id string) (bool, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
 	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
@@ -106,7 +104,9 @@ type Outbox interface {
 	Post(ctx context.Context, m *outbox.Message) error
 	// Wake says that a message for a chat was stored.
 	Wake(chat channels.Chat)
-	// ShowOutcome edits the message of a question to show its outcome.
+	// CloseQuestion closes a question without an answer. ShowOutcome edits its message to show its
+	// outcome, which CloseQuestion does, too.
+	CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error)
 	ShowOutcome(q store.Question, how string)
 	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
 	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
@@ -270,9 +270,6 @@ func (i *Intake) storePart(ctx context.Context, in channels.Incoming) error {
 
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
-	if choice, ok := press.ParseSay(in.Press); ok {
-		return i.enqueueChoice(ctx, in, choice)
-	}
 	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
 	var ctl *control
@@ -285,7 +282,8 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
-	if chosen, err := i.chooseOrClose(ctx, in); chosen || err != nil {
+	isText := !own && !ctl.isCommand() && (in.Forwarded == nil || in.Press != "")
+	if answered, err := i.answerQuestion(ctx, in, isText); answered || err != nil {
 		return err
 	}
 	switch {
@@ -297,14 +295,9 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	return i.routeMessage(ctx, in, ctl)
 }
 
-// routeMessage handles a message that is none of the gateway's commands. ctl is a command of the
-// agent's protocol, or nil. Other text may answer a question, or may be read by the running turn.
+// routeMessage handles a message that is neither a command of the gateway nor an answer. ctl is a
+// message for the agent's protocol, or nil. Other text may be read by the running turn.
 func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
-	if !ctl.isCommand() && (in.Forwarded == nil || in.Press != "") {
-		if answered, err := i.answerQuestion(ctx, in); answered || err != nil {
-			return err
-		}
-	}
 	if ctl != nil {
 		if done, err := i.tryControl(ctx, ctl); done || err != nil {
 			return err

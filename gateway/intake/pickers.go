@@ -11,34 +11,19 @@ import (
 	"nanobot/internal/words"
 )
 
-// chooseOrClose handles the open pickers of a message's chat: the message chooses from one of them,
-// or it closes all. It reports whether the message was a choice.
-func (i *Intake) chooseOrClose(ctx context.Context, in channels.Incoming) (bool, error) {
-	if open, err := i.hasPickers(ctx, in); !open || err != nil {
-		return false, err
-	}
-	if chosen, err := i.choosePicked(ctx, in); chosen || err != nil || in.Press != "" {
-		return chosen, err
-	}
-	return false, i.closePickers(ctx, in)
-}
-
-// hasPickers reports whether a message's chat has open pickers for it. A message that the network
-// has delivered again has chosen or closed before, and must not do so with a newer picker.
-func (i *Intake) hasPickers(ctx context.Context, in channels.Incoming) (bool, error) {
+// closePickers closes the open pickers of a message's chat. A message that the network has
+// delivered again has closed them before, and must not close a newer one.
+func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
 	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
 	if err != nil {
-		return false, fmt.Errorf("read open questions: %w", err)
+		return fmt.Errorf("read open questions: %w", err)
 	}
 	if !slices.ContainsFunc(open, func(q store.Question) bool { return q.IsPicker() }) {
-		return false, nil
+		return nil
 	}
-	known, err := i.isKnown(ctx, in)
-	return !known, err
-}
-
-// closePickers closes the pickers of a message's chat.
-func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
+	if known, err := i.isKnown(ctx, in); known || err != nil {
+		return err
+	}
 	return i.o.Outbox.ClosePickers(ctx, in.Chat, 0, i.words(in))
 }
 
@@ -54,64 +39,82 @@ func (i *Intake) isKnown(ctx context.Context, in channels.Incoming) (bool, error
 	return known, nil
 }
 
-// choosePicked handles a message that chooses an option of an open picker, by a button or by its
-// number or text: the option's command gets a turn as if the person had written it. It reports
-// whether the message was a choice.
-func (i *Intake) choosePicked(ctx context.Context, in channels.Incoming) (bool, error) {
-	q, option, err := i.findPicked(ctx, in)
-	if err != nil || option == "" {
-		return false, err
+// chooseCommand handles a message that chooses an option of an open picker. It reports false for a
+// button that the picker does not have.
+func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
+	n := optionNumber(q, in)
+	if n == 0 {
+		return false, nil
 	}
-	if may, err := i.mayAnswer(ctx, in, q); err != nil {
+	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
 		return true, err
-	} else if !may {
-		return true, i.refuseAnswer(ctx, in, q)
 	}
-	refused := in // has the ID of this press, so that a refused one does not use up the picker
-	if in.Press != "" {
-		in.ID = channels.PressID(q.ID) // a second press, by anybody, is a duplicate
+	if refused, err := i.refuseAnswer(ctx, in, q); refused || err != nil {
+		return true, err
 	}
-	in.Text, in.Press, in.Pressed = q.Commands[slices.Index(q.Options, option)], "", true
-	request := store.ReceiveRequest{In: in, Choose: &store.Reply{Question: q.ID, Text: option, By: in.User.ID}}
-	result, err := i.enqueueOrDrop(ctx, request, refused, i.o.Settings())
-	if result.Chosen {
-		q.Answer = &option
+	reply := &store.Reply{Question: q.ID, Text: q.Options[n-1], By: in.User.ID, Turn: true}
+	result, err := i.enqueueChosen(ctx, in, chosen{id: q.ID, text: q.Commands[n-1], reply: reply})
+	if result.Replied {
+		q.Answer = &reply.Text
 		i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 	}
 	return true, err
 }
 
-// findPicked returns the open picker that a message chooses from, and the option that it chooses;
-// "": it chooses none.
-func (i *Intake) findPicked(ctx context.Context, in channels.Incoming) (store.Question, string, error) {
-	if pressed, ok := press.ParseAnswer(in.Press); ok {
-		q, found, err := i.o.Store.Question(ctx, pressed.Question)
-		if err != nil || !found || !q.IsPicker() || q.Closed || q.Chat != in.Chat {
-			return store.Question{}, "", err
-		}
-		option, _ := matchOption(q, in)
-		return q, option, nil
-	}
-	if in.Press != "" || in.Forwarded != nil || len(in.Media) > 0 {
-		return store.Question{}, "", nil
-	}
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+// enqueueChoice handles the press of a button that an agent has put under a message. Its text is
+// never a command, nor the answer to a question, since other words may be meant by it. The buttons
+// of a message can be used once.
+func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said press.Said) error {
+	text, id, err := i.findChoice(ctx, in, said)
 	if err != nil {
-		return store.Question{}, "", fmt.Errorf("read open questions: %w", err)
+		return err
 	}
-	at := slices.IndexFunc(open, func(q store.Question) bool {
-		return q.IsPicker() && q.Newest && (in.ReplyTo == nil && wasShown(q) || repliesTo(in, q))
-	})
-	if at < 0 {
-		return store.Question{}, "", nil
+	if text == "" {
+		return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.TooOldButton)) // its message is no longer stored
 	}
-	option, _ := matchOption(open[at], in)
-	return open[at], option, nil
+	_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text})
+	return err
 }
 
-// wasShown reports whether the message of a question has reached the network.
-func wasShown(q store.Question) bool {
-	return q.Outbound != store.Pending && q.Outbound != store.Failed
+// chosen is an option that a person has chosen: its text gets a turn as if the person had written
+// it.
+type chosen struct {
+	id    string // of the question, or of the message with the buttons
+	text  string
+	reply *store.Reply // answers the question; nil: there is none, and the text closes pickers
+}
+
+func (i *Intake) enqueueChosen(ctx context.Context, in channels.Incoming, c chosen) (store.ReceiveResult, error) {
+	refused := in // has the ID of this press, so that a refused one does not use up the buttons
+	if in.Press != "" {
+		in.ID = channels.PressID(c.id) // a second press, by anybody, is a duplicate
+	}
+	in.Text, in.Press, in.Pressed = c.text, "", true
+	if c.reply == nil {
+		if err := i.closePickers(ctx, in); err != nil {
+			return store.ReceiveResult{}, err
+		}
+	}
+	return i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in, Reply: c.reply}, refused, i.o.Settings())
+}
+
+// findChoice returns the text of a pressed button, and an ID that all buttons of its message have.
+// The text is "" if there is no such button in the chat any more. A turn that was repeated has sent
+// the same buttons again: the newest count.
+func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, said press.Said) (text, id string, err error) {
+	deliveries, err := i.o.Store.Deliveries(ctx, said.Inbound)
+	if err != nil {
+		return "", "", fmt.Errorf("read the message of a button: %w", err)
+	}
+	newest := int64(0)
+	for _, delivery := range deliveries {
+		for _, b := range delivery.Out.Buttons {
+			if b.Data == in.Press && delivery.Out.Chat == in.Chat && delivery.ID > newest {
+				newest, text, id = delivery.ID, b.Label, fmt.Sprintf("%s:%d", said.Offer, delivery.ID)
+			}
+		}
+	}
+	return text, id, nil
 }
 
 // dismissable returns the open questions of a chat that a message dismisses: those that end when a
@@ -140,19 +143,17 @@ func (i *Intake) dismissable(ctx context.Context, in channels.Incoming) ([]store
 // dismissQuestions closes questions because a person has written something else.
 func (i *Intake) dismissQuestions(ctx context.Context, in channels.Incoming, all []store.Question) error {
 	for _, q := range all {
-		closed, err := i.o.Store.Withdraw(ctx, q.ID)
-		if err != nil {
-			return fmt.Errorf("dismiss question: %w", err)
-		}
-		if !closed { // answered or expired meanwhile
-			continue
-		}
-		i.o.Dismissed(q.ID, in.User.ID)
 		how := words.DismissedQuestion
 		if q.Approval {
 			how = words.Dismissed
 		}
-		i.o.Outbox.ShowOutcome(q, i.words(in).Text(how, personName(in.User)))
+		closed, err := i.o.Outbox.CloseQuestion(ctx, q, i.words(in).Text(how, personName(in.User)))
+		if err != nil {
+			return err
+		}
+		if closed { // neither answered nor expired meanwhile
+			i.o.Dismissed(q.ID, in.User.ID)
+		}
 	}
 	return nil
 }

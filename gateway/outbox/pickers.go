@@ -19,12 +19,8 @@ func (o *Outbox) ClosePickers(ctx context.Context, chat channels.Chat, except in
 		if !q.IsPicker() || except != 0 && q.Inbound == except {
 			continue
 		}
-		closed, err := o.o.Store.Withdraw(ctx, q.ID)
-		if err != nil {
-			return fmt.Errorf("close picker: %w", err)
-		}
-		if closed {
-			o.ShowOutcome(q, w.Text(words.NothingChosen))
+		if _, err := o.CloseQuestion(ctx, q, w.Text(words.NothingChosen)); err != nil {
+			return err
 		}
 	}
 	return nil

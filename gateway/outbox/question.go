@@ -30,7 +30,8 @@ type Question struct {
 }
 
 // Ask stores a question and sends it with a button for each option, which every channel shows. An
-// option can also be chosen by its number.
+// option can also be chosen by its number. The buttons stay after a press, which may be refused:
+// ShowOutcome removes them together with the options, in one edit.
 func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	ch, ok := o.o.Channels[q.Chat.Channel]
 	if !ok {
@@ -38,7 +39,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: press.Answer(q.ID, i+1), Stays: o.KeepsButtons(q.Chat)})
+		buttons = append(buttons, channels.Button{Label: option, Data: press.Answer(q.ID, i+1), Stays: true})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,
@@ -52,16 +53,6 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	o.Wake(q.Chat)
 	return nil
-}
-
-// KeepsButtons reports whether the buttons of a question stay after a press: ShowOutcome removes
-// them together with the options, in one edit, and the press may be refused. A channel that cannot
-// show outcomes removes them itself.
-func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
-	ch := o.o.Channels[chat.Channel]
-	_, replaces := ch.(channels.Replacer)
-	_, closes := ch.(channels.QuestionCloser)
-	return replaces || closes
 }
 
 // maxLabelRunes is the length up to which networks show the whole label of a button.
@@ -83,6 +74,19 @@ func QuestionText(text string, options []string) string {
 		lines = append(lines, fmt.Sprintf("%d. %s", i+1, option))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// CloseQuestion closes an open question without an answer, and shows how it ended. It reports false
+// if the question was closed before.
+func (o *Outbox) CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error) {
+	closed, err := o.o.Store.Withdraw(ctx, q.ID)
+	if err != nil {
+		return false, fmt.Errorf("close question: %w", err)
+	}
+	if closed {
+		o.ShowOutcome(q, how)
+	}
+	return closed, nil
 }
 
 // ShowOutcome shows the outcome of a question instead of its buttons, where the channel can do

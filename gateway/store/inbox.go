@@ -104,9 +104,8 @@ type ReceiveResult struct {
 	Running int64
 	Runner  string
 	Waiting int
-	// Replied says that Reply was the first answer to its question, and Chosen that Choose has
-	// closed its picker.
-	Replied, Chosen bool
+	// Replied says that Reply was the first answer to its question.
+	Replied bool
 	// Secrets are the messages on the network that are to be deleted, see ReceiveRequest.Secret.
 	Secrets []Transient
 	// Released says that a pending message no longer waits for further messages, because of this
@@ -151,10 +150,6 @@ type ReceiveRequest struct {
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
-	// Choose is the choice from a picker that the message carries out. If the message is stored,
-	// it closes the picker in the same transaction, so that the message's own turn cannot close it
-	// first.
-	Choose *Reply
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
 	// same name. Stop sets the status of a running inbound message to stopped until it is finished;
@@ -179,7 +174,13 @@ const MaxGatherUnits = 40_000
 type Memory struct{ Key, Value string }
 
 // Reply is an answer to the question with the given ID.
-type Reply struct{ Question, Text, By string }
+type Reply struct {
+	Question, Text, By string
+	// Turn says that the message is not settled, but gets the turn of the chosen command. If the
+	// message is stored, the question is answered in the same transaction, so that the turn cannot
+	// close it first.
+	Turn bool
+}
 
 // Inbox stores the received messages.
 type Inbox interface {

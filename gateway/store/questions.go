@@ -56,9 +56,6 @@ func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
 type Questions interface {
 	// Ask stores a question and its outbound message, whose Claim is ignored.
 	Ask(ctx context.Context, q Question, l Outbound) error
-	// Answer stores the first answer. It reports false when there is no such open question, or it
-	// has expired.
-	Answer(ctx context.Context, id, answer, by string) (bool, error)
 	// EraseAnswer removes the answer to a secret question, so that its bytes are no longer in the
 	// files of the store. The question stays closed. The end of an inbound message does the same
 	// for all of its questions.

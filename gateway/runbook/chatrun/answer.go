@@ -85,22 +85,9 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	case err != nil:
 		return Result{}, err
 	case end == "":
-		return result, rb.askAfterPress(ctx, r.ID, s)
+		return result, nil
 	}
 	return rb.closeDecided(ctx, r, q, decided{s, rb.runWords(r).Text(words.AnsweredBy, end, s.name())})
-}
-
-// askAfterPress repeats a question that a press has not ended, on networks where a press removes
-// the buttons.
-func (rb *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
-	if s.In.Press == "" || rb.o.Outbox.KeepsButtons(s.In.Chat) {
-		return nil
-	}
-	r, err := rb.o.Runs.Load(ctx, run)
-	if err != nil || r.Status != runbook.Waiting {
-		return err
-	}
-	return rb.askCurrentStep(ctx, r, true)
 }
 
 // decided is a person's statement that decided a question, and the outcome that the question shows.

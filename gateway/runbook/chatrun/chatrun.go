@@ -28,7 +28,6 @@ import (
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
-	Withdraw(ctx context.Context, id string) (bool, error)
 	// Known reports whether a message was received.
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 }
@@ -36,9 +35,8 @@ type Questions interface {
 // Outbox sends questions to people.
 type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
-	ShowOutcome(q store.Question, how string)
-	// KeepsButtons reports whether the buttons of a question remain when one is pressed.
-	KeepsButtons(chat channels.Chat) bool
+	// CloseQuestion closes a question without an answer and shows how it ended.
+	CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error)
 }
 
 // Options configures the execution of runs.

@@ -77,10 +77,7 @@ func (rb *Runbooks) prepareQuestion(ctx context.Context, r runbook.Run, again bo
 
 // closeQuestion closes a question and shows in its message how it ended.
 func (rb *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
-	closed, err := rb.o.Questions.Withdraw(ctx, q.ID)
-	if err == nil && closed {
-		rb.o.Outbox.ShowOutcome(q, how)
-	}
+	_, err := rb.o.Outbox.CloseQuestion(ctx, q, how)
 	return err
 }
 

@@ -36,14 +36,6 @@ func (s questions) Ask(ctx context.Context, q store.Question, l store.Outbound) 
 	return err
 }
 
-// Answer stores the first answer to a question.
-func (s questions) Answer(ctx context.Context, id, answer, by string) (bool, error) {
-	now := s.now()
-	return changed(ctx, s.state, "answer question "+id, func(t *tx) bool {
-		return answerQuestion(t, store.Reply{Question: id, Text: answer, By: by}, now)
-	})
-}
-
 // encodeCommands returns the commands of a picker as JSON; "": there are none.
 func encodeCommands(commands []string) string {
 	if len(commands) == 0 {

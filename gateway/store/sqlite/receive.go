@@ -70,7 +70,7 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 		moveCursor(t, r.In.Chat.Channel, r.Cursor)
 		return store.ReceiveResult{Inbound: before, Disposition: store.Duplicate}
 	}
-	replied := r.Reply != nil && answerQuestion(t, *r.Reply, r.now)
+	replied := r.Reply != nil && !r.Reply.Turn && answerQuestion(t, *r.Reply, r.now)
 	r.Settle = r.Settle || replied
 	if result, joined := joinMessage(t, r, chat); joined {
 		return result
@@ -89,7 +89,9 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 	}
 	insertOutbounds(t, r.answer, result.Inbound.ID, r.now)
 	applyRequests(t, r.ReceiveRequest, r.now)
-	result.Chosen = r.Choose != nil && answerQuestion(t, *r.Choose, r.now)
+	if r.Reply != nil && r.Reply.Turn {
+		result.Replied = answerQuestion(t, *r.Reply, r.now)
+	}
 	moveCursor(t, r.In.Chat.Channel, r.Cursor)
 	return result
 }

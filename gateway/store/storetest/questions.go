@@ -184,9 +184,10 @@ func (b *fixture) askQuestion(id string, chat channels.Chat) {
 
 func (b *fixture) answerQuestion(id, answer, by string) bool {
 	b.Helper()
-	ok, err := b.Answer(ctx, id, answer, by)
+	in := channels.Incoming{Chat: channels.Chat{Channel: "answers", ID: id}, Text: answer}
+	result, err := b.Receive(ctx, store.ReceiveRequest{In: in, Settle: true, Reply: &store.Reply{Question: id, Text: answer, By: by}})
 	b.noError(err)
-	return ok
+	return result.Replied
 }
 
 // openQuestionIDs returns the IDs of a chat's open questions.

@@ -136,21 +136,21 @@ var receiveTests = []contractTest{
 	{"a stored message with a choice closes its picker and gets a turn", func(b *fixture) {
 		b.askQuestion("q", ann)
 		choose := func(id string, notWhileRunning bool) store.ReceiveResult {
-			a := store.ReceiveRequest{In: incoming(ann, id), Claim: true, NotWhileRunning: notWhileRunning, Choose: &store.Reply{Question: "q", Text: id, By: "7"}}
+			a := store.ReceiveRequest{In: incoming(ann, id), Claim: true, NotWhileRunning: notWhileRunning, Reply: &store.Reply{Question: "q", Text: id, By: "7", Turn: true}}
 			result, err := b.Receive(ctx, a)
 			b.noError(err)
 			return result
 		}
 		running, _ := b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Claim: true})
 		result := choose("2", true)
-		b.equal("the choice of a refused message", []any{result.Disposition, result.Chosen, b.question("q").Closed}, "[4 false false]")
+		b.equal("the choice of a refused message", []any{result.Disposition, result.Replied, b.question("q").Closed}, "[4 false false]")
 		b.finishDone(running.ID)
 		result = choose("2", true)
-		b.equal("the choice", []any{result.Disposition, result.Chosen, *b.question("q").Answer}, "[2 true 2]")
+		b.equal("the choice", []any{result.Disposition, result.Replied, *b.question("q").Answer}, "[2 true 2]")
 		result = choose("2", false)
-		b.equal("the choice of a duplicate", []any{result.Disposition, result.Chosen}, "[0 false]")
+		b.equal("the choice of a duplicate", []any{result.Disposition, result.Replied}, "[0 false]")
 		result = choose("3", false)
-		b.equal("a second choice", []any{result.Disposition, result.Chosen, *b.question("q").Answer}, "[1 false 2]")
+		b.equal("a second choice", []any{result.Disposition, result.Replied, *b.question("q").Answer}, "[1 false 2]")
 	}},
 	{"a message with impossible requests is stored nevertheless", func(b *fixture) {
 		_, result := b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, Restart: 99, Reply: &store.Reply{Question: "none"}})
