@@ -23,6 +23,12 @@ const askTimeout = time.Hour
 // errNoAnswer is the cause of a timeout without an answer.
 var errNoAnswer = errors.New("timeout")
 
+// reply is the answer to a question, or the reason why there is none.
+type reply struct {
+	answer terminal.Answer
+	err    error
+}
+
 // askChat posts an agent's question to the chat and waits for the answer. A turn that is retried
 // after a crash finds its earlier question, and the answer if one was given in the meantime.
 func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a terminal.Answer, err error) {
@@ -38,8 +44,8 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 	if err != nil {
 		return terminal.Answer{}, err
 	}
-	answered := t.stage.answerWaiters.expect(id)
-	defer t.stage.answerWaiters.forget(id)
+	answered, leave := t.stage.answers.Wait(id)
+	defer leave()
 	defer func() {
 		if err != nil {
 			a, err = t.closeUnanswered(untilKilled, id, err)

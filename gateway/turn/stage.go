@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/gateway/waiters"
 	"nanobot/internal/tasks"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -180,16 +181,16 @@ var (
 
 // Stage holds the state that all turns share.
 type Stage struct {
-	o             Options
-	settings      atomic.Pointer[Settings]
-	display       *tasks.Group // shows turns while they run; an ended turn does not wait for it
-	runners       runners
-	answerWaiters answerWaiters
-	shortage      shortage
-	personWaits   personWaits
-	intakeClosed  chan struct{} // closed when the gateway stops receiving messages
-	warming       atomic.Bool   // StartWarming was called
-	name          string        // marks this gateway in the environment of persistent agents; set by KillLeftover
+	o            Options
+	settings     atomic.Pointer[Settings]
+	display      *tasks.Group // shows turns while they run; an ended turn does not wait for it
+	runners      runners
+	answers      waiters.Waiters[reply] // by the ID of the question
+	shortage     shortage
+	personWaits  personWaits
+	intakeClosed chan struct{} // closed when the gateway stops receiving messages
+	warming      atomic.Bool   // StartWarming was called
+	name         string        // marks this gateway in the environment of persistent agents; set by KillLeftover
 }
 
 // New returns a stage. It has no settings before Reload, and shows nothing before Run.
@@ -269,10 +270,10 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 
 // Answer delivers the answer of a question to the turn that waits for it, if there still is one.
 func (s *Stage) Answer(question string, a terminal.Answer) {
-	s.answerWaiters.deliver(question, reply{answer: a})
+	s.answers.Deliver(question, reply{answer: a})
 }
 
 // Dismiss tells the turn that waits for an answer that the person has written something else.
 func (s *Stage) Dismiss(question, by string) {
-	s.answerWaiters.deliver(question, reply{err: &terminal.DismissedError{By: by}})
+	s.answers.Deliver(question, reply{err: &terminal.DismissedError{By: by}})
 }

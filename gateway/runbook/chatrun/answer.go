@@ -101,7 +101,7 @@ func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Que
 	if err := rb.closeQuestion(ctx, q, d.outcome); err != nil {
 		return Result{}, err
 	}
-	waited := rb.decisions.notify(r.ID)
+	waited := rb.decisions.Deliver(r.ID, struct{}{})
 	result := Result{Decided: true}
 	switch {
 	case IsExecuted(r):

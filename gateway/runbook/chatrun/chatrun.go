@@ -21,6 +21,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
+	"nanobot/gateway/waiters"
 	"nanobot/internal/words"
 )
 
@@ -52,8 +53,8 @@ type Options struct {
 // Runbooks are the runbooks and runs of all chats. Its methods are safe for concurrent use.
 type Runbooks struct {
 	o         Options
-	decisions decisions
-	askMu     sync.Mutex // held while a question is asked for an agent
+	decisions waiters.Waiters[struct{}] // by the ID of the run
+	askMu     sync.Mutex                // held while a question is asked for an agent
 }
 
 // New returns the runbooks of all chats.
@@ -204,51 +205,4 @@ func (rb *Runbooks) findResumable(ctx context.Context, chat channels.Chat, id st
 	return rb.findNewest(ctx, chat, func(r runbook.Run) bool {
 		return (r.Status == runbook.Waiting || !driverOf(r).Reported) && (id == "" || r.ID == id)
 	})
-}
-
-// decisions notifies the goroutines that wait for a decision about a run.
-type decisions struct {
-	mu    sync.Mutex
-	byRun map[string]*waiters
-}
-
-// waiters are the goroutines that wait for the next decision about a run.
-type waiters struct {
-	decided chan struct{}
-	count   int
-}
-
-// wait returns a channel that is closed at the next decision about a run. The caller calls leave
-// when it no longer waits.
-func (c *decisions) wait(run string) (decided <-chan struct{}, leave func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byRun == nil {
-		c.byRun = map[string]*waiters{}
-	}
-	w := c.byRun[run]
-	if w == nil {
-		w = &waiters{decided: make(chan struct{})}
-		c.byRun[run] = w
-	}
-	w.count++
-	return w.decided, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if w.count--; w.count == 0 && c.byRun[run] == w {
-			delete(c.byRun, run)
-		}
-	}
-}
-
-// notify wakes the waiters of a run and reports whether there were any.
-func (c *decisions) notify(run string) (waited bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w, waited := c.byRun[run]
-	if waited {
-		close(w.decided)
-		delete(c.byRun, run)
-	}
-	return waited
 }

@@ -39,7 +39,7 @@ type Step struct {
 // awaitDecision asks about a step and waits for the next decision about its run. done means that
 // the step was already decided.
 func (rb *Runbooks) awaitDecision(ctx context.Context, s Step, admit func() error) (done bool, err error) {
-	decided, leave := rb.decisions.wait(s.Run)
+	decided, leave := rb.decisions.Wait(s.Run)
 	defer leave()
 	r, err := rb.o.Runs.Load(ctx, s.Run)
 	if err != nil || r.Step != s.Number || r.Status != runbook.Waiting {
