@@ -15,7 +15,18 @@ type Button struct {
 	// Private means that only the person who presses the button sees the answer, where the network
 	// can do that. Such a button stays.
 	Private bool `json:"private,omitempty"`
+	// Role is what a press does, for channels that show such buttons in their own way.
+	Role Role `json:"role,omitempty"`
 }
+
+// Role is what a press of a button does.
+type Role string
+
+// The roles of buttons; most have none.
+const (
+	Answers Role = "answer" // it answers a question
+	Stops   Role = "stop"   // it stops the running turn
+)
 
 // The marks of a button's properties before its data. Buttons of earlier versions have them, too.
 const (

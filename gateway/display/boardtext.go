@@ -48,7 +48,7 @@ func (b *board) render() *channels.Outgoing {
 	return planBoard(b.d.o.Channel, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
 		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen,
-		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)], channels.Button{Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID)}),
+		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)], channels.Button{Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID), Role: channels.Stops}),
 	})
 }
 

@@ -65,7 +65,7 @@ export function chatView(onOpen, onError) {
 
 	// stop ends the turn that runs in this chat.
 	function stop() {
-		const p = running.get(current), b = p?.buttons.find((x) => x.data.startsWith('stop:'));
+		const p = running.get(current), b = p?.buttons.find((x) => x.role === 'stop');
 		if (b) press(current, p.id, b.data).catch(onError);
 		else if (isTyping(current)) out.add(current, '/stop', []);
 		else return;

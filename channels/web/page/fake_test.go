@@ -268,7 +268,7 @@ func (f *fake) progress(chat, id, text string, since time.Time) {
 	defer f.mu.Unlock()
 	e := obj{
 		"event": "progress", "chat": chat, "id": id, "text": text, "html": "<p>" + text + "</p>", "since": since,
-		"buttons": []obj{{"label": "Stop", "data": "stop:" + id}},
+		"buttons": []obj{{"label": "Stop", "data": "stop:" + id, "role": "stop"}},
 	}
 	f.live[chat+id] = e
 	f.publish(e)

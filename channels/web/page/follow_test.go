@@ -208,7 +208,7 @@ func TestAWaitingQuestionSaysSo(t *testing.T) {
 	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
 	f.say("c2", "hello", nil)
 	f.progress("c1", "p", "Looking", time.Now())
-	question := obj{"buttons": []obj{{"label": "Red", "data": "answer:q:1"}, {"label": "Blue", "data": "answer:q:2"}}}
+	question := obj{"buttons": []obj{{"label": "Red", "data": "answer:q:1", "role": "answer"}, {"label": "Blue", "data": "answer:q:2", "role": "answer"}}}
 	f.say("c1", "Which one?", question)
 	f.say("c1", "By the way.", obj{"buttons": []obj{{"label": "Run again", "data": "again:1"}}})
 	p := open(t, f.url()+"#/c/c1")

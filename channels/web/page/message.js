@@ -59,7 +59,7 @@ export function messageView(m, press) {
 }
 
 // isQuestion tells a question from an offer: a turn waits for the answer.
-export const isQuestion = (m) => !isClosed(m) && m.buttons?.some((b) => b.data.startsWith('answer:'));
+export const isQuestion = (m) => !isClosed(m) && m.buttons?.some((b) => b.role === 'answer');
 
 export function buttons(m, press) {
 	const row = h('div.choices');

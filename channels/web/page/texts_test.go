@@ -100,7 +100,7 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 	f.say("c1", "- [x] «task»\n\n```\n«ls»\n```\n\n| «a» |\n|---|\n| «b» |", obj{"media": pictures})
 	f.progress("c1", "p", "«Looking»", time.Now())
 	f.say("c2", "«hello»", nil)
-	f.say("c1", "«Which?»", obj{"buttons": []obj{{"label": "«Red»", "data": "answer:q:1"}}})
+	f.say("c1", "«Which?»", obj{"buttons": []obj{{"label": "«Red»", "data": "answer:q:1", "role": "answer"}}})
 	f.say("c1", "«it broke»", obj{"kind": "error"})
 	check("a question", ".choices", "«pageAwaitsAnswer»")
 	check("the list", "#chats", "«pageAsksYou»")
