@@ -27,6 +27,7 @@ receive; chunk again; send '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"end_
 }
 
 func TestAPromptThatHasBegunIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	d := newAgentWithSignIn(t, "Deployed.", `{"code":-32000,"message":"Rate limit exceeded"}`)
 	d.person("a").send("deploy").expect(terminal.Failed, "Deployed.").expectError(terminal.Failed, "Error: Rate limit exceeded")
 	if n := strings.Count(d.receivedLines(), "session/prompt"); n != 1 {
@@ -40,6 +41,7 @@ func TestAPromptThatHasBegunIsNotRepeated(t *testing.T) {
 }
 
 func TestAPromptThatHasNotBegunIsRepeatedWhenSignedIn(t *testing.T) {
+	t.Parallel()
 	for _, failure := range []string{`{"code":-32000,"message":"who are you?"}`, `{"code":-32000,"message":"no","data":"unauthenticated"}`} {
 		d := newAgentWithSignIn(t, "", failure)
 		d.person("a").send("deploy").expect(terminal.Done, "again")
@@ -47,11 +49,13 @@ func TestAPromptThatHasNotBegunIsRepeatedWhenSignedIn(t *testing.T) {
 }
 
 func TestTheErrorCodeAloneDoesNotCauseASignIn(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+`send '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Rate limit exceeded"}}'`)
 	d.person("a").send("hello").expectError(terminal.Failed, "Error: Rate limit exceeded")
 }
 
 func TestAResponseWithoutAResultIsAccepted(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, strings.Replace(untilPrompt, `"result":{"sessionId":"s"}`,
 		`"result":{"sessionId":"s","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}}`, 1)+
 		"send '{\"id\":3,\"level\":\"info\"}'\nsend '{\"jsonrpc\":\"2.0\",\"id\":3}'\nreceive\n")
@@ -59,6 +63,7 @@ func TestAResponseWithoutAResultIsAccepted(t *testing.T) {
 }
 
 func TestALogLineWithAnIDIsNoResponse(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+"send '{\"id\":3,\"level\":\"info\"}'\nchunk real"+endTurn)
 	d.person("a").send("hello").expect(terminal.Done, "real")
 }
@@ -70,6 +75,7 @@ const typedMethods = `[{"id":"tui","type":"terminal","name":"Log in","descriptio
 	`{"id":"web","name":"Browser"}]`
 
 func TestSignInMethodsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +94,7 @@ func TestSignInMethodsSayWhatToDo(t *testing.T) {
 }
 
 func TestOnlyAMethodOfTheAgentItselfIsPassedToIt(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"tui", "key", "old"} {
 		d := newFixture(t, "-auth "+method+" -auth-methods '"+typedMethods+"'", func(c *config.Terminal) { settings(c).AuthMethod = method })
 		d.person("a").send("hello").expectError(terminal.Failed, "Error (AUTH)") // the agent fails if it is asked
@@ -97,6 +104,7 @@ func TestOnlyAMethodOfTheAgentItselfIsPassedToIt(t *testing.T) {
 }
 
 func TestTheCommandToSignInShowsNoSecrets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		reveal bool

@@ -17,6 +17,7 @@ func (p *person) pushes() *person {
 }
 
 func TestWhatTheAgentSaysBetweenTurnsIsAMessageOfItsOwn(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a").pushes()
 	p.send("late by \nlate the way\nsay done").expect(terminal.Done, "done")
 	if got := <-p.pushed; got != "by the way" {
@@ -29,6 +30,7 @@ func TestWhatTheAgentSaysBetweenTurnsIsAMessageOfItsOwn(t *testing.T) {
 }
 
 func TestATextBetweenTurnsIsSentAlthoughTheAgentWorksOn(t *testing.T) {
+	t.Parallel()
 	think := `send '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}}}'`
 	for name, script := range map[string]string{
 		"it thinks":            "chunk hi\nwhile [ ! -e sent ]; do " + think + "; sleep 0.01; done",
@@ -50,6 +52,7 @@ func TestATextBetweenTurnsIsSentAlthoughTheAgentWorksOn(t *testing.T) {
 }
 
 func TestAnAgentWithARunningCommandOrTaskIsNotIdle(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ begin, end string }{
 		"a command": {"embed x echo $$ > PID.new; mv PID.new PID; exec sleep 600\nuntil PID\nstatus x completed", ""},
 		"a task":    {"tool t execute make\nstatus t in_progress", "status t completed"},
@@ -79,6 +82,7 @@ func TestAnAgentWithARunningCommandOrTaskIsNotIdle(t *testing.T) {
 }
 
 func TestAToolCallWithoutAnEndDoesNotKeepTheAgent(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		prompt string
 		limit  time.Duration
@@ -100,6 +104,7 @@ func TestAToolCallWithoutAnEndDoesNotKeepTheAgent(t *testing.T) {
 }
 
 func TestTheChatIsToldWhenALimitEndsAnAgentWithWork(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []string{"took longer than 24 hours", "too many agents"} {
 		d := newFixture(t, "-resume", allowAll, func(c *config.Terminal) { settings(c).MaxKept = 1 })
 		if d.protocol.Agents.IdleTime = 20 * time.Millisecond; strings.Contains(limit, "hours") {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", allowAll)
 	p, other := d.person("a"), d.person("b")
 	file, others := p.path("pid"), p.path("others")
@@ -34,6 +35,7 @@ func TestStopBetweenTurnsKillsCommandsThatStillRun(t *testing.T) {
 }
 
 func TestStopBetweenTurnsReachesTheAgentsOwnWork(t *testing.T) {
+	t.Parallel()
 	const task = `send '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"async_task_spawned","asyncTaskId":"7"}}}'`
 	for name, work := range map[string]string{"a task": task, "it writes": "chunk hi"} {
 		d := newShellAgent(t, untilPrompt+endTurn+"while [ ! -e ended ]; do sleep 0.01; done\n"+work+"\ntouch working; receive; receive")
@@ -51,6 +53,7 @@ func TestStopBetweenTurnsReachesTheAgentsOwnWork(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotStopItsWorkIsEnded(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume")
 	d.protocol.StopTimeout = 10 * time.Millisecond
 	p := d.person("a").pushes()
@@ -65,6 +68,7 @@ func TestAnAgentThatDoesNotStopItsWorkIsEnded(t *testing.T) {
 }
 
 func TestNoCommandIsStartedBetweenTurns(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+endTurn+`
 send '{"jsonrpc":"2.0","id":"c","method":"terminal/create","params":{"sessionId":"s","command":"touch ran"}}'
 receive; touch answered; receive`)
@@ -82,6 +86,7 @@ func pathExists(path string) bool {
 
 // Between turns nobody can be asked, so calls that need a question are refused.
 func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
+	t.Parallel()
 	call := func(id, method, params string) string {
 		return `send '{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":{` + params + "}}'\nreceive\n"
 	}

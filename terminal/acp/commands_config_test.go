@@ -10,6 +10,7 @@ import (
 )
 
 func TestConfigOffersEveryOptionAndItsValues(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-modes -options").person("a").recordPickers()
 	p.send("/config").expect(terminal.Done, "")
 	if got, want := p.last(), "Which setting? [Mode: Code] [Model: Small] [Reasoning effort: Low] [Extended thinking: off]"; got != want {
@@ -27,6 +28,7 @@ func TestConfigOffersEveryOptionAndItsValues(t *testing.T) {
 }
 
 func TestConfigSetsAnOptionByItsIDAndValue(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-options").person("a")
 	for _, c := range []struct{ command, answer string }{
 		{"/config model large", "Model: Large"},
@@ -46,6 +48,7 @@ func TestConfigSetsAnOptionByItsIDAndValue(t *testing.T) {
 }
 
 func TestConfigSpeaksGerman(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-modes -options").person("a")
 	p.words = (*words.Catalogue)(nil).For("de")
 	p.send("/config thinking an").expect(terminal.Done, "Extended thinking: an")
@@ -54,6 +57,7 @@ func TestConfigSpeaksGerman(t *testing.T) {
 }
 
 func TestARefusedOptionIsAnError(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-options -refuse effort").person("a")
 	p.send("/config effort low").expectError(terminal.Failed, "Effort is not available today.")
 	if strings.Contains(p.memory.lasting, "chosen") {
@@ -62,6 +66,7 @@ func TestARefusedOptionIsAnError(t *testing.T) {
 }
 
 func TestConfigOfAnAgentWithoutOptions(t *testing.T) {
+	t.Parallel()
 	newFixture(t, "").person("a").send("/config").expect(terminal.Done, "This agent has no settings to choose.")
 	p := newFixture(t, "").person("a")
 	p.send(`raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"config","description":"its own"}]}`)
@@ -70,6 +75,7 @@ func TestConfigOfAnAgentWithoutOptions(t *testing.T) {
 
 // An option may let the agent ask for no permission. The model and its effort do not.
 func TestAChangeOfAnOptionNeedsApproval(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-modes -options", func(c *config.Terminal) { c.Approvers = []string{"telegram:7"} })
 	p := d.person("a")
 	p.send("/config thinking on").expect(terminal.Done, "The setting was not changed.") // nobody can be asked

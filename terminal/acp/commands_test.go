@@ -12,6 +12,7 @@ import (
 )
 
 func TestModeAndModel(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ flags, command, answer, want string }{
 		{"-modes", "/mode plan", "Mode: Plan first", "mode plan, model small"},
 		{"-modes", "/mode 2", "Mode: Plan first", "mode plan, model small"},
@@ -65,6 +66,7 @@ func (r *pickers) choose(i int) *turnResult {
 }
 
 func TestModeModelAndSessionsOfferAPickerAndEndTheirTurn(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-modes -configs -list -load").person("a").recordPickers()
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		t.Error("a turn waits for an answer")
@@ -103,6 +105,7 @@ func TestModeModelAndSessionsOfferAPickerAndEndTheirTurn(t *testing.T) {
 
 // An agent may have a mode in which it asks for no permission.
 func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7", "cli:8"} })
 	p := d.person("a")
 	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.") // nobody can be asked
@@ -139,6 +142,7 @@ func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
 }
 
 func TestSessionsAreListedAndSwitched(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-list -load -close").person("a")
 	p.send("say one")
 	p.memory.forget()
@@ -155,6 +159,7 @@ func TestSessionsAreListedAndSwitched(t *testing.T) {
 }
 
 func TestSessionsOfOtherChatsAreNotOffered(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-list -load -close")
 	alice, bob := d.person("alice"), d.person("bob")
 	alice.send("say my salary")
@@ -185,6 +190,7 @@ func TestSessionsOfOtherChatsAreNotOffered(t *testing.T) {
 }
 
 func TestAChatsSessionsAreKnownAfterANewConversationAndARestart(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-list -load")
 	p := d.person("a")
 	for _, text := range []string{"say one", "say two", "say three"} {
@@ -209,14 +215,17 @@ func TestAChatsSessionsAreKnownAfterANewConversationAndARestart(t *testing.T) {
 }
 
 func TestSessionsOfAnAgentThatCannotListThem(t *testing.T) {
+	t.Parallel()
 	newFixture(t, "").person("a").send("/sessions").expect(terminal.Done, "This agent does not list its conversations.")
 }
 
 func TestOtherCommandsGoToTheAgent(t *testing.T) {
+	t.Parallel()
 	newFixture(t, "").person("a").send("/review all of it").expect(terminal.Done, "You said: /review all of it")
 }
 
 func TestSessionDetailsAreReported(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-list -models").person("a")
 	p.send(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
 raw {"sessionUpdate":"usage_update","used":12345,"size":200000,"cost":{"amount":0.3712,"currency":"USD"}}
@@ -234,6 +243,7 @@ raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"r
 }
 
 func TestTheCostInTheStatus(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	for cost, want := range map[string]string{
 		`{"amount":0.37,"currency":"USD"}`:  "acptest · 0.37 USD",
@@ -249,6 +259,7 @@ func TestTheCostInTheStatus(t *testing.T) {
 }
 
 func TestWhoSeesWhichSessions(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-list -load -close")
 	d.person("other").send("say of another chat")
 	elsewhere := d.person("elsewhere")
@@ -283,6 +294,7 @@ func TestWhoSeesWhichSessions(t *testing.T) {
 }
 
 func TestSessionsOfAnotherFolderAreNotOffered(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-list -load -close")
 	d.person("other").send("say there")
 	d.workspace = t.TempDir()

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put := func(name, data string) string {
 		path := filepath.Join(dir, name)

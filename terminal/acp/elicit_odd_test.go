@@ -29,6 +29,7 @@ func TestAPressGivesTheOptionThatItsButtonNames(t *testing.T) {
 }
 
 func TestAFormThatNobodyCouldFillInIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	answering(t, p)
 	options := strings.TrimSuffix(strings.Repeat(`"v",`, 1001), ",")
@@ -38,6 +39,7 @@ func TestAFormThatNobodyCouldFillInIsRefused(t *testing.T) {
 }
 
 func TestALinkCannotHideAnotherOne(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	answering(t, p)
 	for _, bad := range []string{

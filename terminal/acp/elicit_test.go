@@ -209,6 +209,7 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 }
 
 func TestNumbersAreReadInTheLanguageOfThePerson(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	for _, c := range []struct{ language, kind, written, want string }{
 		{"de", "number", "1.000", "1000"},
@@ -243,6 +244,7 @@ func numbered() string {
 const link = `call elicitation/create {"sessionId":"SESSION","mode":"url","message":"Sign in.","elicitationId":"e1","url":"https://example.com/a_b?c=d_e"}`
 
 func TestFormsAndLinksAreAnnounced(t *testing.T) {
+	t.Parallel()
 	got := newFixture(t, "").person("a").send("announced").text(terminal.Message)
 	if !strings.Contains(got, `"elicitation":{"form":{},"url":{}}`) {
 		t.Errorf("announced %s", got)
@@ -297,6 +299,7 @@ func TestALinkIsShownWhileASessionIsOpened(t *testing.T) {
 }
 
 func TestALinkMustBeAWebAddress(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	answering(t, p)
 	for _, bad := range []string{"javascript:alert(1)", "file:///etc/passwd", "example.com"} {
@@ -308,6 +311,7 @@ func TestALinkMustBeAWebAddress(t *testing.T) {
 }
 
 func TestACompletedLinkNeedsNoAnswer(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	var cause error
 	shown := filepath.Join(t.TempDir(), "shown")
@@ -326,6 +330,7 @@ func TestACompletedLinkNeedsNoAnswer(t *testing.T) {
 }
 
 func TestAnElicitationThatNobodyAnswersIsCancelled(t *testing.T) {
+	t.Parallel()
 	nobody := newFixture(t, "").person("a")
 	nobody.send(form(`"s":{"type":"string"}`, `"s"`)).expect(terminal.Done, "There is nobody here to ask, so the agent gets no answer.\n`"+`{"action":"cancel"}`+"`")
 	late := newFixture(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
@@ -350,6 +355,7 @@ func TestAnElicitationThatNobodyAnswersIsCancelled(t *testing.T) {
 }
 
 func TestAGermanPersonIsAskedInGerman(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	p.words = words.New(words.Settings{}).For("de")
 	asked := answering(t, p, "press 1", "drei", "3")

@@ -37,6 +37,7 @@ func (p *steered) expectRead(h *turnResult, unread int, texts ...string) {
 }
 
 func TestAMessageDuringATurnIsAnotherPrompt(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing")
 	p.write("say three")
 	p.write("history")
@@ -49,6 +50,7 @@ func TestAMessageDuringATurnIsAnotherPrompt(t *testing.T) {
 }
 
 func TestAMessageDuringATurnWaitsIfTheAgentAcceptsNone(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "")
 	p.write("say two")
 	h := p.send("say one")
@@ -59,6 +61,7 @@ func TestAMessageDuringATurnWaitsIfTheAgentAcceptsNone(t *testing.T) {
 }
 
 func TestACommandOfTheGatewayDuringATurnWaits(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing -modes")
 	p.write("/mode plan")
 	p.write("say two")
@@ -92,6 +95,7 @@ func (p *steered) stopWhen(text string) context.Context {
 }
 
 func TestAfterAStopMessagesThatTheAgentHasNotBegunAreUnread(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing")
 	p.write("say two\nsteer\nsay working on two\nawait")
 	p.write("say three")
@@ -102,6 +106,7 @@ func TestAfterAStopMessagesThatTheAgentHasNotBegunAreUnread(t *testing.T) {
 }
 
 func TestAMessageThatIsStoppedWithAHungAgentIsNotRunAgain(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing -stubborn -resume")
 	p.protocol.StopTimeout = 50 * time.Millisecond
 	p.write("say two\nsteer\nsay working on two\nhang")
@@ -112,6 +117,7 @@ func TestAMessageThatIsStoppedWithAHungAgentIsNotRunAgain(t *testing.T) {
 }
 
 func TestMessagesThatADeadAgentHasNotBegunAreUnread(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing -resume")
 	p.write("say two\nsteer\ndie")
 	p.write("say three")
@@ -122,6 +128,7 @@ func TestMessagesThatADeadAgentHasNotBegunAreUnread(t *testing.T) {
 }
 
 func TestAnErrorOfAnEarlierPromptIsReported(t *testing.T) {
+	t.Parallel()
 	p := newSteered(t, "-queueing")
 	p.write("say two")
 	h := p.send("say one\nsteer\nfail out of luck")

@@ -70,6 +70,7 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentSupports(t *testing.T) {
 }
 
 func TestASessionHasTheGatewaysOwnServerIfThereIsASocket(t *testing.T) {
+	t.Parallel()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +93,7 @@ func TestASessionHasTheGatewaysOwnServerIfThereIsASocket(t *testing.T) {
 }
 
 func TestASecretOfAnMCPServerThatCannotBeReadIsAnErrorOfTheStart(t *testing.T) {
+	t.Parallel()
 	for want, server := range map[string]config.MCPServer{
 		"terminal.mcpServers.a.env.KEY: environment variable ACPTEST_MISSING is not set": {Command: "a", Env: map[string]config.Secret{"KEY": "env:ACPTEST_MISSING"}},
 		"terminal.mcpServers.a.headers.Authorization: read secret: ":                     {URL: "https://example.com", Headers: map[string]config.Secret{"Authorization": "file:/nowhere"}},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPicturesWithinMessagesNeedNoMediaRoot(t *testing.T) {
+	t.Parallel()
 	roots := t.TempDir()
 	p := newFixture(t, "", func(c *config.Terminal) { c.MediaRoots = []string{roots} }).person("a")
 	outside := filepath.Join(t.TempDir(), "outside.png")

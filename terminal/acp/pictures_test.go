@@ -46,6 +46,7 @@ func promptPicture(t *testing.T, name string, data []byte) (picture []byte, mime
 }
 
 func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
+	t.Parallel()
 	var photo, screenshot bytes.Buffer
 	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 4032, 3024)), nil); err != nil {
 		t.Fatal(err)
@@ -67,6 +68,7 @@ func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
 }
 
 func TestAPictureWithTooManyPixelsIsALink(t *testing.T) {
+	t.Parallel()
 	var huge bytes.Buffer
 	if err := png.Encode(&huge, image.NewPaletted(image.Rect(0, 0, 10_000, 6000), []color.Color{color.Black})); err != nil {
 		t.Fatal(err)

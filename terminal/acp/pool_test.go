@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnIdleAgentIsEndedAndResumed(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume")
 	d.protocol.Agents.IdleTime = 20 * time.Millisecond
 	p := d.person("a")
@@ -20,6 +21,7 @@ func TestAnIdleAgentIsEndedAndResumed(t *testing.T) {
 }
 
 func TestTheLongestIdleAgentIsEndedFirst(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { settings(c).MaxKept = 2 })
 	a, b, c := d.person("a"), d.person("b"), d.person("c")
 	a.send("hello")
@@ -33,6 +35,7 @@ func TestTheLongestIdleAgentIsEndedFirst(t *testing.T) {
 }
 
 func TestAnAgentInATurnIsNotEndedForAnother(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { settings(c).MaxKept = 1 })
 	a, b := d.person("a"), d.person("b")
 	gate, works := d.path("go"), make(chan struct{})
@@ -54,6 +57,7 @@ func TestAnAgentInATurnIsNotEndedForAnother(t *testing.T) {
 }
 
 func TestCloseEndsAgentsThatIgnoreAClosedStdin(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-stubborn")
 	people := []*person{d.person("a"), d.person("b"), d.person("c")}
 	for _, p := range people {
@@ -68,6 +72,7 @@ func TestCloseEndsAgentsThatIgnoreAClosedStdin(t *testing.T) {
 }
 
 func TestATurnAfterCloseKeepsNothing(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume")
 	p := d.person("a")
 	p.send("hello")
@@ -79,6 +84,7 @@ func TestATurnAfterCloseKeepsNothing(t *testing.T) {
 }
 
 func TestTurnsOfOneChatWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "")
 	gate := d.path("go")
 	p := d.person("a")

@@ -60,6 +60,7 @@ func (h *turnResult) fold() terminal.Fold {
 }
 
 func TestATurnOfTwentyToolCallsLeavesASummaryAndTheAnswer(t *testing.T) {
+	t.Parallel()
 	var script strings.Builder
 	script.WriteString("plan completed:look; in_progress:edit\n")
 	for i := range 20 {
@@ -173,6 +174,7 @@ func TestWithoutABoardRemarksAndSmallDiffsAreSilentMessages(t *testing.T) {
 }
 
 func TestOnlyASummaryWithContentOfItsOwnIsRequired(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	for script, want := range map[string]bool{
 		"tool t read x\nstatus t completed\nsay hello":              false,
@@ -190,6 +192,7 @@ func chunkOf(text string) string {
 }
 
 func TestATurnThatFailsIsSummedUpAndOnlyItsErrorNotifies(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	work := "say I look.\ntool t read x\nstatus t completed\nsay half an answer\n"
@@ -215,6 +218,7 @@ func TestATurnThatFailsIsSummedUpAndOnlyItsErrorNotifies(t *testing.T) {
 }
 
 func TestTheBoardSaysWhatTheAgentDoes(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "Allow once"}, nil

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-load -behind")
 	p := d.person("a")
 	p.send("say one")
@@ -26,6 +27,7 @@ func TestAReplayAfterTheResponseIsHidden(t *testing.T) {
 }
 
 func TestAnEndlessReplayIsLimited(t *testing.T) {
+	t.Parallel()
 	begin, _, _ := strings.Cut(untilPrompt, "receive; send")
 	d := newShellAgent(t, begin+`
 receive; send '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
@@ -48,6 +50,7 @@ receive; touch prompted; wait; chunk answer`+endTurn+"receive")
 }
 
 func TestResumingWaitsForNoReplay(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume")
 	p := d.person("a")
 	p.send("hello")
@@ -57,6 +60,7 @@ func TestResumingWaitsForNoReplay(t *testing.T) {
 }
 
 func TestAnAgentThatCrashesWhileItRestoresASessionIsRestarted(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"exit", "hang"} {
 		t.Run(way, func(t *testing.T) {
 			d := newFixture(t, "-load -on-load "+way)
@@ -86,6 +90,7 @@ type endsSoon struct {
 func (endsSoon) Deadline() (time.Time, bool) { return time.Now().Add(time.Second), true }
 
 func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 300 })
 	p := d.person("a")
 	p.send("hello")

@@ -42,6 +42,7 @@ func (d *fixture) receivedLines() string {
 }
 
 func TestRequestIDsOfAnyTypeAreReturnedUnchanged(t *testing.T) {
+	t.Parallel()
 	ids := []string{`null`, `0`, `"x"`, `"7"`, `1.5`, `12345678901234567890`, `"é\"<>"`}
 	script := untilPrompt
 	for _, id := range ids {
@@ -57,6 +58,7 @@ func TestRequestIDsOfAnyTypeAreReturnedUnchanged(t *testing.T) {
 }
 
 func TestResponsesInUnusualFormsAreAccepted(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, `
 read -r _; echo '{"id":"1","result":{"protocolVersion":1,"agentCapabilities":{"loadSession":"yes","sessionCapabilities":{"list":true}},"agentInfo":null}}'
 read -r _; echo '{"jsonrpc":"2.0","id":99,"result":{}}'; echo '{"jsonrpc":"2.0","id":2,"error":null,"result":{"sessionId":"s","modes":null,"configOptions":7}}'
@@ -66,6 +68,7 @@ read -r _; echo '{"jsonrpc":"2.0","id":3,"error":"just words"}'`)
 }
 
 func TestAnAgentMayCancelItsRequest(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+`
 send '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 until [ -e asked ]; do sleep 0.01; done
@@ -97,6 +100,7 @@ receive`+endTurn)
 }
 
 func TestTooManyRequestsAreRefusedAndTheOthersAnsweredAtTheEnd(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+`
 i=0; while [ $i -lt 300 ]; do i=$((i+1))
 send '{"jsonrpc":"2.0","id":'$i',"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
@@ -144,6 +148,7 @@ func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, strings.TrimSuffix(untilPrompt, "receive\n")+"touch begun; sleep 600")
 	d.protocol.StopTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
@@ -159,6 +164,7 @@ func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
 }
 
 func TestARequestIsCancelledWhenTheTurnIs(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, `
 receive() { read -r line && printf '%s\n' "$line" >> received; }
 receive; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"list":{}}}}}'
@@ -185,6 +191,7 @@ receive; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; rec
 }
 
 func TestAProgramThatIsNoAgentShowsWhatItPrinted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		command string
 		want    []string

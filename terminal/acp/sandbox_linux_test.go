@@ -11,11 +11,13 @@ import (
 )
 
 func TestCommandsAreInTheAgentsSandbox(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", allowAll, func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
 	p.send("env CONFINED\nrun echo $CONFINED").expect(terminal.Done, "CONFINED=yesyes\n(exit 0)")
 }
 
 func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root may be somebody else")
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestWhatWasChosenIsSetAgain(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, flags string }{
 		{"after resume", "-resume"},
 		{"after load", "-load"},
@@ -28,6 +29,7 @@ func TestWhatWasChosenIsSetAgain(t *testing.T) {
 }
 
 func TestWhatWasChosenIsSetInNewConversations(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-modes -configs -close")
 	p := d.person("a")
 	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
@@ -40,6 +42,7 @@ func TestWhatWasChosenIsSetInNewConversations(t *testing.T) {
 }
 
 func TestASessionHasItsOwnChosenSettings(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-modes -list -load -close -forgetful")
 	p := d.person("a")
 	p.send("say one")
@@ -92,6 +95,7 @@ func TestAChangeByTheAgentReplacesARefusedSetting(t *testing.T) {
 }
 
 func TestAModeIsSetAgainInAnAgentThatReportsAnother(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-misreports -resume -modes")
 	p := d.person("a")
 	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
@@ -103,6 +107,7 @@ func TestAModeIsSetAgainInAnAgentThatReportsAnother(t *testing.T) {
 
 // A value may depend on another one that was chosen before or after it.
 func TestChosenSettingsThatDependOnEachOtherAreSetAgain(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-forgetful -resume -options")
 	p := d.person("a")
 	p.send("/config model large").expect(terminal.Done, "Model: Large")
@@ -123,6 +128,7 @@ func TestChosenSettingsThatDependOnEachOtherAreSetAgain(t *testing.T) {
 
 // A person approves a plan, for example: the agent then leaves the mode that was chosen.
 func TestAModeThatTheAgentHasLeftIsNotSetAgain(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-forgetful -resume -modes")
 	p := d.person("a")
 	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
@@ -133,6 +139,7 @@ func TestAModeThatTheAgentHasLeftIsNotSetAgain(t *testing.T) {
 
 // Agents have modes in which they ask for no permission.
 func TestAModeThatNobodyHasChosenIsNotSet(t *testing.T) {
+	t.Parallel()
 	for name, report := range map[string]string{
 		"update":              `{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`,
 		"message as Gemini's": geminiReport,
@@ -154,6 +161,7 @@ func TestAModeThatNobodyHasChosenIsNotSet(t *testing.T) {
 const geminiReport = `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"[MODE_UPDATE] plan"}}`
 
 func TestAMessageOfGeminiAboutItsModeIsNotShown(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-name gemini-cli -modes").person("a")
 	p.send("hello")
 	p.send("raw "+geminiReport+"\nsay ok").expect(terminal.Done, "ok")
@@ -161,6 +169,7 @@ func TestAMessageOfGeminiAboutItsModeIsNotShown(t *testing.T) {
 }
 
 func TestOnlyGeminiReportsItsModeInAMessage(t *testing.T) {
+	t.Parallel()
 	const inCode = "Which mode?\n\n1. ✓ Code\n2. Plan first\n\nChoose with /mode and a number or a name."
 	for _, c := range []struct{ name, flags, mode string }{
 		{"another agent", "-modes", "plan"},
@@ -175,6 +184,7 @@ func TestOnlyGeminiReportsItsModeInAMessage(t *testing.T) {
 }
 
 func TestNothingIsSetUnlessItWasChosen(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume -modes -options -refuse mode")
 	p := d.person("a")
 	p.send("hello")

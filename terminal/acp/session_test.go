@@ -18,6 +18,7 @@ import (
 const newSessionNotice = "The earlier conversation could not be resumed; this is a new one."
 
 func TestAConversationContinuesAfterARestart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ flags, want string }{
 		{"-resume", "prompts so far: 2"},
 		{"-load", "prompts so far: 2"},
@@ -47,6 +48,7 @@ func TestAConversationContinuesAfterARestart(t *testing.T) {
 }
 
 func TestALostSessionIsReplacedByANewOne(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume -load")
 	p := d.person("a")
 	p.send("hello")
@@ -61,6 +63,7 @@ func TestALostSessionIsReplacedByANewOne(t *testing.T) {
 }
 
 func TestAnAgentThatDiesInATurnIsResumedInTheNext(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-resume").person("a")
 	h := p.send("say half\nstderr out of memory\ndie").expect(terminal.Failed, "half")
 	h.expectError(terminal.Failed, "The agent ended. Your next message resumes the conversation.", "Killed by SIGKILL", "STDERR: out of memory")
@@ -73,6 +76,7 @@ func TestAnAgentThatDiesInATurnIsResumedInTheNext(t *testing.T) {
 }
 
 func TestCommandsDieWithTheAgent(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", allowAll).person("a")
 	file := p.path("pid")
 	p.send("embed x echo $$ > "+file+".new; mv "+file+".new "+file+"; exec sleep 600\nuntil "+file+"\ndie").expectError(terminal.Failed, "The agent ended.")
@@ -94,6 +98,7 @@ func readPid(t *testing.T, file string) int {
 }
 
 func TestErrorDetailsAreShownOnlyIfAllowed(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { c.RevealErrors = config.Reveal{} })
 	h := d.person("a").send("stderr my secret\nexit 3").expectError(terminal.Failed, "The agent ended. Your next message starts a new conversation")
 	if text := h.text(terminal.Error); strings.Contains(text, "secret") || strings.Contains(text, "Exit code") {
@@ -105,6 +110,7 @@ func TestErrorDetailsAreShownOnlyIfAllowed(t *testing.T) {
 }
 
 func TestAnAgentThatDiesWhileIdleIsResumed(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-resume").person("a")
 	p.send("hello")
 	if err := syscall.Kill(p.pids[0], syscall.SIGKILL); err != nil {
@@ -115,6 +121,7 @@ func TestAnAgentThatDiesWhileIdleIsResumed(t *testing.T) {
 }
 
 func TestAnAgentThatFailsToStartIsReported(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { c.Command = "echo no such thing >&2; exit 127" })
 	d.person("a").send("hello").expectError(terminal.Failed, "The agent ended before it was ready.", "STDERR: no such thing", "Exit code: 127")
 	d = newFixture(t, "-version")
@@ -126,6 +133,7 @@ func TestAnAgentThatFailsToStartIsReported(t *testing.T) {
 }
 
 func TestANewConversationOpensANewSessionOfTheSameAgent(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-close").person("a")
 	p.send("hello")
 	p.memory.forget() // as /new does
@@ -137,6 +145,7 @@ func TestANewConversationOpensANewSessionOfTheSameAgent(t *testing.T) {
 }
 
 func TestANewConversationEndsTheCommandsOfTheOldSession(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", allowAll).person("a")
 	file := p.path("pid")
 	p.send("embed x echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 600\nuntil " + file)
@@ -151,12 +160,14 @@ func TestANewConversationEndsTheCommandsOfTheOldSession(t *testing.T) {
 }
 
 func TestUpdatesOfOtherSessionsAreNotShown(t *testing.T) {
+	t.Parallel()
 	update := `"method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}`
 	d := newShellAgent(t, untilPrompt+"send '{"+fmt.Sprintf(update, "other", "not mine")+"}'\nsend '{"+fmt.Sprintf(update, "s", "mine")+"}'\n"+endTurn)
 	d.person("a").send("hello").expect(terminal.Done, "mine")
 }
 
 func TestWithoutAMemoryTheConversationLastsAsLongAsTheAgent(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	p.memory = nil
 	p.send("hello")
@@ -164,6 +175,7 @@ func TestWithoutAMemoryTheConversationLastsAsLongAsTheAgent(t *testing.T) {
 }
 
 func TestAMemoryThatCannotBeReadIsAnErrorOfTheGateway(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	p.memory.err = errors.New("disk gone")
 	if h := p.send("hello"); h.err == nil || !strings.Contains(h.err.Error(), "disk gone") {
@@ -172,6 +184,7 @@ func TestAMemoryThatCannotBeReadIsAnErrorOfTheGateway(t *testing.T) {
 }
 
 func TestAnotherCommandDoesNotGetTheSessionOfTheFirst(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume")
 	p := d.person("a")
 	p.send("hello")
@@ -181,6 +194,7 @@ func TestAnotherCommandDoesNotGetTheSessionOfTheFirst(t *testing.T) {
 }
 
 func TestSigningIn(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-auth login")
 	d.person("a").send("hello").expectError(terminal.Failed, "Error (AUTH): The agent requires signing in", "Sign in: Run `agent login` on the server.", `authMethod "login"`)
 	d = newFixture(t, "-auth login", func(c *config.Terminal) { settings(c).AuthMethod = "login" })
@@ -190,6 +204,7 @@ func TestSigningIn(t *testing.T) {
 }
 
 func TestSigningInInTheMiddleOfAConversation(t *testing.T) {
+	t.Parallel()
 	d := newShellAgent(t, untilPrompt+`
 send '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Authentication required"}}'
 receive; send '{"jsonrpc":"2.0","id":4,"result":{}}'
@@ -203,6 +218,7 @@ receive; chunk welcome; send '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"en
 }
 
 func TestQuirksOfAgents(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "-noisy -early -repeats").person("a")
 	h := p.send("noise [1/3] warming up\nnoise {\"level\":\"info\"}\nsay hello").expect(terminal.Done, "early words\nhello")
 	for _, noise := range []string{"Starting up", "warming up", `{"level":"info"}`} {
@@ -229,6 +245,7 @@ func lastText(frames []terminal.Frame, kind terminal.Kind) (text string) {
 }
 
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { c.MaxLine = 64 << 10 })
 	p := d.person("a")
 	h := p.send("noise "+strings.Repeat("x", 1<<20)+"\nsay short").expect(terminal.Done, "short\n⚠ A line of 1048576 bytes was skipped; the limit is 65536 bytes.")
@@ -238,6 +255,7 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 }
 
 func TestAgentsMayAsk(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	asked := 0
 	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
@@ -258,6 +276,7 @@ func TestAgentsMayAsk(t *testing.T) {
 }
 
 func TestAnAgentThatReleasesNoTerminalCanContinue(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", allowAll).person("a")
 	create := "call terminal/create {\"sessionId\":\"SESSION\",\"command\":\"true\"}\n"
 	h := p.send(strings.Repeat(create, 40) + "run true\n" + strings.Repeat(create, 40))
@@ -267,6 +286,7 @@ func TestAnAgentThatReleasesNoTerminalCanContinue(t *testing.T) {
 }
 
 func TestDisabledMethodsAreUnknown(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { settings(c).Files, settings(c).Terminals = false, false })
 	h := d.person("a").send("call fs/read_text_file {\"sessionId\":\"SESSION\",\"path\":\"/etc/hostname\"}\ncall terminal/create {\"sessionId\":\"SESSION\",\"command\":\"ls\"}")
 	if n := strings.Count(h.text(terminal.Message), "-32601"); n != 2 {

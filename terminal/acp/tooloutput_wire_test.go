@@ -10,6 +10,7 @@ import (
 // TestOutputIsShownWhileTheAgentsOwnCommandRuns lets the agent continue only when the board shows
 // the first part of the output.
 func TestOutputIsShownWhileTheAgentsOwnCommandRuns(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ begin, end string }{
 		"in _meta": {
 			`raw {"sessionUpdate":"tool_call","toolCallId":"t","title":"make","kind":"execute","status":"pending","content":[{"type":"terminal","terminalId":"t"}],"_meta":{"terminal_info":{"terminal_id":"t"}}}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAnAgentIsKeptFromTurnToTurn(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	first := p.send("hello").expect(terminal.Done, "You said: hello")
 	if first.frames[0].Kind != terminal.Progress || first.frames[0].Text != "Starting the agent…" {
@@ -27,6 +28,7 @@ func TestAnAgentIsKeptFromTurnToTurn(t *testing.T) {
 }
 
 func TestStopReasonsAreExplained(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	for _, c := range []struct {
 		reason, said string
@@ -49,6 +51,7 @@ func TestStopReasonsAreExplained(t *testing.T) {
 }
 
 func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	p.onFrame = func(f terminal.Frame) {
@@ -65,6 +68,7 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 
 // The timeout expires after the agent's first message, however long that took.
 func TestATimeoutIsReportedAsATimeout(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
 	ctx, end := context.WithCancelCause(t.Context())
 	p.onFrame = func(f terminal.Frame) {
@@ -76,6 +80,7 @@ func TestATimeoutIsReportedAsATimeout(t *testing.T) {
 }
 
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-resume -stubborn")
 	d.protocol.StopTimeout = 50 * time.Millisecond
 	p := d.person("a")
@@ -94,6 +99,7 @@ func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 }
 
 func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "", allowAll).person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	pidFile := p.path("pid")
@@ -111,6 +117,7 @@ func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
 }
 
 func TestStopWhileTheAgentStarts(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "-slow 1h")
 	p := d.person("a")
 	ctx, stop := context.WithCancel(t.Context())
@@ -126,6 +133,7 @@ func TestStopWhileTheAgentStarts(t *testing.T) {
 }
 
 func TestUpdatesAfterTheResponseAreShownInTheNextTurn(t *testing.T) {
+	t.Parallel()
 	p := newFixture(t, "").person("a")
 	p.send("late by the way\nsay done").expect(terminal.Done, "done")
 	eventually(t, "the late words have come", func() bool {
@@ -135,6 +143,7 @@ func TestUpdatesAfterTheResponseAreShownInTheNextTurn(t *testing.T) {
 }
 
 func TestManyConcurrentChats(t *testing.T) {
+	t.Parallel()
 	d := newFixture(t, "", func(c *config.Terminal) { settings(c).MaxKept = 50 })
 	done := make(chan *turnResult, 20)
 	gate := d.path("go")
@@ -157,6 +166,7 @@ func TestManyConcurrentChats(t *testing.T) {
 }
 
 func TestAFloodOfChunksArrivesCompletelyAndInOrder(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, "").person("a").send("chunks 20000")
 	words := strings.Fields(h.text(terminal.Message))
 	if h.out.Status != terminal.Done || len(words) != 20000 {

@@ -66,6 +66,7 @@ func (h *turnResult) sentFiles() string {
 }
 
 func TestFilesThatAMessageLinksToAreSent(t *testing.T) {
+	t.Parallel()
 	p, project := linkFixture(t)
 	for name, c := range map[string]struct{ prompt, want string }{
 		"an image":             {"say Here: ![a plot](plot.png)", "plot.png"},
@@ -104,6 +105,7 @@ func TestFilesThatAMessageLinksToAreSent(t *testing.T) {
 }
 
 func TestALinkedFileIsSentAgainInTheNextTurn(t *testing.T) {
+	t.Parallel()
 	p, _ := linkFixture(t)
 	for range 2 {
 		if got := p.send("say ![a](plot.png)").sentFiles(); got != "plot.png" {
@@ -113,6 +115,7 @@ func TestALinkedFileIsSentAgainInTheNextTurn(t *testing.T) {
 }
 
 func TestAFileThatAToolHasSentIsNotSentAgainForALink(t *testing.T) {
+	t.Parallel()
 	p, project := linkFixture(t)
 	p.onFrame = func(f terminal.Frame) {
 		if !shows(f, "wait") {

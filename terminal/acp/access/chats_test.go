@@ -12,6 +12,7 @@ import (
 // The gateway reads and writes files for an agent and has no sandbox itself, so it must check
 // paths.
 func TestNoFileOfAnotherChatIsReadOrWrittenForAnAgent(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	users := filepath.Join(w.Dir, "users")
 	for _, dir := range []string{"users/7", "users/8", ".state/deep"} {

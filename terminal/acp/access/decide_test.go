@@ -48,6 +48,7 @@ func requestPermission(ctx context.Context, t *testing.T, policy Policy, v *view
 }
 
 func TestPermissionsFollowTheRules(t *testing.T) {
+	t.Parallel()
 	always := strings.ReplaceAll(usualOptions, "_once", "_always")
 	onlyYes := `{"optionId":"y","name":"Yes","kind":"allow_once"}`
 	onlyNo := `{"optionId":"n","name":"No","kind":"reject_once"}`
@@ -132,6 +133,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 }
 
 func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
+	t.Parallel()
 	turn, _ := acptest.NewTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
@@ -155,6 +157,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 }
 
 func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
@@ -170,6 +173,7 @@ func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 }
 
 func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
+	t.Parallel()
 	turn, _ := acptest.NewTurn(t)
 	var text string
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
@@ -198,6 +202,7 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 }
 
 func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		counts := true // the asker does what Timeout says
@@ -241,6 +246,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 }
 
 func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	var questions []terminal.Question
 	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {

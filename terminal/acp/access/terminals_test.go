@@ -61,6 +61,7 @@ func (s *terminalFixture) create(params string) string {
 }
 
 func TestATerminalRunsTheRequestedCommand(t *testing.T) {
+	t.Parallel()
 	s := newTerminalFixture(t)
 	for name, c := range map[string]struct {
 		params, want string
@@ -104,6 +105,7 @@ func TestATerminalRunsTheRequestedCommand(t *testing.T) {
 }
 
 func TestAnUnknownTerminalIsAnError(t *testing.T) {
+	t.Parallel()
 	s := newTerminalFixture(t)
 	for name, c := range map[string]struct {
 		params string
@@ -140,6 +142,7 @@ func TestAnUnknownTerminalIsAnError(t *testing.T) {
 }
 
 func TestAWaitMayBeCancelledAndAKilledTerminalQueried(t *testing.T) {
+	t.Parallel()
 	s := newTerminalFixture(t)
 	id := s.create(`{"command":"echo started; exec sleep 60"}`)
 	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || strings.Contains(got, "exitStatus") || !strings.Contains(got, `"truncated":false`) {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestAFileIsWrittenWithItsModeAndItsFolders(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	script := w.Dir + "/script"
 	w.putFile(script, "old")
@@ -47,6 +48,7 @@ func TestAFileIsWrittenWithItsModeAndItsFolders(t *testing.T) {
 }
 
 func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	path := w.Dir + "/changing"
 	texts := []string{strings.Repeat("a", 60_000), strings.Repeat("b", 40_000)}
@@ -79,6 +81,7 @@ func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
 }
 
 func TestALinkCreatedBeforeAWriteIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	w := newFileFixture(t)
 	at, err := resolveFile(w.ExecEnv, w.Dir+"/sub/file")
 	if err != nil {

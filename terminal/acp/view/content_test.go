@@ -22,6 +22,7 @@ func sendBlock(v *View, block string, args ...any) {
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 func TestMediaInAnAnswerIsSentInItsPlace(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	file := filepath.Join(turn.ExecEnv().Dir, "a report.txt")
 	if err := os.WriteFile(file, []byte("numbers"), 0o600); err != nil {
@@ -74,6 +75,7 @@ func TestMediaInAnAnswerIsSentInItsPlace(t *testing.T) {
 }
 
 func TestAPictureIsSentAfterAShortWaitForOthers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		v := New(turn, nil)
@@ -130,6 +132,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 }
 
 func TestFileNamesStayWithinTheirFolder(t *testing.T) {
+	t.Parallel()
 	for uri, want := range map[string]string{
 		"": "image.png", "file:///": "image.png", "file:///a/..": "image.png", "/a/%2e%2e%2fb": "b.png", "x/.hidden": "image.hidden",
 		"file:///a/b%2Fc.gif": "c.gif", "a\nb": "a_b.png", "https://e.org/p.webp?q=/../x": "p.webp", ".": "image.png",
@@ -142,6 +145,7 @@ func TestFileNamesStayWithinTheirFolder(t *testing.T) {
 }
 
 func TestAFileNameContainsNoSeparators(t *testing.T) {
+	t.Parallel()
 	if got := safeFileName("../a/b", "image", ".png"); strings.Contains(got, "/") || strings.HasPrefix(got, ".") {
 		t.Errorf("got %q", got)
 	}

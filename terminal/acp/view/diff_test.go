@@ -13,6 +13,7 @@ import (
 )
 
 func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
+	t.Parallel()
 	huge := strings.Repeat("\n", maxDiff)
 	if c := (FileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/", words.Words{}); c.body != "" || !strings.Contains(c.summary, "too large") {
 		t.Errorf("%d bytes under %q", len(c.body), c.summary)
@@ -20,6 +21,7 @@ func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 }
 
 func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	dir := turn.ExecEnv().Dir
 	v := New(turn, nil)
@@ -56,6 +58,7 @@ func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 }
 
 func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	long := strings.Repeat("line\\n", 50)
@@ -87,6 +90,7 @@ func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
 }
 
 func TestADiffOfOneFileIsNamedAfterIt(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, strings.Repeat("line\\n", 50))
@@ -97,6 +101,7 @@ func TestADiffOfOneFileIsNamedAfterIt(t *testing.T) {
 }
 
 func TestChangesBeyondTheLimitAreOnlyCounted(t *testing.T) {
+	t.Parallel()
 	c := changes{dir: "/"}
 	text := strings.Repeat("x\n", 1<<20)
 	for i := range 8 {

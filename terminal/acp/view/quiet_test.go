@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheBoardSaysThatTheAgentIsSilent(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		v := New(turn, nil)
@@ -47,6 +48,7 @@ func TestTheBoardSaysThatTheAgentIsSilent(t *testing.T) {
 }
 
 func TestTheBoardIsInTheLanguageOfThePerson(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	turn.Words = (*words.Catalogue)(nil).For("de")
 	v := New(turn, nil)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestToolCallsAreOneLineEach(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		updates []string
 		want    string
@@ -78,6 +79,7 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 }
 
 func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"slow","title":"slow"}`)
@@ -98,6 +100,7 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 }
 
 func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	for i := range 20 {
@@ -115,6 +118,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 }
 
 func TestALongPlanShowsTheOpenSteps(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	var entries []string
@@ -135,6 +139,7 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 }
 
 func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		v := New(turn, nil)
@@ -160,6 +165,7 @@ func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
 }
 
 func TestARunningTerminalShowsItsLastLines(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	table := jobs.NewTable(jobs.Options{Dir: turn.ExecEnv().Dir, Roots: turn.ExecEnv().Roots, Shell: "/bin/sh"})
 	defer table.Close()
@@ -208,6 +214,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 }
 
 func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(v *View, table *jobs.Table, id string){
 		"though it is released at once": func(v *View, table *jobs.Table, id string) {
 			v.SaveTail(id)
@@ -240,6 +247,7 @@ func TestTheLastOutputOfATerminalIsShown(t *testing.T) {
 }
 
 func TestResultsOfAToolAreSentOnceAndItsReadFilesAreNot(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	image := fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","mimeType":"image/png","data":%q}}]`,

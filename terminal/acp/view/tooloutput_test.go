@@ -9,6 +9,7 @@ import (
 )
 
 func TestOutputOfToolsThatTheAgentRunsItselfIsShown(t *testing.T) {
+	t.Parallel()
 	const (
 		// begin is how the adapter of Claude Code announces a command.
 		begin = `"tool_call","toolCallId":"1","title":"make","kind":"execute","status":"pending","rawInput":{"command":"make"},"content":[{"type":"terminal","terminalId":"1"}],"_meta":{"terminal_info":{"terminal_id":"1"}}`

@@ -16,6 +16,7 @@ import (
 )
 
 func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		v := New(turn, nil)
@@ -44,6 +45,7 @@ func TestAnAnswerIsShownInPacedPartialsAndLosesNothing(t *testing.T) {
 }
 
 func TestAnAnswerIsCutIntoMessages(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("ä line of it\n", 50_000)
 	for name, c := range map[string]struct {
 		do   func(*View)
@@ -122,6 +124,7 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 }
 
 func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	long := "xx" + strings.Repeat("€", maxSegment)
@@ -139,6 +142,7 @@ func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
 }
 
 func TestMalformedUpdatesAreTolerated(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
 	for range 3 {
@@ -177,6 +181,7 @@ func TestMalformedUpdatesAreTolerated(t *testing.T) {
 }
 
 func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		r.Fail = errors.New("the disk is gone")
@@ -195,6 +200,7 @@ func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 }
 
 func TestNothingIsShownAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		v := New(turn, nil)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestTheWorkOfAnAgentIsShownInThePersonsLanguage(t *testing.T) {
+	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	turn.Words = words.New(words.Settings{}).For("de")
 	v := New(turn, nil)
