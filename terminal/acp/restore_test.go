@@ -99,26 +99,43 @@ func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
 	p.sendUntil(endsSoon{t.Context()}, "history").expect(terminal.Done, newSessionNotice+"\n\nprompts so far: 1")
 }
 
+// untilPrinted calls send with longer and longer limits, until the agent has printed its question
+// before the limit, and returns the limit. The machine may be busy.
+func untilPrinted(t *testing.T, send func(seconds int) *turnResult) (*turnResult, int) {
+	t.Helper()
+	for seconds := 1; ; seconds *= 2 {
+		h := send(seconds)
+		if strings.Contains(h.text(terminal.Error)+h.text(terminal.Log)+h.text(terminal.Message), "proceed") {
+			return h, seconds
+		}
+		if seconds > 100 {
+			t.Fatalf("the agent printed nothing: %+v", h.frames)
+		}
+	}
+}
+
 func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 	t.Parallel()
-	// The shell must have started and printed by then, also on a busy machine.
-	const seconds = 15
 	noHello := "echo 'Ok to proceed? (y)' >&2; exec sleep 3600"
 	noSession := strings.Replace(untilPrompt, `send '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
 	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newShellAgent(t, script)
-			d.protocol.StartTimeout = seconds * time.Second
 			p := d.person("a")
-			p.send("hello").expectError(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
+			send := func(seconds int) *turnResult {
+				d.protocol.StartTimeout = time.Duration(seconds) * time.Second
+				return p.send("hello")
+			}
+			h, seconds := untilPrinted(t, send)
+			h.expectError(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
 			if processExists(p.pids[0]) {
 				t.Error("it is kept")
 			}
 			d.cfg.RevealErrors = config.Reveal{}
 			d.restart()
-			d.protocol.StartTimeout = seconds * time.Second
-			h := p.send("hello").expectError(terminal.Failed, "The agent did not get ready")
+			h, _ = untilPrinted(t, send)
+			h.expectError(terminal.Failed, "The agent did not get ready")
 			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
 				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))
 			}
@@ -127,8 +144,11 @@ func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 	t.Run("the turn's own timeout", func(t *testing.T) {
 		t.Parallel()
 		d := newShellAgent(t, noHello)
-		d.cfg.Timeout = seconds
-		d.restart()
-		d.person("a").send("hello").expectError(terminal.TimedOut, fmt.Sprintf("Timed out after %d s.", seconds), "STDERR: Ok to proceed? (y)")
+		h, seconds := untilPrinted(t, func(seconds int) *turnResult {
+			d.cfg.Timeout = seconds
+			d.restart()
+			return d.person("a").send("hello")
+		})
+		h.expectError(terminal.TimedOut, fmt.Sprintf("Timed out after %d s.", seconds), "STDERR: Ok to proceed? (y)")
 	})
 }
