@@ -49,13 +49,9 @@ type agent struct {
 type initializeResponse struct {
 	Version      json.RawMessage `json:"protocolVersion"`
 	Capabilities struct {
-		Load   capability `json:"loadSession"`
-		Prompt struct {
-			Image    capability `json:"image"`
-			Audio    capability `json:"audio"`
-			Embedded capability `json:"embeddedContext"`
-		} `json:"promptCapabilities"`
-		MCP struct {
+		Load   capability         `json:"loadSession"`
+		Prompt promptCapabilities `json:"promptCapabilities"`
+		MCP    struct {
 			HTTP capability `json:"http"`
 			SSE  capability `json:"sse"`
 		} `json:"mcpCapabilities"`

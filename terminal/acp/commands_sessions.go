@@ -62,7 +62,7 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []form.Option, wanted s
 // listSessions returns the sessions of the agent in its folder, newest first, and those among them
 // that the person may choose from: those that this chat has had, and others as SessionAccess says.
 func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err error) {
-	past, err := x.pastSessions(ctx)
+	past, err := x.memory.loadPast(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +80,7 @@ func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err er
 		if len(own) == maxSessions {
 			continue
 		}
-		shown := s.ID == x.s.id || isPastSession(past, sessionRecord{Session: s.ID, Agent: x.commandHash})
+		shown := s.ID == x.s.id || slices.ContainsFunc(past, func(p pastSession) bool { return p.sessionRecord == sessionRecord{s.ID, x.commandHash} })
 		if !shown && s.isIn(x.t.ExecEnv().Dir) {
 			if shown, err = x.maySeeSession(ctx, s.ID, access); err != nil {
 				return nil, nil, err
@@ -172,7 +172,7 @@ func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, 
 		err = x.continueSession(ctx, s)
 	}
 	if err == nil {
-		s.idStored, err = x.storeSession(ctx, s)
+		s.idStored, err = x.memory.setCurrent(ctx, s.id, s.chosen)
 	}
 	if err != nil {
 		x.a.setSession(old)

@@ -33,9 +33,9 @@ const (
 // promptCapabilities are the content types that an agent accepts in a prompt besides text and
 // links.
 type promptCapabilities struct {
-	Image           bool `json:"image"`
-	Audio           bool `json:"audio"`
-	EmbeddedContext bool `json:"embeddedContext"`
+	Image           capability `json:"image"`
+	Audio           capability `json:"audio"`
+	EmbeddedContext capability `json:"embeddedContext"`
 }
 
 // promptBlocks converts a person's message to content blocks that the agent accepts.
@@ -143,16 +143,16 @@ func fileBlocks(path string, caps promptCapabilities) []rpc.Block {
 	}
 	link.MimeType, _, _ = strings.Cut(kind.String(), ";")
 	switch as := inlineType(link.MimeType); {
-	case size > 0 && size <= maxPicture && as == "image" && caps.Image:
+	case size > 0 && size <= maxPicture && as == "image" && bool(caps.Image):
 		if shown, ok := pictureBlock(path, link); ok {
 			return []rpc.Block{shown, textBlock("(This image is the file " + path + ")")}
 		}
-	case size > 0 && size <= maxInline && as == "audio" && caps.Audio:
+	case size > 0 && size <= maxInline && as == "audio" && bool(caps.Audio):
 		if data, err := os.ReadFile(path); err == nil {
 			shown := rpc.Block{Type: as, Data: base64.StdEncoding.EncodeToString(data), MimeType: link.MimeType}
 			return []rpc.Block{shown, textBlock("(This audio is the file " + path + ")")}
 		}
-	case size <= maxEmbedded && caps.EmbeddedContext:
+	case size <= maxEmbedded && bool(caps.EmbeddedContext):
 		if data, err := os.ReadFile(path); err == nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
 			text := string(data)
 			return []rpc.Block{{Type: "resource", Resource: &rpc.Resource{URI: link.URI, MimeType: link.MimeType, Text: &text}}}

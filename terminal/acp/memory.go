@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"nanobot/terminal"
 )
@@ -19,48 +20,106 @@ type sessionRecord struct {
 	Agent   string `json:"agent"` // hash of the agent's command
 }
 
+// pastSession is a session that a chat has had, with what was chosen in it.
+type pastSession struct {
+	sessionRecord
+	Chosen []chosenSetting `json:"chosen,omitempty"`
+}
+
+// sessionMemory is what a chat remembers of its sessions with one agent.
+type sessionMemory struct {
+	terminal.Memory
+	agent string // hash of the agent's command
+}
+
 // hashCommand returns a short hash of a command. The command itself may contain secrets.
 func hashCommand(command string) string {
 	sum := sha256.Sum256([]byte(command))
 	return hex.EncodeToString(sum[:8])
 }
 
-// storedSession returns the session that the chat had with this agent, or "".
-func (p *Protocol) storedSession(ctx context.Context, m terminal.Memory) (session string, err error) {
+// current returns the session that the chat had with this agent, or "".
+func (m sessionMemory) current(ctx context.Context) (session string, err error) {
 	s, err := m.Load(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read what is known of the conversation: %w", err)
 	}
 	var known sessionRecord
 	_ = json.Unmarshal([]byte(s), &known) // an invalid value counts as empty
-	if known.Agent != p.commandHash {
+	if known.Agent != m.agent {
 		return "", nil
 	}
 	return known.Session, nil
 }
 
-// recordSession records that this chat has had a session.
-func (x *turn) recordSession(ctx context.Context, s *session) error {
-	if err := x.t.Memory.AddChatSession(context.WithoutCancel(ctx), s.id); err != nil {
-		return fmt.Errorf("remember the conversation: %w", err)
-	}
-	return x.addPastSession(ctx, s)
-}
-
-// storeSession stores the chat's session. stored is false if the memory keeps nothing, as with
+// setCurrent stores the chat's session. stored is false if the memory keeps nothing, as with
 // `nanobot run`.
-func (x *turn) storeSession(ctx context.Context, s *session) (stored bool, err error) {
+func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chosenSetting) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := x.recordSession(ctx, s); err != nil {
+	if err := m.addSession(ctx, id, chosen); err != nil {
 		return false, err
 	}
-	text, err := json.Marshal(sessionRecord{Session: s.id, Agent: x.commandHash})
+	if err := storeJSON(ctx, sessionRecord{Session: id, Agent: m.agent}, m.Save); err != nil {
+		return false, err
+	}
+	got, err := m.current(ctx)
+	return got == id, err
+}
+
+// addSession records that this chat has had a session.
+func (m sessionMemory) addSession(ctx context.Context, id string, chosen []chosenSetting) error {
+	if err := m.AddChatSession(context.WithoutCancel(ctx), id); err != nil {
+		return fmt.Errorf("remember the conversation: %w", err)
+	}
+	return m.storePast(ctx, id, chosen)
+}
+
+// loadPast returns the sessions that the chat has had with any agent, newest first.
+func (m sessionMemory) loadPast(ctx context.Context) (all []pastSession, err error) {
+	s, err := m.LoadLasting(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
+	}
+	_ = json.Unmarshal([]byte(s), &all) // an invalid value counts as empty
+	return all, nil
+}
+
+// storePast stores a session, with what was chosen in it, as the newest of the chat's past
+// sessions.
+func (m sessionMemory) storePast(ctx context.Context, id string, chosen []chosenSetting) error {
+	ctx = context.WithoutCancel(ctx)
+	all, err := m.loadPast(ctx)
+	if err != nil {
+		return err
+	}
+	newest := pastSession{sessionRecord{Session: id, Agent: m.agent}, chosen}
+	if len(all) > 0 && all[0].sessionRecord == newest.sessionRecord && slices.Equal(all[0].Chosen, newest.Chosen) {
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(p pastSession) bool { return p.sessionRecord == newest.sessionRecord })
+	all = slices.Insert(all, 0, newest)
+	return storeJSON(ctx, all[:min(len(all), maxPast)], m.SaveLasting)
+}
+
+func storeJSON(ctx context.Context, value any, save func(context.Context, string) error) error {
+	text, err := json.Marshal(value)
 	if err == nil {
-		err = x.t.Memory.Save(ctx, string(text))
+		err = save(ctx, string(text))
 	}
 	if err != nil {
-		return false, fmt.Errorf("remember the conversation: %w", err)
+		return fmt.Errorf("remember the conversation: %w", err)
 	}
-	got, err := x.storedSession(ctx, x.t.Memory)
-	return got == s.id, err
+	return nil
+}
+
+// loadChosen returns what was chosen in a session of this chat; "": in the newest one, from which a
+// new session inherits it.
+func (m sessionMemory) loadChosen(ctx context.Context, id string) ([]chosenSetting, error) {
+	all, err := m.loadPast(ctx)
+	for _, p := range all {
+		if p.Agent == m.agent && (id == "" || p.Session == id) {
+			return p.Chosen, nil
+		}
+	}
+	return nil, err
 }

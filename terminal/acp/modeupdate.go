@@ -34,5 +34,5 @@ func (s *session) translateModeUpdate(u update) update {
 	if err != nil {
 		return u
 	}
-	return update{Kind: "current_mode_update", Raw: raw}
+	return update{u.session, "current_mode_update", raw}
 }

@@ -134,8 +134,7 @@ func (p *prompts) send(ctx context.Context, e terminal.Envelope, k *prompt) (sen
 	if k.injected != nil {
 		p.r.started.Store(true) // the first prompt is not repeated after this one
 	}
-	can := p.a.initResponse.Capabilities.Prompt
-	blocks := promptBlocks(e, promptCapabilities{Image: bool(can.Image), Audio: bool(can.Audio), EmbeddedContext: bool(can.Embedded)})
+	blocks := promptBlocks(e, p.a.initResponse.Capabilities.Prompt)
 	err = p.a.Start(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks}, func(result json.RawMessage, err error) {
 		p.handleResponse(k, result, err)
 	})

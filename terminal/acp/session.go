@@ -21,10 +21,11 @@ const (
 	maxQueuedBytes   = 1 << 20
 )
 
-// update is a session/update: its kind and the complete JSON.
+// update is a session/update: the ID of its session, its kind and the complete JSON.
 type update struct {
-	Kind string
-	Raw  json.RawMessage
+	session string
+	Kind    string
+	Raw     json.RawMessage
 }
 
 // session is a conversation with an agent. Its updates are handled in order; requests are handled
@@ -50,10 +51,10 @@ type session struct {
 	// again, with the values that the session had then. Only the chat's turn uses them.
 	chosen       []chosenSetting
 	unrestored   []chosenSetting
-	turn         *activeTurn     // nil between turns
-	opening      *activeTurn     // the turn that opens the session, until it is open
-	queued       []sessionUpdate // updates before the first turn, or where nothing can be sent between turns
-	queuedBytes  int             // total size of queued
+	turn         *activeTurn // nil between turns
+	opening      *activeTurn // the turn that opens the session, until it is open
+	queued       []update    // updates before the first turn, or where nothing can be sent between turns
+	queuedBytes  int         // total size of queued
 	details      sessionDetails
 	words        words.Words // of the last turn
 	reportedInfo terminal.AgentInfo
@@ -62,12 +63,6 @@ type session struct {
 	// never.
 	tasks    map[string]time.Time
 	workedAt time.Time // when the agent last worked although there was no turn
-}
-
-// sessionUpdate is an update and its session ID.
-type sessionUpdate struct {
-	session string
-	update
 }
 
 // activeTurn is the turn that a session works on.
@@ -169,11 +164,11 @@ func (s *session) handleUpdate(id string, raw json.RawMessage) {
 		Kind string `json:"sessionUpdate"`
 	}
 	_ = json.Unmarshal(raw, &head) // an update without a kind is ignored later
-	u := update{Kind: head.Kind, Raw: raw}
+	u := update{id, head.Kind, raw}
 	s.mu.Lock()
 	known, turn := s.id, s.turn
 	if known == "" {
-		s.queueUpdate(sessionUpdate{id, u})
+		s.queueUpdate(u)
 	}
 	s.mu.Unlock()
 	switch {
@@ -201,7 +196,7 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 	s.mu.Unlock()
 	if turn == nil && !replaying && !changed && !s.showBetweenTurns(u) {
 		s.mu.Lock()
-		s.queueUpdate(sessionUpdate{s.id, u})
+		s.queueUpdate(u)
 		s.mu.Unlock()
 	}
 	if turn == nil || replaying {
@@ -224,7 +219,7 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 }
 
 // queueUpdate queues an update for the next turn. The caller holds mu.
-func (s *session) queueUpdate(u sessionUpdate) {
+func (s *session) queueUpdate(u update) {
 	if len(s.queued) < maxQueuedUpdates && s.queuedBytes+len(u.Raw) <= maxQueuedBytes {
 		s.queued = append(s.queued, u)
 		s.queuedBytes += len(u.Raw)
@@ -241,7 +236,7 @@ func (s *session) setID(id string) {
 	s.mu.Unlock()
 	for _, u := range early {
 		if u.session == id {
-			s.applyUpdate(nil, u.update)
+			s.applyUpdate(nil, u)
 		}
 	}
 }

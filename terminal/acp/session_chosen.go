@@ -2,9 +2,7 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -85,7 +83,7 @@ func (x *turn) storeChosen(ctx context.Context, s *session) error {
 		}
 	}
 	s.chosen = all
-	return x.addPastSession(ctx, s)
+	return x.memory.storePast(ctx, s.id, s.chosen)
 }
 
 // restoreChosen sets the chosen values in a session that was just opened, and reports those that
@@ -182,72 +180,12 @@ func (x *turn) refusalText(m chosenSetting, err error) string {
 	return x.t.Words.Text(words.SettingNotKept, what)
 }
 
-// loadChosen returns what was chosen in a session of this chat; "": in the newest one, from which a
-// new session inherits it.
-func (x *turn) loadChosen(ctx context.Context, id string) ([]chosenSetting, error) {
-	all, err := x.pastSessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range all {
-		if p.Agent == x.commandHash && (id == "" || p.Session == id) {
-			return p.Chosen, nil
-		}
-	}
-	return nil, nil
-}
-
-// pastSession is a session that a chat has had, with what was chosen in it.
-type pastSession struct {
-	sessionRecord
-	Chosen []chosenSetting `json:"chosen,omitempty"`
-}
-
-// pastSessions returns the sessions that the chat has had with any agent, newest first.
-func (x *turn) pastSessions(ctx context.Context) (all []pastSession, err error) {
-	s, err := x.t.Memory.LoadLasting(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
-	}
-	_ = json.Unmarshal([]byte(s), &all) // an invalid value counts as empty
-	return all, nil
-}
-
-// addPastSession stores a session, with what was chosen in it, as the newest of the chat's past
-// sessions.
-func (x *turn) addPastSession(ctx context.Context, s *session) error {
-	ctx = context.WithoutCancel(ctx)
-	all, err := x.pastSessions(ctx)
-	if err != nil {
-		return err
-	}
-	newest := pastSession{sessionRecord{Session: s.id, Agent: x.commandHash}, s.chosen}
-	if len(all) > 0 && all[0].sessionRecord == newest.sessionRecord && slices.Equal(all[0].Chosen, newest.Chosen) {
-		return nil
-	}
-	all = slices.DeleteFunc(all, func(m pastSession) bool { return m.sessionRecord == newest.sessionRecord })
-	all = slices.Insert(all, 0, newest)
-	text, err := json.Marshal(all[:min(len(all), maxPast)])
-	if err == nil {
-		err = x.t.Memory.SaveLasting(ctx, string(text))
-	}
-	if err != nil {
-		return fmt.Errorf("remember the conversation: %w", err)
-	}
-	return nil
-}
-
-// isPastSession reports whether a list has a session.
-func isPastSession(all []pastSession, r sessionRecord) bool {
-	return slices.ContainsFunc(all, func(p pastSession) bool { return p.sessionRecord == r })
-}
-
 // continueSession sets in a restored session what was chosen in it before.
 func (x *turn) continueSession(ctx context.Context, s *session) (err error) {
-	if s.chosen, err = x.loadChosen(ctx, s.id); err != nil {
+	if s.chosen, err = x.memory.loadChosen(ctx, s.id); err != nil {
 		return err
 	}
-	if err := x.recordSession(ctx, s); err != nil {
+	if err := x.memory.addSession(ctx, s.id, s.chosen); err != nil {
 		return err
 	}
 	return x.restoreChosen(ctx, s)

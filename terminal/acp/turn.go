@@ -12,11 +12,12 @@ import (
 // turn is the processing of one message.
 type turn struct {
 	*Protocol
-	t     terminal.Turn
-	entry *terminal.PoolEntry[*agent] // the chat's entry in the pool
-	a     *agent
-	s     *session
-	r     *activeTurn // nil until the session works on the turn
+	t      terminal.Turn
+	memory sessionMemory               // of the chat
+	entry  *terminal.PoolEntry[*agent] // the chat's entry in the pool
+	a      *agent
+	s      *session
+	r      *activeTurn // nil until the session works on the turn
 	// unread is how many of the received injections the agent has not read.
 	unread int
 	// notices are shown before the agent's output.
@@ -25,7 +26,7 @@ type turn struct {
 
 // run prepares the chat's agent and session, and processes the message.
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
-	known, err := x.storedSession(ctx, x.t.Memory)
+	known, err := x.memory.current(ctx)
 	if err != nil {
 		return x.endTurn(ctx, "", err)
 	}
@@ -152,13 +153,13 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 			return false, err
 		}
 	}
-	if x.s.chosen, err = x.loadChosen(ctx, ""); err != nil {
+	if x.s.chosen, err = x.memory.loadChosen(ctx, ""); err != nil {
 		return false, err
 	}
 	if err := x.a.createSession(ctx, x.s); err != nil {
 		return false, err
 	}
-	if x.s.idStored, err = x.storeSession(ctx, x.s); err == nil {
+	if x.s.idStored, err = x.memory.setCurrent(ctx, x.s.id, x.s.chosen); err == nil {
 		err = x.restoreChosen(ctx, x.s)
 	}
 	return known != "", err
