@@ -155,7 +155,6 @@ var exceptions = map[string]string{
 	"terminal/acp/session_requests.go":                 forAgent,
 	"terminal/acp/settings.go":                         forOperator,
 	"terminal/acp/access/terminals.go":                 forAgent,
-	"terminal/acp/trial.go":                            forOperator,
 	"terminal/acp/turn.go restartAgent":                forLog,
 	"terminal/acp/view/view.go":                        forLog,
 }

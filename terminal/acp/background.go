@@ -1,18 +1,12 @@
 package acp
 
 import (
-	"encoding/json"
-	"maps"
 	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
-	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
 )
-
-// maxTasks limits the running tasks of an agent that are counted.
-const maxTasks = 1000
 
 // maxPushDelays is how many PushDelays a text between turns waits while the agent works on.
 const maxPushDelays = 5
@@ -97,76 +91,13 @@ func (s *session) endBackground() {
 	s.background.turn = nil
 }
 
-// trackTask records which tool calls and background tasks of the agent are running. The caller
-// holds mu.
-func (s *session) trackTask(u update) {
-	var p struct {
-		Tool   rpc.Optional[string] `json:"toolCallId"`
-		Status rpc.Optional[string] `json:"status"`
-		Task   rpc.Optional[string] `json:"asyncTaskId"`
-		State  rpc.Optional[string] `json:"state"`
-	}
-	var id string
-	var running, known bool
-	var forgetAt time.Time
-	switch u.Kind {
-	case "tool_call", "tool_call_update":
-		_ = json.Unmarshal(u.Raw, &p) // a call without an ID is not counted
-		id = "tool " + p.Tool.V
-		_, counted := s.tasks[id]
-		running, known = p.Status.V == "in_progress" || counted && p.Status.V == "", p.Tool.V != ""
-		forgetAt = time.Now().Add(s.agent.timeouts.ToolCallTime)
-	case "async_task_spawned": // an extension of some agents
-		_ = json.Unmarshal(u.Raw, &p)
-		id, running, known = "task "+p.Task.V, true, p.Task.V != ""
-	case "async_task_state_update":
-		_ = json.Unmarshal(u.Raw, &p)
-		id, running, known = "task "+p.Task.V, p.State.V == "running", p.Task.V != ""
-	}
-	switch {
-	case !known:
-	case !running:
-		delete(s.tasks, id)
-	case len(s.tasks) < maxTasks:
-		if s.tasks == nil {
-			s.tasks = map[string]time.Time{}
-		}
-		s.tasks[id] = forgetAt
-	}
-}
-
-// countTasks returns the number of running tasks. It forgets tool calls whose end the agent has
-// not reported in time. The caller holds mu.
-func (s *session) countTasks() int {
-	now := time.Now()
-	maps.DeleteFunc(s.tasks, func(_ string, forgetAt time.Time) bool { return !forgetAt.IsZero() && now.After(forgetAt) })
-	return len(s.tasks)
-}
-
-// forgetToolCalls forgets the running tool calls, because the turn has failed.
-func (s *session) forgetToolCalls() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.tasks, func(_ string, forgetAt time.Time) bool { return !forgetAt.IsZero() })
-}
-
-// forgetTasks forgets the running tasks, because the turn was cancelled.
-func (s *session) forgetTasks() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tasks = nil
-}
-
 // InUse reports whether the agent works in the background: a command or a task of it is running.
 func (a *agent) InUse() bool {
 	s := a.currentSession()
 	if s == nil {
 		return false
 	}
-	s.mu.Lock()
-	tasks := s.countTasks()
-	s.mu.Unlock()
-	return tasks > 0 || s.access.Table.Running() > 0
+	return s.tasks.count() > 0 || s.access.Table.Running() > 0
 }
 
 // announceEnd tells the chat that the agent is ended although it works in the background.

@@ -37,7 +37,7 @@ func (p *Protocol) StopCommands(chat string) (ended int, told bool) {
 func (s *session) worksBetweenTurns() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.turn == nil && (s.countTasks() > 0 || time.Since(s.workedAt) < workingTime)
+	return s.turn == nil && (s.tasks.count() > 0 || time.Since(s.workedAt) < workingTime)
 }
 
 // recordWork records that the agent works although there is no turn. The caller holds mu.
@@ -69,7 +69,7 @@ func (p *Protocol) endUnstopped(chat string, a *agent, s *session) {
 		return
 	}
 	if !a.initResponse.canRestore() {
-		s.forgetTasks()
+		s.tasks.forgetAll()
 		return
 	}
 	s.updateMu.Lock()

@@ -249,7 +249,7 @@ func (p *prompts) result(ctx context.Context) (reason string, err error) {
 		return "", context.Cause(ctx)
 	}
 	if p.err != nil {
-		p.s.forgetToolCalls()
+		p.s.tasks.forgetToolCalls()
 		return "", p.err
 	}
 	return p.reason, nil
@@ -267,7 +267,7 @@ func (p *prompts) cancel() (stopped, inTime bool) {
 	p.stopAtOldest() // the prompts after it get turns of their own
 	p.mu.Unlock()
 	p.s.access.Table.KillAll()
-	defer p.s.forgetTasks()
+	defer p.s.tasks.forgetAll()
 	late, cancel := context.WithTimeout(context.Background(), p.StopTimeout)
 	defer cancel()
 	_ = p.a.Notify(late, "session/cancel", map[string]string{"sessionId": p.s.id})

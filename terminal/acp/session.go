@@ -35,6 +35,7 @@ type session struct {
 	env    terminal.ExecEnv
 	access *access.Session
 	links  form.Links
+	tasks  tasks
 
 	updateMu   sync.Mutex // held while an update is handled, to keep their order
 	background background
@@ -59,10 +60,7 @@ type session struct {
 	words        words.Words // of the last turn
 	reportedInfo terminal.AgentInfo
 	reportedAt   time.Time // the time of reportedInfo
-	// tasks are the running tool calls and background tasks, with the time to forget each; zero:
-	// never.
-	tasks    map[string]time.Time
-	workedAt time.Time // when the agent last worked although there was no turn
+	workedAt     time.Time // when the agent last worked although there was no turn
 }
 
 // activeTurn is the turn that a session works on.
@@ -188,7 +186,7 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 	replaying := s.replaying
 	s.lastUpdate = time.Now()
 	if !replaying {
-		s.trackTask(u)
+		s.tasks.track(u, s.agent.timeouts.ToolCallTime)
 	}
 	if turn == nil && !replaying {
 		s.recordWork(u)
