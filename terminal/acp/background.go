@@ -21,18 +21,9 @@ type background struct {
 
 // setTurn makes t the turn after which the agent may work in the background.
 func (b *background) setTurn(t terminal.Turn) {
-	if b.turn = nil; t.Push == nil {
-		return
+	if b.turn = &t; t.Push == nil {
+		b.turn = nil
 	}
-	push := t.Push
-	t.Emit = func(f terminal.Frame) error {
-		if f.Kind != terminal.Message { // there is no board between turns
-			return nil
-		}
-		return push(f)
-	}
-	t.BoardHidden = func() bool { return true }
-	b.turn = &t
 }
 
 // showBetweenTurns shows an update between turns: what the agent says is a message of its own. It

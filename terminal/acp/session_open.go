@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,8 +54,7 @@ func (a *agent) createSession(ctx context.Context, s *session) error {
 			if bad = rpc.DecodeLenient(result, &got); bad == nil && got.ID == "" {
 				bad = &rpc.Error{Code: rpc.CodeInternal, Message: "the agent answered session/new without a session id"}
 			}
-			s.setChoices(got.choices)
-			s.setNew()
+			s.setChoices(got.choices, &view.Cost{}) // nothing yet
 			s.setID(got.ID)
 		})
 		if err == nil {
@@ -106,7 +106,7 @@ func (a *agent) reopenSession(ctx context.Context, s *session, method, id string
 		}
 		var got choices
 		_ = rpc.DecodeLenient(result, &got) // an agent without modes and options may return null
-		s.setChoices(got)
+		s.setChoices(got, nil)
 		if resumed {
 			s.endReplay()
 		}
@@ -176,18 +176,13 @@ func (a *agent) closeSession(ctx context.Context, s *session) {
 	}
 }
 
-// setChoices stores the choices of a response. They override earlier updates.
-func (s *session) setChoices(st choices) {
+// setChoices stores the choices of the response that opened the session, and its cost; nil: it is
+// unknown. They override earlier updates.
+func (s *session) setChoices(got choices, cost *view.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.details.set(st)
-}
-
-// setNew records that the session has not cost anything yet.
-func (s *session) setNew() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.details.cost = &view.Cost{}
+	s.details.set(got)
+	s.details.cost = cmp.Or(cost, s.details.cost)
 }
 
 // startReplay sets the ID and hides updates until endReplay, because they repeat earlier turns.

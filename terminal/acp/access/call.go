@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -208,7 +209,7 @@ func (a *agentFile) diff(text string) view.FileDiff {
 	switch {
 	case err == nil:
 		d.OldText = &old
-	case errors.Is(err, errNoFile):
+	case errors.Is(err, fs.ErrNotExist):
 	default: // too large, or not text: the new text is shown as a whole
 		d.OldText = new(string)
 	}
@@ -219,7 +220,7 @@ func (a *agentFile) diff(text string) view.FileDiff {
 // change may be those of the whole file, or of a part that the file has once.
 func (a *agentFile) makes(changes []view.FileDiff, text string) bool {
 	now, err := a.content()
-	if err != nil && !errors.Is(err, errNoFile) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
 	for _, d := range changes {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"syscall"
 	"unicode/utf8"
@@ -38,20 +37,11 @@ func (s *Session) readFile(ctx context.Context, turn *Turn, params json.RawMessa
 		return nil, rerr
 	}
 	defer at.close()
-	f, err := at.open()
+	text, err := at.read(intOr(ask.Line, 1), intOr(ask.Limit, -1))
 	if err != nil {
 		return nil, fileError(ask.Path, err)
 	}
-	defer f.Close()
-	text, err := readLines(f, intOr(ask.Line, 1), intOr(ask.Limit, -1))
-	if err != nil {
-		return nil, fileError(ask.Path, err)
-	}
-	if !utf8.Valid(text) {
-		// With replacement characters the agent would write back another text than it read.
-		return nil, fileError(ask.Path, errors.New("not a text file in UTF-8"))
-	}
-	return map[string]string{"content": string(text)}, nil
+	return map[string]string{"content": text}, nil
 }
 
 // intOr returns a number without its fraction and limited to what JSON can represent exactly, or
@@ -63,21 +53,18 @@ func intOr(n rpc.Optional[float64], otherwise int64) int64 {
 	return int64(min(max(n.V, 0), 1<<53))
 }
 
-// errNoFile means that the file does not exist.
-var errNoFile = errors.New("no such file")
+// content returns the whole text of the file.
+func (a *agentFile) content() (string, error) { return a.read(1, -1) }
 
-// content returns the text of the file. It fails for files that are not UTF-8 or larger than
-// maxRead.
-func (a *agentFile) content() (string, error) {
+// read returns lines of the file, as readLines does. It fails for files that are not UTF-8: with
+// replacement characters the agent would write back another text than it read.
+func (a *agentFile) read(first, limit int64) (string, error) {
 	f, err := a.open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errNoFile
-	}
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	text, err := readLines(f, 1, -1)
+	text, err := readLines(f, first, limit)
 	if err == nil && !utf8.Valid(text) {
 		err = errors.New("not a text file in UTF-8")
 	}

@@ -5,27 +5,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
-	"nanobot/terminal"
 )
 
 // startRequest starts to handle a request of the agent. ctx ends with the connection.
 func (c *Conn) startRequest(ctx context.Context, p message) {
+	served, cancel := context.WithCancel(ctx)
+	r, id := &request{cancel: cancel}, string(p.ID)
 	c.mu.Lock()
 	busy := c.requestCount >= maxRequests
 	if !busy {
 		c.requestCount++
+		c.requests[id] = r
 	}
 	c.mu.Unlock()
 	if busy {
+		cancel()
 		c.trySend(response(p.ID, nil, &Error{Code: CodeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxRequests)}))
 		return
 	}
-	served, cancel := context.WithCancel(ctx)
-	r, id := &request{cancel: cancel}, string(p.ID)
-	c.mu.Lock()
-	c.requests[id] = r
-	c.mu.Unlock()
 	c.work.Go(func() {
 		defer cancel()
 		result, err := c.handler.HandleRequest(served, p.Method, p.Params)
@@ -79,13 +76,9 @@ func response(id json.RawMessage, result any, failure *Error) message {
 // trySend queues a response without blocking, because the reader must continue. An agent that does
 // not read gets no response.
 func (c *Conn) trySend(p message) {
-	line, err := terminal.EncodeLine(p)
-	if err != nil {
-		return // cannot happen: all fields are valid JSON
-	}
-	select {
-	case c.out <- line:
-	default:
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if c.send(ended, p) != nil {
 		c.handler.Log("warning", "a request was not answered, because the agent does not read")
 	}
 }

@@ -32,22 +32,20 @@ func (c Cost) Number() string {
 // since returns the cost since an earlier time as people read it; "" if it is unknown or nothing.
 // An amount that became smaller counts from zero: some agents count per process.
 func (c Cost) since(before Cost) string {
-	amount := c.Amount
-	if c.Currency == before.Currency && before.Amount <= amount {
-		amount -= before.Amount
+	if c.Currency == before.Currency && before.Amount <= c.Amount {
+		c.Amount -= before.Amount
 	}
-	currency := terminal.OneLine(c.Currency, 8)
+	number, inDollars := strings.CutSuffix(c.Number(), " USD")
+	small := strings.TrimPrefix(number, "<")
 	switch {
-	case currency == "" || amount <= 0:
+	case terminal.OneLine(c.Currency, 8) == "":
 		return ""
-	case amount < smallestCost && currency == "USD":
-		return "<$0.01"
-	case amount < smallestCost:
-		return "<0.01 " + currency
-	case currency == "USD":
-		return fmt.Sprintf("$%.2f", amount)
+	case !inDollars:
+		return number
+	case small != number:
+		return "<$" + small
 	}
-	return fmt.Sprintf("%.2f %s", amount, currency)
+	return "$" + number
 }
 
 // SetCost sets the cost of the session when the turn begins; nil: unknown.

@@ -51,8 +51,17 @@ func New(t terminal.Turn, table *jobs.Table) *View {
 	return v
 }
 
-// NewBackground returns the view of the agent's work after a turn.
+// NewBackground returns the view of the agent's work after a turn: messages are pushed, and there is
+// no board.
 func NewBackground(t terminal.Turn, table *jobs.Table) *View {
+	push := t.Push
+	t.Emit = func(f terminal.Frame) error {
+		if f.Kind != terminal.Message {
+			return nil
+		}
+		return push(f)
+	}
+	t.BoardHidden = func() bool { return true }
 	v := New(t, table)
 	v.background = true
 	return v
