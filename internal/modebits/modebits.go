@@ -18,11 +18,11 @@ const (
 
 // Allow reports whether a user has all of the permissions. As in the kernel, only one class counts:
 // an owner whom the owner bits deny access does not get it as a member of the group. The superuser
-// may do everything.
+// may do everything. A nil user is the one of this process, whom the kernel checks.
 func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case user.Uid == 0:
+	case user == nil || user.Uid == 0:
 		return true
 	case !ok:
 		return false
@@ -34,17 +34,18 @@ func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) 
 	return info.Mode().Perm()&permissions == permissions
 }
 
-// AllowRemove reports whether a user may remove or rename an entry of a folder. In a folder with
-// the sticky bit only the owner of the folder and the owner of the entry may.
+// AllowRemove reports whether a user may remove or rename an entry of a folder, or create one if
+// entry is nil. In a folder with the sticky bit only the owner of the folder and the owner of the
+// entry may remove it.
 func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
 	if !Allow(user, folder, Write|Search) {
 		return false
 	}
-	return user.Uid == 0 || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) || Owns(user, entry)
+	return user == nil || user.Uid == 0 || entry == nil || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) || Owns(user, entry)
 }
 
-// Owns reports whether a user owns a file.
+// Owns reports whether a user owns a file. A nil user may own any.
 func Owns(user *syscall.Credential, info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stat.Uid == user.Uid
+	return user == nil || ok && stat.Uid == user.Uid
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/modebits"
 	"nanobot/internal/words"
 )
 
@@ -94,7 +95,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 	}
 	defer e.close()
 	return e.replace(func(to *os.File, old fs.FileInfo) error {
-		if old == nil && e.agentUser == nil {
+		if old == nil && e.user == nil {
 			old = saved
 		}
 		if old != nil {
@@ -102,7 +103,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 				return err
 			}
 		}
-		if old == nil || e.agentUser.mayChmod(old) {
+		if old == nil || modebits.Owns(e.user, old) {
 			if err := to.Chmod(f.Mode.Perm()); err != nil {
 				return err
 			}
@@ -133,7 +134,7 @@ func (l *lookup) restoreLink(f change) error {
 	if err := e.folder.Symlink(f.Before.Link, temp); err != nil {
 		return err
 	}
-	err = l.agentUser.chownLink(temp, e.folder)
+	err = l.chownLink(temp, e.folder)
 	if err == nil {
 		err = e.folder.Rename(temp, e.name)
 	}

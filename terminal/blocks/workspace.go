@@ -35,15 +35,17 @@ type workspace struct {
 	private   []string // files and folders of the gateway, and the parents of all chats' folders
 	guard     terminal.FileGuard
 	protected terminal.ProtectedFiles
-	agentUser *agentUser
-	temp      string // part of the names of temporary files
+	// user is the agent's user if that is not the gateway's. The gateway, which is root then, does
+	// nothing for the agent that this user could not do.
+	user *syscall.Credential
+	temp string // part of the names of temporary files
 }
 
 // openWorkspace opens the agent's working folder.
 func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 	w := &workspace{
 		guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, protected: p.Protected,
-		agentUser: (*agentUser)(p.User), temp: rand.Text(),
+		user: p.User, temp: rand.Text(),
 	}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {

@@ -75,7 +75,7 @@ func (l *lookup) checkFolder(folder *nofollow.Folder) error {
 		return err
 	case l.isGatewayFile(info):
 		return errOutside
-	case !l.agentUser.hasPermission(info, modebits.Search):
+	case !modebits.Allow(l.user, info, modebits.Search):
 		return syscall.EACCES
 	}
 	return nil
@@ -98,7 +98,7 @@ func (l *lookup) openOrCreate(in *nofollow.Folder, name string) (*nofollow.Folde
 	if folder, err = in.Sub(name); err != nil {
 		return nil, err
 	}
-	if err := l.agentUser.chownFolder(folder, in); err != nil {
+	if err := l.chownFolder(folder, in); err != nil {
 		_ = folder.Close()
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (l *lookup) openOrCreate(in *nofollow.Folder, name string) (*nofollow.Folde
 // checkChange refuses to create or remove an entry that the agent may not create or remove.
 func (l *lookup) checkChange(in *nofollow.Folder, entry fs.FileInfo) error {
 	info, err := in.Stat()
-	if err == nil && !l.agentUser.mayChange(info, entry) {
+	if err == nil && !modebits.AllowRemove(l.user, info, entry) {
 		err = syscall.EACCES
 	}
 	return err
@@ -166,7 +166,7 @@ func (e *entry) openChecked(flag int, permissions fs.FileMode) (*os.File, fs.Fil
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = errNotRegular
-	case !e.agentUser.hasPermission(info, permissions):
+	case !modebits.Allow(e.user, info, permissions):
 		err = syscall.EACCES
 	default:
 		err = e.checkHardLinks(info)
@@ -187,7 +187,7 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	}
 	return atomicfile.ReplaceVia(e.folder, e.name, e.tempName(), func(f *os.File) error {
 		if old == nil {
-			if err := e.agentUser.chown(f, e.folder); err != nil {
+			if err := e.chown(f, e.folder); err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,7 @@ func (e *entry) statForReplace() (fs.FileInfo, error) {
 		if info, err = e.stat(); err != nil {
 			return nil, err
 		}
-		if !e.agentUser.hasPermission(info, modebits.Write) {
+		if !modebits.Allow(e.user, info, modebits.Write) {
 			return nil, syscall.EACCES
 		}
 		return info, e.checkHardLinks(info)
