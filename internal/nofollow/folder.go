@@ -37,9 +37,6 @@ func OpenRootFolder(root *os.Root) (*Folder, error) {
 // Close closes the folder.
 func (f *Folder) Close() error { return f.file.Close() }
 
-// Name returns the path of the folder when it was opened.
-func (f *Folder) Name() string { return f.file.Name() }
-
 // Stat describes the folder itself.
 func (f *Folder) Stat() (fs.FileInfo, error) { return f.file.Stat() }
 

@@ -101,8 +101,8 @@ func TestLstatDescribesALinkAndNotItsTarget(t *testing.T) {
 		if info, _ := os.Stat(dir); err != nil || !os.SameFile(self, info) {
 			t.Errorf("%v, %v", self, err)
 		}
-		if _, err := f.Lstat("file"); err != nil || filepath.Clean(f.Name()) != dir {
-			t.Errorf("%s: %v", f.Name(), err)
+		if _, err := f.Lstat("file"); err != nil {
+			t.Error(err)
 		}
 	}
 }

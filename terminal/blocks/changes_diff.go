@@ -17,8 +17,7 @@ import (
 const maxCompared = 2 << 20
 
 // diff returns the changes of the session, from the saved copies to the current files, as a unified
-// diff with git's headers. Files whose diff would exceed limit bytes are omitted and counted; a
-// negative limit means no limit.
+// diff with git's headers. Files whose diff would exceed limit bytes are omitted and counted.
 func (c *changes) diff(limit int64) (text string, omitted int) {
 	l := c.workspace.newLookup()
 	var out strings.Builder
@@ -30,7 +29,7 @@ func (c *changes) diff(limit int64) (text string, omitted int) {
 		if err != nil {
 			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(words.Words{}, err))
 		}
-		if limit >= 0 && int64(out.Len()+len(difference)) > limit {
+		if int64(out.Len()+len(difference)) > limit {
 			omitted++
 			continue
 		}

@@ -25,7 +25,7 @@ func TestGitAppliesTheDiffOfASession(t *testing.T) {
 	s.writeFile(`odd"name`, "b\n")
 	s.writeFile("gone", "x")
 	s.removeFile("gone")
-	text, omitted := s.Diff(-1)
+	text, omitted := s.Diff(1 << 30)
 	if omitted != 0 {
 		t.Errorf("%d omitted", omitted)
 	}
@@ -67,7 +67,7 @@ func TestADiffIsBoundedAndLeavesBinaryFilesOut(t *testing.T) {
 	if text, omitted := s.Diff(1000); text != want || omitted != 1 {
 		t.Errorf("%d omitted from\n%s", omitted, text)
 	}
-	if text, omitted := s.Diff(-1); omitted != 0 || len(text) < 1000 {
+	if text, omitted := s.Diff(1 << 30); omitted != 0 || len(text) < 1000 {
 		t.Errorf("%d omitted from\n%s", omitted, text)
 	}
 	if text, omitted := s.Diff(0); omitted != 7 || text != "" {
@@ -75,7 +75,7 @@ func TestADiffIsBoundedAndLeavesBinaryFilesOut(t *testing.T) {
 	}
 	s.putFile("ws/binary", "now\n") // the diff shows the current content, not that after the session
 	s.must(os.Remove(s.path("ws/huge")))
-	if text, _ := s.Diff(-1); !strings.Contains(text, "Files a/huge and /dev/null differ") {
+	if text, _ := s.Diff(1 << 30); !strings.Contains(text, "Files a/huge and /dev/null differ") {
 		t.Errorf("diff %s", text)
 	}
 }

@@ -161,7 +161,7 @@ func TestALinkAndItsFileAreUndone(t *testing.T) {
 	s.checkSummary("later", "file", "link sub/file")
 	s.writeFile("link", "no link any more")
 	s.checkSummary("later", "file link", "sub/file")
-	if text, _ := s.Diff(-1); !strings.Contains(text, "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-file\n\\ No newline at end of file\n+no link any more\n") {
+	if text, _ := s.Diff(1 << 30); !strings.Contains(text, "--- a/link\n+++ b/link\n@@ -1 +1 @@\n-file\n\\ No newline at end of file\n+no link any more\n") {
 		t.Errorf("diff %s", text)
 	}
 	s.checkUndo(blocks.Undone{Restored: []string{"file", "link", "sub/file"}, Removed: []string{"later"}})
@@ -236,7 +236,7 @@ func TestAnInterruptedCommandIsUndoneOrRefused(t *testing.T) {
 	s.must(s.Save("new/file"))
 	s.storeList()
 	s.checkSummary("", "", "")
-	if text, omitted := s.Diff(-1); text != "" || omitted != 0 {
+	if text, omitted := s.Diff(1 << 30); text != "" || omitted != 0 {
 		t.Errorf("diff %q, %d", text, omitted)
 	}
 	s.checkUndo(blocks.Undone{})

@@ -133,7 +133,7 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 	}
 	if x.s.Response == "" {
 		if round > x.settings.MaxRounds {
-			return roundsError(x.settings.MaxRounds)
+			return &agentError{x.text(words.BlocksTooManyRounds, x.settings.MaxRounds), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}}}
 		}
 		if err := x.board.beginRound(x.s.Sequence, x.settings.Agent == personAgent); err != nil {
 			return err
@@ -259,12 +259,7 @@ func (x *turn) texts(keys []words.Key) []string {
 	return all
 }
 
-// roundsError means that the task needed too many rounds.
-type roundsError int
-
-func (e roundsError) Error() string { return words.Words{}.Text(words.BlocksTooManyRounds, int(e)) }
-
-// agentError means that the agent's command has failed.
+// agentError means that the agent's command has failed, or that the task needed too many rounds.
 type agentError struct {
 	text string
 	exit terminal.AgentExit
@@ -274,13 +269,10 @@ func (e *agentError) Error() string { return e.text }
 
 // endBroken ends a turn that cannot continue. The session can be resumed.
 func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, error) {
-	var rounds roundsError
 	var failed *agentError
 	switch {
 	case ctx.Err() != nil:
 		return x.endStopped(ctx)
-	case errors.As(err, &rounds):
-		return x.endFailed(x.text(words.BlocksTooManyRounds, int(rounds)), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
 	case errors.As(err, &failed):
 		if short := failed.exit.Shortage(); short != nil {
 			return terminal.Outcome{}, short

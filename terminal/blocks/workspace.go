@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/modebits"
 	"nanobot/internal/nofollow"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -69,30 +70,20 @@ func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 
 func (w *workspace) close() { _ = w.root.Close() }
 
-// read returns the content of a file, at most limit bytes unless that is negative, and the size of
-// the file.
+// read returns the content of a regular file, at most limit bytes, and the size of the file.
 func (w *workspace) read(path string, limit int64) (content []byte, size int64, err error) {
-	f, info, err := w.open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	var from io.Reader = f
-	if limit >= 0 {
-		from = io.LimitReader(f, limit)
-	}
-	content, err = io.ReadAll(from)
-	return content, info.Size(), err
-}
-
-// open opens a regular file for reading.
-func (w *workspace) open(path string) (*os.File, fs.FileInfo, error) {
 	e, err := w.openEntry(path)
 	if err != nil {
-		return nil, nil, asNotFound(err)
+		return nil, 0, asNotFound(err)
 	}
 	defer e.close()
-	return e.open()
+	f, info, err := e.openChecked(os.O_RDONLY, modebits.Read)
+	if err != nil {
+		return nil, 0, asNotFound(err)
+	}
+	defer f.Close()
+	content, err = io.ReadAll(io.LimitReader(f, limit))
+	return content, info.Size(), err
 }
 
 // stat returns the size of a regular file.

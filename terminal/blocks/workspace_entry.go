@@ -139,12 +139,6 @@ func (e *entry) checkHardLinks(info fs.FileInfo) error {
 	return nil
 }
 
-// open opens the file for reading. It must be regular.
-func (e *entry) open() (*os.File, fs.FileInfo, error) {
-	f, info, err := e.openChecked(os.O_RDONLY, modebits.Read)
-	return f, info, asNotFound(err)
-}
-
 // openChecked opens the file if it is regular and the agent has the permissions. The file is
 // checked before, since opening a device may have effects, and again afterwards, since it may have
 // been replaced.

@@ -58,7 +58,7 @@ func TestALinkThatIsSwappedInIsNotFollowed(t *testing.T) {
 			stop := w.swapRepeatedly("ws/swapped", "ws/"+c.good)
 			defer stop()
 			for good, refused := 0, 0; (good < rounds || refused < rounds) && !t.Failed(); {
-				got, _, err := w.Read(c.path, -1)
+				got, _, err := w.Read(c.path, 1<<20)
 				switch {
 				case errors.Is(err, blocks.ErrOutside):
 					refused++
@@ -99,7 +99,7 @@ func TestAFIFOThatIsSwappedInDoesNotBlock(t *testing.T) {
 	for path, use := range map[string]string{"ws/sub": "sub/file", "ws/file": "file"} {
 		stop := w.swapRepeatedly("ws/fifo", path)
 		for range 200 {
-			if got, _, err := w.Read(use, -1); err == nil && !strings.HasPrefix(string(got), "text") {
+			if got, _, err := w.Read(use, 1<<20); err == nil && !strings.HasPrefix(string(got), "text") {
 				t.Errorf("%s has %q", use, got)
 			}
 			_ = w.Write(use, "text")
@@ -216,7 +216,7 @@ func TestTheGatewayDoesNothingThatTheAgentsUserCouldNotDo(t *testing.T) {
 			}
 		}
 		denied("write", w.Write(path, "text"), want.write)
-		_, _, err := w.Read(path, -1)
+		_, _, err := w.Read(path, 1<<20)
 		denied("read", err, want.read)
 		if want.write && want.remove {
 			info, err := os.Stat(w.path("ws/" + path))

@@ -103,7 +103,7 @@ func (w *workspaceFixture) readTree(folder string) map[string]string {
 // checkRefused checks that every operation refuses a path, and that no file changes.
 func (w *workspaceFixture) checkRefused(path string) {
 	w.t.Helper()
-	if got, _, err := w.Read(path, -1); !errors.Is(err, blocks.ErrOutside) || got != nil {
+	if got, _, err := w.Read(path, 1<<20); !errors.Is(err, blocks.ErrOutside) || got != nil {
 		w.t.Errorf("read %q: %q, %v", path, got, err)
 	}
 	if _, err := w.Stat(path); !errors.Is(err, blocks.ErrOutside) {
@@ -170,7 +170,7 @@ func TestFilesAreReadByAnyPathWithinTheWorkspace(t *testing.T) {
 		"sub/file": "text in sub", "folder/file": "text in sub", "folder/../file": "text", "sub/deep/file": "text", "sub/deep/sub/file": "text in sub", "none/../file": "text",
 		"abs-folder/file": "text in sub", `back\slash..`: "text", "..dots": "text", "hard": "text",
 	} {
-		got, size, err := w.Read(path, -1)
+		got, size, err := w.Read(path, 1<<20)
 		if err != nil || string(got) != want || size != int64(len(want)) {
 			t.Errorf("%q has %q, %d bytes: %v", path, got, size, err)
 		}
@@ -195,7 +195,7 @@ func TestOnlyRegularFilesAreFound(t *testing.T) {
 		if path == "../ws" {
 			want = blocks.ErrOutside
 		}
-		if got, _, err := w.Read(path, -1); !errors.Is(err, want) {
+		if got, _, err := w.Read(path, 1<<20); !errors.Is(err, want) {
 			t.Errorf("read %q: %q, %v", path, got, err)
 		}
 		if _, err := w.Stat(path); !errors.Is(err, want) {
@@ -283,7 +283,7 @@ func TestAWorkspaceMayBeReachedByALink(t *testing.T) {
 	w.env.Private = []string{w.path("linked-config"), w.path("linked/state"), w.path("linked/secret.env")}
 	w.env.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
 	w.reopen()
-	if got, _, err := w.Read("sub/../file", -1); string(got) != "text" || err != nil {
+	if got, _, err := w.Read("sub/../file", 1<<20); string(got) != "text" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, path := range []string{"config.json", "state/db", "secret.env", "users/8/note", "users/7/none", "../linked/file"} {

@@ -51,7 +51,7 @@ func (w *workspaceFixture) checkOwner(path string, uid, gid uint32) {
 // checkDenied checks that every operation on a file is denied.
 func (w *workspaceFixture) checkDenied(path string) {
 	w.t.Helper()
-	content, _, readErr := w.Read(path, -1)
+	content, _, readErr := w.Read(path, 1<<20)
 	for what, err := range map[string]error{"read": readErr, "write": w.Write(path, "OVERWRITTEN"), "remove": w.Remove(path)} {
 		if err == nil || blocks.Reason(err) != "permission denied" {
 			w.t.Errorf("%s %s: %q, %v", what, path, content, err)
