@@ -139,8 +139,7 @@ func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error)
 	if err := x.board.showRunning(c); err != nil {
 		return Result{}, err
 	}
-	run := commandRunner{env: x.t.ExecEnv(), timeout: x.settings.timeout(), limit: x.settings.OutputLimit, onStart: x.t.AttachProcess}
-	r := run.run(ctx, c.Text)
+	r := x.runShell(ctx, c.Text)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"nanobot/internal/words"
@@ -18,31 +17,23 @@ import (
 // truncated marks an output that was cut.
 const truncated = "\n... (output truncated)"
 
-// commandRunner runs the commands of RUN_COMMAND.
-type commandRunner struct {
-	env     terminal.ExecEnv
-	timeout time.Duration
-	limit   int // characters of output
-	onStart func(pid int)
-}
-
-// run runs a command and returns its result. The end of ctx kills the command and makes the result
-// meaningless.
-func (r commandRunner) run(ctx context.Context, command string) Result {
-	shown := shortSummary(command)
+// runShell runs a command of RUN_COMMAND and returns its result. The end of ctx kills the command
+// and makes the result meaningless.
+func (x *turn) runShell(ctx context.Context, command string) Result {
+	shown, limit := shortSummary(command), x.settings.OutputLimit
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		ExecEnv: r.env, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.onStart,
+		ExecEnv: x.t.ExecEnv(), Timeout: x.settings.timeout(), Head: (limit + 1) * utf8.UTFMax, OnStart: x.t.AttachProcess,
 	})
 	var result Result
 	switch {
 	case err != nil:
 		result = newResult(RunCommand, false, words.BlocksRunFailed, shown, errorReason(words.Words{}, err))
 	case ran.TimedOut:
-		result = newResult(RunCommand, false, words.BlocksRunTimedOut, int(r.timeout.Seconds()), shown)
+		result = newResult(RunCommand, false, words.BlocksRunTimedOut, x.settings.Timeout, shown)
 	default:
 		result = newResult(RunCommand, ran.Code == 0, words.BlocksRan, shown, ran.Code)
 	}
-	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
+	result.Output = combineOutput(ran.Stdout, ran.Stderr, limit)
 	return result
 }
 

@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"container/heap"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +34,7 @@ func (w *workspace) list(limit int) (fileListing, error) {
 	if err := l.addFolder(w.root, nil, 0); err != nil {
 		return fileListing{}, err
 	}
-	slices.Sort(l.smallest)
+	l.dropLast()
 	var out fileListing
 	for _, path := range l.smallest {
 		if len(out.shown) == limit {
@@ -56,7 +55,7 @@ type lister struct {
 	*lookup
 	private  map[string]bool // by relative path
 	limit    int
-	smallest paths
+	smallest []string // the first paths, and some more
 	count    int
 }
 
@@ -107,14 +106,19 @@ func (l *lister) leadsToFile(path string) bool {
 	return err == nil
 }
 
+// addPath collects a path. It drops the last ones when there are twice as many as needed, which
+// takes less time per path than dropping each one.
 func (l *lister) addPath(path []byte) {
-	switch {
-	case len(l.smallest) < l.limit:
-		heap.Push(&l.smallest, string(path))
-	case string(path) < l.smallest[0]:
-		l.smallest[0] = string(path)
-		heap.Fix(&l.smallest, 0)
+	l.smallest = append(l.smallest, string(path))
+	if len(l.smallest) >= 2*l.limit {
+		l.dropLast()
 	}
+}
+
+// dropLast sorts the paths and keeps the first of them.
+func (l *lister) dropLast() {
+	slices.Sort(l.smallest)
+	l.smallest = l.smallest[:min(len(l.smallest), l.limit)]
 }
 
 // size returns the size of a file. It does not search for hard links, which is slow and happens
@@ -134,17 +138,4 @@ func (l *lookup) size(path string) (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
-}
-
-// paths is a heap with the largest path on top.
-type paths []string
-
-func (p paths) Len() int           { return len(p) }
-func (p paths) Less(i, j int) bool { return p[i] > p[j] }
-func (p paths) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *paths) Push(path any)     { *p = append(*p, path.(string)) }
-func (p *paths) Pop() any {
-	last := (*p)[len(*p)-1]
-	*p = (*p)[:len(*p)-1]
-	return last
 }

@@ -78,15 +78,8 @@ func invalidJSONError(reason error, text string) string {
 	if utf8.RuneCountInString(text) < maxQuoted {
 		return fmt.Sprintf("Invalid JSON: %v | Content: %s", reason, text)
 	}
-	n := 0
-	for i := range text {
-		if n == quotedStart {
-			text = text[:i]
-			break
-		}
-		n++
-	}
-	return fmt.Sprintf("Invalid JSON: %v | Content preview: %s...", reason, text)
+	start := []rune(text[:min(len(text), quotedStart*utf8.UTFMax)])[:quotedStart]
+	return fmt.Sprintf("Invalid JSON: %v | Content preview: %s...", reason, string(start))
 }
 
 // readFields sets the response from the fields of its object and returns the error, or "".

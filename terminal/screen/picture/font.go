@@ -40,7 +40,7 @@ var fonts = sync.OnceValues(func() ([]*opentype.Font, error) {
 type faces struct {
 	fonts  []*opentype.Font
 	faces  [4]font.Face // regular, bold, italic, bold italic; nil until used
-	glyphs map[glyphKey]*glyph
+	glyphs map[glyphKey]*image.Alpha
 	known  map[rune]bool
 	buffer sfnt.Buffer
 }
@@ -50,17 +50,12 @@ type glyphKey struct {
 	face int
 }
 
-// glyph is a coverage mask, placed relative to the top left corner of a cell.
-type glyph struct {
-	mask *image.Alpha
-}
-
 func newFaces() (*faces, error) {
 	all, err := fonts()
 	if err != nil {
 		return nil, err
 	}
-	return &faces{fonts: all, glyphs: map[glyphKey]*glyph{}, known: map[rune]bool{}}, nil
+	return &faces{fonts: all, glyphs: map[glyphKey]*image.Alpha{}, known: map[rune]bool{}}, nil
 }
 
 // hasGlyph reports whether the fonts have a glyph. All four fonts have the same glyphs.
@@ -74,7 +69,8 @@ func (f *faces) hasGlyph(r rune) bool {
 	return known
 }
 
-func (f *faces) glyph(r rune, bold, italic bool) *glyph {
+// glyph returns a coverage mask, placed relative to the top left corner of a cell.
+func (f *faces) glyph(r rune, bold, italic bool) *image.Alpha {
 	key := glyphKey{rune: r}
 	if bold {
 		key.face |= 1
@@ -90,25 +86,25 @@ func (f *faces) glyph(r rune, bold, italic bool) *glyph {
 	return g
 }
 
-func (f *faces) rasterise(key glyphKey) *glyph {
+func (f *faces) rasterise(key glyphKey) *image.Alpha {
 	face := f.faces[key.face]
 	if face == nil {
 		options := &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}
 		var err error
 		face, err = opentype.NewFace(f.fonts[key.face], options)
 		if err != nil { // only for invalid options
-			return &glyph{mask: &image.Alpha{}}
+			return &image.Alpha{}
 		}
 		f.faces[key.face] = face
 	}
 	at, mask, from, _, ok := face.Glyph(fixed.P(0, baseline), key.rune)
 	if !ok {
-		return &glyph{mask: &image.Alpha{}}
+		return &image.Alpha{}
 	}
 	owned := image.NewAlpha(at) // the face reuses its mask
 	draw.Draw(owned, at, mask, from, draw.Src)
 	for i, a := range owned.Pix { // 16 shades suffice, and leave fewer colours for the palette
 		owned.Pix[i] = a&0xf0 | a>>4
 	}
-	return &glyph{mask: owned}
+	return owned
 }

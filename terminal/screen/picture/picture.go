@@ -114,10 +114,10 @@ func (c *canvas) drawGlyph(box image.Rectangle, r rune, style screen.Style, fron
 		p.hollowBox()
 		return
 	}
-	g := c.faces.glyph(r, style.Bold, style.Italic)
-	at := g.mask.Rect.Add(box.Min).Intersect(c.image.Rect)
+	mask := c.faces.glyph(r, style.Bold, style.Italic)
+	at := mask.Rect.Add(box.Min).Intersect(c.image.Rect)
 	from := at.Min.Sub(box.Min)
-	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, g.mask, from, draw.Over)
+	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, mask, from, draw.Over)
 }
 
 func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
