@@ -150,8 +150,8 @@ func (m *crashingStore) SaveCopy(ctx context.Context, f *os.File, limit int64) (
 }
 
 // NextDelivery hands out nothing after a crash.
-func (m *crashingStore) NextDelivery(ctx context.Context, chat channels.Chat) (p store.Delivery, ok bool, err error) {
-	err = m.write("NextDelivery", func() (err error) { p, ok, err = m.Store.NextDelivery(ctx, chat); return err })
+func (m *crashingStore) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (p store.Delivery, ok bool, err error) {
+	err = m.write("NextDelivery", func() (err error) { p, ok, err = m.Store.NextDelivery(ctx, chat, after); return err })
 	return p, ok && err == nil, err
 }
 

@@ -193,7 +193,7 @@ func textsOf(deliveries []store.Delivery) (texts []string) {
 func (r *fixture) settleAll(chat channels.Chat) (deliveries []store.Delivery) {
 	r.t.Helper()
 	for {
-		p, ok, err := r.store.NextDelivery(r.t.Context(), chat)
+		p, ok, err := r.store.NextDelivery(r.t.Context(), chat, 0)
 		if err == nil && ok {
 			deliveries = append(deliveries, p)
 			_, err = r.store.Settle(r.t.Context(), p.ID, store.Settlement{State: store.Sent, Receipt: receiptOf(p)})

@@ -130,7 +130,7 @@ func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSend
 // waits for its time, newer ones overtake it.
 func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSender) (store.Delivery, bool) {
 	for {
-		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
+		p, ok, err := o.o.Store.NextDelivery(ctx, chat, 0)
 		wait := firstBackoff
 		var second store.Delivery // waits behind one that gives way
 		switch {
@@ -143,7 +143,7 @@ func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSe
 			o.leaveOut(ctx, p)
 			continue
 		case err == nil && p.Out.GivesWay:
-			if second, ok, err = o.o.Store.NextDeliveryAfter(ctx, chat, p.ID); err == nil && ok {
+			if second, ok, err = o.o.Store.NextDelivery(ctx, chat, p.ID); err == nil && ok {
 				return second, true
 			}
 			if wait = p.Wait; second.Wait > 0 {

@@ -289,7 +289,7 @@ func (s *memoryStore) Enqueue(_ context.Context, l store.Outbound) (store.Delive
 	return store.Delivery{}, false, nil
 }
 
-func (s *memoryStore) NextDelivery(context.Context, channels.Chat) (store.Delivery, bool, error) {
+func (s *memoryStore) NextDelivery(context.Context, channels.Chat, int64) (store.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.deliveries {

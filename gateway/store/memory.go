@@ -22,20 +22,16 @@ const SearchDepth = 10_000
 // Transcripts are the conversations of chats, without progress. A user's message is included when
 // its turn has started.
 type Transcripts interface {
-	// History returns the entries of the last turns of a chat since the last StartConversation,
+	// History returns the entries of the last turns of a chat since the last new conversation,
 	// oldest first, without those of one inbound message.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// Search returns the entries of a chat since the last StartConversation whose text contains all
+	// Search returns the entries of a chat since the last new conversation whose text contains all
 	// words, ignoring case: the newest first, at most limit. Only the last SearchDepth turns are
 	// searched.
 	Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]Entry, error)
-	// StartConversation hides the conversation so far from History and Search, and removes the
-	// chat's memories except those with LastingPrefix. It gives the conversation a name of its own
-	// (ConversationMemory).
-	StartConversation(ctx context.Context, chat channels.Chat) error
 }
 
-// LastingPrefix is the prefix of the keys of memories that survive StartConversation.
+// LastingPrefix is the prefix of the keys of memories that survive a new conversation.
 const LastingPrefix = "lasting:"
 
 // ConversationMemory is the memory that names a chat's conversation. StartConversation replaces it

@@ -78,9 +78,8 @@ type Outbox interface {
 	// reports false when there is none, or when another one of the chat is being sent. If it is too
 	// early, it returns the delivery as well, still pending, so that the caller can wait: if it
 	// were marked already, a crash during the wait would make its outcome unknown.
-	NextDelivery(ctx context.Context, chat channels.Chat) (Delivery, bool, error)
-	// NextDeliveryAfter is like NextDelivery, for the deliveries that are newer than the given one.
-	NextDeliveryAfter(ctx context.Context, chat channels.Chat, id int64) (Delivery, bool, error)
+	// Only deliveries that are newer than the one with the ID after count.
+	NextDelivery(ctx context.Context, chat channels.Chat, after int64) (Delivery, bool, error)
 	// Settle stores the result of a send. It reports whether the chat has pending deliveries now.
 	Settle(ctx context.Context, id int64, s Settlement) (more bool, err error)
 	// ChatsToSend returns up to n chats with pending deliveries, in the order of their keys, after

@@ -105,7 +105,7 @@ func settleAll(s *sqlite.Store, chat int, first store.Delivery) error {
 		return err
 	}
 	for {
-		p, found, err := s.NextDelivery(ctx, c)
+		p, found, err := s.NextDelivery(ctx, c, 0)
 		if err != nil || !found {
 			return err
 		}

@@ -264,7 +264,8 @@ func recoverState(t *testing.T, s *sqlite.Store, left store.Adopted) {
 		}
 	}
 	for w := range workers {
-		if err := s.StartConversation(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint("w", w)}); err != nil {
+		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: fmt.Sprint("w", w)}}
+		if _, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true, StartConversation: true}); err != nil {
 			t.Error(err)
 		}
 	}

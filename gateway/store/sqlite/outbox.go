@@ -54,15 +54,10 @@ func enqueueOutbound(t *tx, l *preparedOutbound, claim bool, now time.Time) enqu
 	return result
 }
 
-// NextDelivery marks the oldest pending delivery of a chat as sending.
-func (s outbox) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
-	return s.NextDeliveryAfter(ctx, chat, 0)
-}
-
-// NextDeliveryAfter marks the oldest pending delivery of a chat as sending that is newer than id.
-func (s outbox) NextDeliveryAfter(ctx context.Context, chat channels.Chat, id int64) (store.Delivery, bool, error) {
+// NextDelivery marks the oldest pending delivery of a chat as sending that is newer than another.
+func (s outbox) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (store.Delivery, bool, error) {
 	now, key := s.now(), chat.String()
-	return changedPair(ctx, s.state, "claim the next delivery of "+key, func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, id, now) })
+	return changedPair(ctx, s.state, "claim the next delivery of "+key, func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, after, now) })
 }
 
 func claimDelivery(t *tx, chat, member string, after int64, now time.Time) (store.Delivery, bool) {

@@ -45,7 +45,7 @@ func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) 
 	if refusal != store.PairingCoded && refusal != store.PairingDeferred {
 		return
 	}
-	p, ok, err := s.NextDelivery(ctx, chat)
+	p, ok, err := s.NextDelivery(ctx, chat, 0)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}

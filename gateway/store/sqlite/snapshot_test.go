@@ -18,7 +18,7 @@ func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
 		if _, err := s.Receive(ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		p, ok, err := s.NextDelivery(ctx, to)
+		p, ok, err := s.NextDelivery(ctx, to, 0)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}

@@ -103,13 +103,8 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 	return e, err
 }
 
-// StartConversation hides the conversation so far, deletes the chat's memories and names the new
+// startConversation hides the conversation so far, deletes the chat's memories and names the new
 // conversation.
-func (s questions) StartConversation(ctx context.Context, chat channels.Chat) error {
-	s.chatsWithMemories.add(chat.String())
-	return s.change(ctx, "start a new conversation in "+chat.String(), func(t *tx) { startConversation(t, chat) })
-}
-
 func startConversation(t *tx, chat channels.Chat) {
 	t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.LastingPrefix)
 	t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, '1')

@@ -131,7 +131,7 @@ var concurrencyTests = []contractTest{
 		var sent []store.Delivery
 		b.runParallel(func(int) error {
 			for {
-				p, found, err := b.NextDelivery(ctx, ann)
+				p, found, err := b.NextDelivery(ctx, ann, 0)
 				if err != nil {
 					return err
 				}

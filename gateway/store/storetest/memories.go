@@ -32,7 +32,7 @@ var memoryTests = []contractTest{
 		b.remember(ann, "about", "b")
 		b.remember(ann, store.LastingPrefix+"agent", "l")
 		b.remember(bob, "agent", "c")
-		b.noError(b.StartConversation(ctx, ann))
+		b.startConversation(ann)
 		b.reopen()
 		b.equal("the memories", []string{b.recall(ann, "agent"), b.recall(ann, "about"), b.recall(ann, store.LastingPrefix+"agent"), b.recall(bob, "agent")}, "[  l c]")
 	}},
@@ -51,7 +51,7 @@ var memoryTests = []contractTest{
 	{"every new conversation has a name that the chat has not had, also after a restart", func(b *fixture) {
 		names := map[string]bool{b.recall(ann, store.ConversationMemory): true}
 		for range 3 {
-			b.noError(b.StartConversation(ctx, ann))
+			b.startConversation(ann)
 			b.reopen()
 			names[b.recall(ann, store.ConversationMemory)] = true
 		}

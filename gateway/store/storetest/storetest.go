@@ -240,7 +240,7 @@ func (b *fixture) enqueue(l store.Outbound) (store.Delivery, bool) {
 
 func (b *fixture) nextDelivery(chat channels.Chat) store.Delivery {
 	b.Helper()
-	p, found, err := b.NextDelivery(ctx, chat)
+	p, found, err := b.NextDelivery(ctx, chat, 0)
 	b.noError(err)
 	if !found {
 		b.Fatalf("there is nothing to send to %s", chat)
@@ -250,7 +250,7 @@ func (b *fixture) nextDelivery(chat channels.Chat) store.Delivery {
 
 func (b *fixture) nothingToSend(chat channels.Chat) {
 	b.Helper()
-	p, found, err := b.NextDelivery(ctx, chat)
+	p, found, err := b.NextDelivery(ctx, chat, 0)
 	b.noError(err)
 	if found {
 		b.Fatalf("delivery %q must not be sent now", p.Out.Text)
@@ -272,7 +272,7 @@ func (b *fixture) sendAll(chat channels.Chat) []string {
 	b.Helper()
 	texts := []string{}
 	for {
-		p, found, err := b.NextDelivery(ctx, chat)
+		p, found, err := b.NextDelivery(ctx, chat, 0)
 		b.noError(err)
 		if !found {
 			return texts

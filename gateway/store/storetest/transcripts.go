@@ -62,13 +62,13 @@ var transcriptTests = []contractTest{
 	{"entries before a new conversation are hidden, in its chat only", func(b *fixture) {
 		b.runTurn(ann, "1", "a1")
 		b.runTurn(bob, "2", "a2")
-		b.noError(b.StartConversation(ctx, ann))
+		b.startConversation(ann)
 		b.reopen()
 		b.equal("the history", b.transcript(ann, 9), "[]")
 		b.equal("the other chat's", b.transcript(bob, 9), "[user: 2 agent: a2]")
 		b.runTurn(ann, "3", "a3")
 		b.equal("the history", b.transcript(ann, 9), "[user: 3 agent: a3]")
-		b.noError(b.StartConversation(ctx, ann))
+		b.startConversation(ann)
 		b.equal("the history", b.transcript(ann, 9), "[]")
 	}},
 	{"Search finds entries with all words, the newest first, in one chat", func(b *fixture) {
@@ -93,18 +93,24 @@ var transcriptTests = []contractTest{
 	}},
 	{"Search finds no entries from before a new conversation", func(b *fixture) {
 		b.runTurn(ann, "1", "old word")
-		b.noError(b.StartConversation(ctx, ann))
+		b.startConversation(ann)
 		b.runTurn(ann, "2", "new word")
 		b.equal("a word of both", b.searchTexts(ann, 9, "word"), "[agent: new word]")
 	}},
 	{"later entries of a turn from before a new conversation are hidden", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")
-		b.noError(b.StartConversation(ctx, ann))
+		b.startConversation(ann)
 		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: outgoingTexts(ann, "late"), Entry: &store.Entry{Role: "agent", Text: "late"}})
 		b.finishDone(inbound.ID)
 		b.runTurn(ann, "2", "a2")
 		b.equal("the history", b.transcript(ann, 9), "[user: 2 agent: a2]")
 	}},
+}
+
+// startConversation receives a message that starts a new conversation.
+func (b *fixture) startConversation(chat channels.Chat) {
+	b.Helper()
+	b.receive(store.ReceiveRequest{In: channels.Incoming{Chat: chat}, Settle: true, StartConversation: true})
 }
 
 // inboundID returns the inbound message with a message ID.
