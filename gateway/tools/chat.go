@@ -34,33 +34,29 @@ type sendResult struct {
 
 // sendMessage sends a text.
 func (s *session) sendMessage(ctx context.Context, c call) (any, error) {
-	text, err := c.args.requiredText("text", maxMessage)
-	if err != nil {
-		return nil, err
+	text := c.args.requiredText("text", maxMessage)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	return s.send(ctx, Message{Text: text})
 }
 
 // sendFiles sends files, as albums where the network has them.
 func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
-	text, err := c.args.text("text", maxMessage)
-	if err != nil {
-		return nil, err
-	}
+	text := c.args.text("text", maxMessage)
 	var files []File
-	if err := c.args.decode("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
-		return nil, err
-	}
+	c.args.decode("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files)
 	if len(files) == 0 || len(files) > maxFiles {
-		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files must have 1 to %d entries (got %d).", maxFiles, len(files))}
+		c.args.refuse("files must have 1 to %d entries (got %d).", maxFiles, len(files))
 	}
 	for i, f := range files {
 		if f.Path == "" || len(f.Path) > maxPath || strings.ContainsRune(f.Path, 0) {
-			return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files[%d].path must be the path of a file.", i)}
+			c.args.refuse("files[%d].path must be the path of a file.", i)
 		}
-		if err := checkLength(fmt.Sprintf("files[%d].caption", i), f.Caption, maxCaption); err != nil {
-			return nil, err
-		}
+		c.args.checkLength(fmt.Sprintf("files[%d].caption", i), f.Caption, maxCaption)
+	}
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	return s.send(ctx, Message{Text: text, Files: files})
 }
@@ -90,14 +86,14 @@ type askResult struct {
 
 // askUser asks a question and waits for the answer.
 func (s *session) askUser(ctx context.Context, c call) (any, error) {
-	q, err := readQuestion(c.args)
-	if err != nil {
-		return nil, err
+	q := readQuestion(c.args)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	ctx, cancel := s.untilInputEnds(ctx)
 	defer cancel()
 	var answer terminal.Answer
-	err = withProgress(ctx, c.req, func(ctx context.Context) (err error) {
+	err := withProgress(ctx, c.req, func(ctx context.Context) (err error) {
 		answer, err = s.options.Chat.Ask(ctx, q)
 		return err
 	})
@@ -107,35 +103,24 @@ func (s *session) askUser(ctx context.Context, c call) (any, error) {
 	return askResult{answer.Text, answer.By}, nil
 }
 
-func readQuestion(args arguments) (terminal.Question, error) {
-	var q terminal.Question
-	var err error
-	if q.Text, err = args.requiredText("question", maxQuestion); err != nil {
-		return q, err
-	}
-	if err = args.decode("options", "a list of strings", &q.Options); err != nil {
-		return q, err
-	}
+func readQuestion(args *arguments) (q terminal.Question) {
+	q.Text = args.requiredText("question", maxQuestion)
+	args.decode("options", "a list of strings", &q.Options)
 	if len(q.Options) > maxOptions {
-		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options must have at most %d entries (got %d).", maxOptions, len(q.Options))}
+		args.refuse("options must have at most %d entries (got %d).", maxOptions, len(q.Options))
 	}
 	for i, o := range q.Options {
 		if strings.TrimSpace(o) == "" || len(o) > maxOption {
-			return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options[%d] must have 1 to %d bytes.", i, maxOption)}
+			args.refuse("options[%d] must have 1 to %d bytes.", i, maxOption)
 		}
 	}
-	if q.Secret, err = args.flag("secret"); err != nil {
-		return q, err
-	}
-	seconds, err := args.number("timeout_seconds", 0)
-	if err != nil {
-		return q, err
-	}
+	q.Secret = args.flag("secret")
+	seconds := args.number("timeout_seconds", 0)
 	if seconds < 0 || seconds > maxQuestionTimeout.Seconds() {
-		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("timeout_seconds must be from 0 to %.0f.", maxQuestionTimeout.Seconds())}
+		args.refuse("timeout_seconds must be from 0 to %.0f.", maxQuestionTimeout.Seconds())
 	}
 	q.Timeout = time.Duration(seconds * float64(time.Second))
-	return q, nil
+	return q
 }
 
 type progressResult struct {
@@ -144,9 +129,9 @@ type progressResult struct {
 
 // progress shows what the agent is doing.
 func (s *session) progress(ctx context.Context, c call) (any, error) {
-	text, err := c.args.requiredText("text", maxProgress)
-	if err != nil {
-		return nil, err
+	text := c.args.requiredText("text", maxProgress)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	if err := s.options.Chat.Progress(ctx, text); err != nil {
 		return nil, chatFailure(ctx, notShown, err)
@@ -160,16 +145,12 @@ type historyResult struct {
 
 // searchHistory searches the messages of the chat.
 func (s *session) searchHistory(ctx context.Context, c call) (any, error) {
-	query, err := c.args.text("query", maxQuery)
-	if err != nil {
-		return nil, err
-	}
-	limit, err := c.args.number("limit", defaultHistory)
-	if err != nil {
-		return nil, err
-	}
+	query, limit := c.args.text("query", maxQuery), c.args.number("limit", defaultHistory)
 	if limit < 1 || limit > maxHistory {
-		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("limit must be from 1 to %d.", maxHistory)}
+		c.args.refuse("limit must be from 1 to %d.", maxHistory)
+	}
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	found, err := s.options.Chat.Search(ctx, query, int(limit))
 	if err != nil {

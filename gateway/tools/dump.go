@@ -29,10 +29,7 @@ type dumpedBook struct {
 
 // kairosDump returns the text of a step or of a whole runbook.
 func (s *session) kairosDump(ctx context.Context, c call) (any, error) {
-	whole, err := c.args.flag("protocol")
-	if err != nil {
-		return nil, err
-	}
+	whole := c.args.flag("protocol")
 	b, step, err := s.findStep(ctx, c.args)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"go.uber.org/zap"
@@ -77,24 +76,21 @@ func (s *session) allRunbooks(ctx context.Context) ([]libraryEntry, error) {
 }
 
 // readURI returns the argument uri and checks its form.
-func readURI(args arguments) (string, error) {
-	uri, err := args.text("uri", 200)
-	switch {
-	case err != nil:
-		return "", err
-	case uri == "":
-		return "", &failure{Code: invalidURI, Message: "uri is required. kairos_search returns the URIs of runbooks."}
-	case !runbook.IsURI(uri):
-		return "", &failure{Code: invalidURI, Message: fmt.Sprintf("%q is not a URI of the form kairos://mem/{uuid}. kairos_search returns the URIs of runbooks.", uri)}
+func readURI(args *arguments) string {
+	uri := args.text("uri", 200)
+	if uri == "" {
+		args.fail(invalidURI, "uri is required. kairos_search returns the URIs of runbooks.")
+	} else if !runbook.IsURI(uri) {
+		args.fail(invalidURI, "%q is not a URI of the form kairos://mem/{uuid}. kairos_search returns the URIs of runbooks.", uri)
 	}
-	return uri, nil
+	return uri
 }
 
 // findStep returns the step with the URI of a call, and its runbook.
-func (s *session) findStep(ctx context.Context, args arguments) (libraryEntry, runbook.Step, error) {
-	uri, err := readURI(args)
-	if err != nil {
-		return libraryEntry{}, runbook.Step{}, err
+func (s *session) findStep(ctx context.Context, args *arguments) (libraryEntry, runbook.Step, error) {
+	uri := readURI(args)
+	if args.err != nil {
+		return libraryEntry{}, runbook.Step{}, args.err
 	}
 	books, err := s.allRunbooks(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ type mintResult struct {
 
 // kairosMint stores a runbook.
 func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
-	m, err := readMinting(c.args)
-	if err != nil {
-		return nil, err
+	m := readMinting(c.args)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	read, mistakes, warnings := runbook.Parse(m.Text)
 	if len(mistakes) > 0 {
@@ -72,20 +72,12 @@ func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	return result, nil
 }
 
-func readMinting(args arguments) (runbook.MintRequest, error) {
-	text, err := args.text("markdown_doc", maxLine)
-	if err != nil {
-		return runbook.MintRequest{}, err
+func readMinting(args *arguments) runbook.MintRequest {
+	m := runbook.MintRequest{Text: args.text("markdown_doc", maxLine), Model: args.text("llm_model_id", 200), Force: args.flag("force_update")}
+	if len(m.Text) > runbook.MaxText {
+		args.fail(storeFailed, "markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(m.Text), runbook.MaxText)
 	}
-	if len(text) > runbook.MaxText {
-		return runbook.MintRequest{}, &failure{Code: storeFailed, Message: fmt.Sprintf("markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(text), runbook.MaxText)}
-	}
-	model, err := args.text("llm_model_id", 200)
-	if err != nil {
-		return runbook.MintRequest{}, err
-	}
-	force, err := args.flag("force_update")
-	return runbook.MintRequest{Text: text, Model: model, Force: force}, err
+	return m
 }
 
 // textFailure returns the failure of a text with errors.

@@ -48,10 +48,10 @@ func (s *session) loadRun(ctx context.Context, id string) (runbook.Run, error) {
 
 // findRun returns the ID of the run of a call: the run that it names, else the one that has issued
 // the nonce, else the last one that this connection has started from the URI's runbook.
-func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string) (string, error) {
-	named, err := args.text("run", 100)
-	if err != nil {
-		return "", err
+func (s *session) findRun(ctx context.Context, args *arguments, uri, nonce string) (string, error) {
+	named := args.text("run", 100)
+	if args.err != nil {
+		return "", args.err
 	}
 	if named != "" {
 		_, err := s.loadRun(ctx, named)
@@ -101,32 +101,26 @@ const maxSolution = 64 << 10
 
 // readSolution returns the solution of a call, or nil, and its nonce. Some models send the JSON of
 // an object as a string.
-func readSolution(args arguments) (solution json.RawMessage, nonce string, err error) {
-	solution = args["solution"]
+func readSolution(args *arguments) (solution json.RawMessage, nonce string) {
+	solution = args.values["solution"]
 	var text string
 	if json.Unmarshal(solution, &text) == nil && json.Valid([]byte(text)) {
 		solution = json.RawMessage(text)
 	}
 	if len(solution) > maxSolution {
-		return nil, "", &failure{Code: tooLarge, Message: fmt.Sprintf("The solution has %d bytes, and at most %d are accepted. Shorten it: the last lines of shell.stdout, shell.stderr or mcp.result will do.", len(solution), maxSolution)}
+		args.fail(tooLarge, "The solution has %d bytes, and at most %d are accepted. Shorten it: the last lines of shell.stdout, shell.stderr or mcp.result will do.", len(solution), maxSolution)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(solution, &fields) == nil {
 		_ = json.Unmarshal(fields["nonce"], &nonce) // only a string is a nonce
 	}
-	return solution, nonce, nil
+	return solution, nonce
 }
 
 // kairosNext proves the current step of a run.
 func (s *session) kairosNext(ctx context.Context, c call) (any, error) {
-	uri, err := readURI(c.args)
-	if err != nil {
-		return nil, err
-	}
-	solution, nonce, err := readSolution(c.args)
-	if err != nil {
-		return nil, err
-	}
+	uri := readURI(c.args)
+	solution, nonce := readSolution(c.args)
 	id, err := s.findRun(ctx, c.args, uri, nonce)
 	if err != nil {
 		return nil, err
@@ -146,22 +140,12 @@ var errPersonsRun = &failure{
 
 // kairosAttest rates a run.
 func (s *session) kairosAttest(ctx context.Context, c call) (any, error) {
-	uri, err := readURI(c.args)
-	if err != nil {
-		return nil, err
-	}
-	rating := runbook.Rating{URI: uri}
-	if rating.Outcome, err = c.args.requiredText("outcome", 20); err != nil {
-		return nil, err
+	uri := readURI(c.args)
+	rating := runbook.Rating{
+		URI: uri, Outcome: c.args.requiredText("outcome", 20), Message: c.args.requiredText("message", maxRating), QualityBonus: c.args.number("quality_bonus", 0),
 	}
 	if rating.Outcome != "success" && rating.Outcome != "failure" {
-		return nil, &failure{Code: invalidArgument, Message: "outcome must be success or failure."}
-	}
-	if rating.Message, err = c.args.requiredText("message", maxRating); err != nil {
-		return nil, err
-	}
-	if rating.QualityBonus, err = c.args.number("quality_bonus", 0); err != nil {
-		return nil, err
+		c.args.refuse("outcome must be success or failure.")
 	}
 	id, err := s.findRun(ctx, c.args, uri, "")
 	if err != nil {

@@ -32,9 +32,9 @@ type searchResult struct {
 
 // kairosSearch finds runbooks by words in their labels and texts. Without words it lists all.
 func (s *session) kairosSearch(ctx context.Context, c call) (any, error) {
-	query, err := c.args.text("query", 1<<10)
-	if err != nil {
-		return nil, err
+	query := c.args.text("query", 1<<10)
+	if c.args.err != nil {
+		return nil, c.args.err
 	}
 	books, err := s.allRunbooks(ctx)
 	if err != nil {

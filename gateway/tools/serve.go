@@ -131,7 +131,7 @@ var errPanic = errors.New("internal error in nanobot; its log has the details")
 
 // call is one call of a tool.
 type call struct {
-	args arguments
+	args *arguments
 	req  *mcp.CallToolRequest
 }
 
@@ -163,9 +163,9 @@ func (s *session) execute(ctx context.Context, t tool, req *mcp.CallToolRequest)
 			err = errPanic
 		}
 	}()
-	args, err := readArguments(req.Params.Arguments)
-	if err != nil {
-		return nil, err
+	args := readArguments(req.Params.Arguments)
+	if args.err != nil {
+		return nil, args.err
 	}
 	return t.execute(ctx, call{args, req})
 }
