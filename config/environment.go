@@ -1,13 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/v2"
 )
 
@@ -30,13 +30,12 @@ type variable struct {
 type environment struct {
 	root      typeNode
 	variables map[string]variable
-	environ   []string
 	mistakes  Mistakes
 }
 
 // readEnvironment finds the key that each variable with the prefix NANOBOT_ sets.
 func readEnvironment(root typeNode, environ []string) *environment {
-	e := &environment{root: root, variables: map[string]variable{}, environ: environ}
+	e := &environment{root: root, variables: map[string]variable{}}
 	for _, entry := range environ {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || !strings.HasPrefix(name, variablePrefix) || isReservedVariable(name) {
@@ -190,25 +189,11 @@ func parseList(s string) any {
 }
 
 // applyTo merges the variables into k. NANOBOT_TERMINAL__TIMEOUT overrides NANOBOT_TERMINAL, so
-// shorter paths are merged first; koanf alone would merge in random order.
+// shorter paths are merged first.
 func (e *environment) applyTo(k *koanf.Koanf) error {
-	depths := map[int]bool{}
-	for _, v := range e.variables {
-		depths[len(v.path)] = true
-	}
-	for _, depth := range slices.Sorted(maps.Keys(depths)) {
-		layer := env.Provider(koanfDelimiter, env.Opt{
-			Prefix:      variablePrefix,
-			EnvironFunc: func() []string { return e.environ },
-			TransformFunc: func(name, _ string) (string, any) {
-				v, ok := e.variables[name]
-				if !ok || len(v.path) != depth {
-					return "", nil
-				}
-				return strings.Join(v.path, koanfDelimiter), v.value
-			},
-		})
-		if err := k.Load(layer, nil); err != nil {
+	byDepth := func(a, b variable) int { return cmp.Compare(len(a.path), len(b.path)) }
+	for _, v := range slices.SortedFunc(maps.Values(e.variables), byDepth) {
+		if err := k.Set(strings.Join(v.path, koanfDelimiter), v.value); err != nil {
 			return err
 		}
 	}
