@@ -111,35 +111,11 @@ func (rs Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (
 	}
 }
 
-// Next is the transition Next on a stored run.
-func (rs Runs) Next(ctx context.Context, id string, call Call) (Run, Answer, error) {
-	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
-}
-
-// Prove is the transition Prove on a stored run.
-func (rs Runs) Prove(ctx context.Context, id string, p Proof) (Run, Answer, error) {
-	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
-}
-
-// Approve is the transition Approve on a stored run.
-func (rs Runs) Approve(ctx context.Context, id string, a Approval) (Run, Answer, error) {
-	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
-}
-
-// Decline is the transition Decline on a stored run.
-func (rs Runs) Decline(ctx context.Context, id string, d Refusal) (Run, Answer, error) {
-	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
-}
-
-// Skip is the transition Skip on a stored run.
-func (rs Runs) Skip(ctx context.Context, id string, k SkipDecision) (Run, Answer, error) {
-	return rs.applyTransition(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
-}
-
-func (rs Runs) applyTransition(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
+// Transition applies Next, Prove, Approve, Decline or Skip to a stored run.
+func Transition[D any](ctx context.Context, rs Runs, id string, transition func(Run, D, Env) (Run, Answer, error), decision D) (Run, Answer, error) {
 	var a Answer
 	r, err := rs.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
-		after, a, err = transition(r, env)
+		after, a, err = transition(r, decision, env)
 		return after, err
 	})
 	return r, a, err

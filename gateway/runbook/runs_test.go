@@ -86,17 +86,17 @@ func TestOfTwoProcessesThatProveAStepOneRecords(t *testing.T) {
 	call := runbook.Call{URI: source.StepURI(1), Solution: signed(r, built)}
 	var other runbook.Answer
 	m.between = func() {
-		_, other, err = runs.Next(t.Context(), r.ID, call)
+		_, other, err = runbook.Transition(t.Context(), runs, r.ID, runbook.Next, call)
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	after, a, err := runs.Next(t.Context(), r.ID, call)
+	after, a, err := runbook.Transition(t.Context(), runs, r.ID, runbook.Next, call)
 	if err != nil || other.Outcome != runbook.Advanced || a.Outcome != runbook.Repeated || a.ProofHash != other.ProofHash || len(after.Records) != 1 {
 		t.Errorf("%v: one says %s\nthe other %s", err, asJSON(other), asJSON(a))
 	}
 	swaps := m.swaps
-	if _, a, err := runs.Next(t.Context(), r.ID, call); err != nil || a.Outcome != runbook.Repeated || m.swaps != swaps {
+	if _, a, err := runbook.Transition(t.Context(), runs, r.ID, runbook.Next, call); err != nil || a.Outcome != runbook.Repeated || m.swaps != swaps {
 		t.Errorf("a repetition is stored: %v, %s", err, asJSON(a))
 	}
 }
@@ -105,10 +105,10 @@ func TestNothingIsStoredWhenATransitionFails(t *testing.T) {
 	runs, m := newRuns()
 	r, _, _ := runs.Begin(t.Context(), runbook.Start{Runbook: parse(t, deploy), Source: source})
 	before := maps.Clone(m.values)
-	if _, _, err := runs.Approve(t.Context(), r.ID, runbook.Approval{Step: 1, By: "net:7"}); !errors.Is(err, runbook.ErrNotRequired) || !maps.Equal(before, m.values) {
+	if _, _, err := runbook.Transition(t.Context(), runs, r.ID, runbook.Approve, runbook.Approval{Step: 1, By: "net:7"}); !errors.Is(err, runbook.ErrNotRequired) || !maps.Equal(before, m.values) {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := runs.Next(t.Context(), "none", runbook.Call{}); !errors.Is(err, runbook.ErrNoRun) || !strings.Contains(err.Error(), "kairos_begin") {
+	if _, _, err := runbook.Transition(t.Context(), runs, "none", runbook.Next, runbook.Call{}); !errors.Is(err, runbook.ErrNoRun) || !strings.Contains(err.Error(), "kairos_begin") {
 		t.Errorf("a run that is not there: %v", err)
 	}
 }
@@ -120,20 +120,20 @@ func TestAStoredRunGoesThroughAllTransitions(t *testing.T) {
 		must(t, a, err)
 		failing := runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{ExitCode: 1}}
 		for range 3 {
-			r, a, err = runs.Prove(t.Context(), r.ID, failing)
+			r, a, err = runbook.Transition(t.Context(), runs, r.ID, runbook.Prove, failing)
 			must(t, a, err)
 		}
-		r, a, err = runs.Skip(t.Context(), r.ID, runbook.SkipDecision{Step: 1, By: "net:7", Reason: "later"})
+		r, a, err = runbook.Transition(t.Context(), runs, r.ID, runbook.Skip, runbook.SkipDecision{Step: 1, By: "net:7", Reason: "later"})
 		must(t, a, err)
 		time.Sleep(2 * time.Hour) // of synctest: the nonce expires
 		old := signed(r, uploaded)
-		if _, a, _ = runs.Next(t.Context(), r.ID, runbook.Call{URI: source.StepURI(2), Solution: old}); a.ErrorCode != "NONCE_MISMATCH" {
+		if _, a, _ = runbook.Transition(t.Context(), runs, r.ID, runbook.Next, runbook.Call{URI: source.StepURI(2), Solution: old}); a.ErrorCode != "NONCE_MISMATCH" {
 			t.Errorf("%s", asJSON(a))
 		}
 		r = must1(runs.Load(t.Context(), r.ID))
-		r, a, err = runs.Next(t.Context(), r.ID, runbook.Call{URI: source.StepURI(2), Solution: signed(r, uploaded)})
+		r, a, err = runbook.Transition(t.Context(), runs, r.ID, runbook.Next, runbook.Call{URI: source.StepURI(2), Solution: signed(r, uploaded)})
 		must(t, a, err)
-		r, a, err = runs.Decline(t.Context(), r.ID, runbook.Refusal{Step: 3, By: "net:7", End: true})
+		r, a, err = runbook.Transition(t.Context(), runs, r.ID, runbook.Decline, runbook.Refusal{Step: 3, By: "net:7", End: true})
 		must(t, a, err)
 		if r.Status != runbook.Declined || len(r.Records) != 2 {
 			t.Errorf("%+v", r)
@@ -154,7 +154,7 @@ func TestARunIsFoundByItsNonces(t *testing.T) {
 	a, _, _ := runs.Begin(t.Context(), start)
 	b, _, _ := runs.Begin(t.Context(), start)
 	first := a.Issued.Nonce
-	a, _, _ = runs.Next(t.Context(), a.ID, runbook.Call{URI: source.StepURI(1), Solution: signed(a, built)})
+	a, _, _ = runbook.Transition(t.Context(), runs, a.ID, runbook.Next, runbook.Call{URI: source.StepURI(1), Solution: signed(a, built)})
 	for nonce, want := range map[string]string{first: a.ID, a.Issued.Nonce: a.ID, b.Issued.Nonce: b.ID} {
 		if r, err := runs.FindByNonce(t.Context(), nonce); err != nil || r.ID != want {
 			t.Errorf("%v, %s, want %s", err, r.ID, want)
@@ -241,7 +241,7 @@ func TestProcessesShareTheSQLiteStore(t *testing.T) {
 	for i, by := range []string{"net:1", "net:2", "net:3"} {
 		people.Go(func() {
 			runs := []runbook.Runs{a, b}[i%2]
-			if _, _, err := runs.Approve(t.Context(), r.ID, runbook.Approval{Step: 1, By: by}); err != nil {
+			if _, _, err := runbook.Transition(t.Context(), runs, r.ID, runbook.Approve, runbook.Approval{Step: 1, By: by}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -251,7 +251,7 @@ func TestProcessesShareTheSQLiteStore(t *testing.T) {
 	if r.Step != 2 || !strings.Contains(r.Records[0].Record, "net:1") || !strings.Contains(r.Records[0].Record, "net:2") || !strings.Contains(r.Records[0].Record, "net:3") {
 		t.Fatalf("%s", r.Encode())
 	}
-	if r, _, err = b.Next(t.Context(), r.ID, runbook.Call{URI: source.StepURI(2), Solution: signed(r, built)}); err != nil || r.Status != runbook.Complete {
+	if r, _, err = runbook.Transition(t.Context(), b, r.ID, runbook.Next, runbook.Call{URI: source.StepURI(2), Solution: signed(r, built)}); err != nil || r.Status != runbook.Complete {
 		t.Errorf("%v, %s", err, r.Status)
 	}
 	if _, err := must1(a.Load(t.Context(), r.ID)).Verify(); err != nil {

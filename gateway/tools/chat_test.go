@@ -217,7 +217,7 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
 		t.Errorf("the run was changed: %+v, %v", now, err)
 	}
-	proved, a, err := r.runs().Prove(t.Context(), run.ID, runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{}})
+	proved, a, err := runbook.Transition(t.Context(), r.runs(), run.ID, runbook.Prove, runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 	shown := c.begin("Gate")
 	c.next(shown, "user_input", args{}).refused("MISSING_FIELD").want("retry_count", 1)
 	p.decide = func(run string, step int) error {
-		_, _, err := r.runs().Approve(t.Context(), run, runbook.Approval{Step: step, By: "telegram:7"})
+		_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "telegram:7"})
 		return err
 	}
 	accepted := c.next(shown, "user_input", args{"confirmation": "the agent says yes"}).ok().want("challenge.type", "comment", "error_code", nil)
@@ -285,7 +285,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 
 	shown = c.begin("Gate")
 	p.decide = func(run string, step int) error {
-		_, _, err := r.runs().Decline(t.Context(), run, runbook.Refusal{Step: step, By: "telegram:7", End: true})
+		_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Decline, runbook.Refusal{Step: step, By: "telegram:7", End: true})
 		return err
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("USER_DECLINED").want(
@@ -327,7 +327,7 @@ func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
 	shown := c.begin("Gate")
 	approveAs := func(by string) func(string, int) error {
 		return func(run string, step int) error {
-			_, _, err := r.runs().Approve(t.Context(), run, runbook.Approval{Step: step, By: by})
+			_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: by})
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
 		return terminal.Answer{Text: "a", By: "web:7"}, nil
 	}})
 	chat.Decide = func(ctx context.Context, run string, step int) error {
-		_, _, err := r.runs().Approve(ctx, run, runbook.Approval{Step: step, By: "web:7"})
+		_, _, err := runbook.Transition(ctx, r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "web:7"})
 		return err
 	}
 	for calls, o := range map[int]tools.Options{9: r.options(), 14: chat} {

@@ -240,7 +240,7 @@ func (p *proofCall) declinedAnswer(ctx context.Context, cause error) (any, error
 // the current one, the solution is tried again.
 func (p *proofCall) countRefusal(ctx context.Context, why runbook.Refusal) (any, bool, error) {
 	why.By = runbook.ByAgent
-	_, a, err := p.options.Runs.Decline(ctx, p.run, why)
+	_, a, err := runbook.Transition(ctx, p.options.Runs, p.run, runbook.Decline, why)
 	if errors.Is(err, runbook.ErrStale) {
 		return nil, false, nil
 	}

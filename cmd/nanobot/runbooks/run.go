@@ -107,7 +107,7 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 // meanwhile.
 func (d *Driver) submitProof(ctx context.Context, r runbook.Run, p runbook.Proof) (runbook.Run, error) {
 	p.Step = r.Step
-	next, answer, err := d.Runs.Prove(context.WithoutCancel(ctx), r.ID, p)
+	next, answer, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Prove, p)
 	if err != nil {
 		return r, err
 	}
@@ -136,13 +136,13 @@ func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Defi
 		return r, err
 	}
 	if answer == "reject" {
-		next, a, err := d.Runs.Decline(context.WithoutCancel(ctx), r.ID, runbook.Refusal{Step: r.Step, By: d.By, End: true})
+		next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Decline, runbook.Refusal{Step: r.Step, By: d.By, End: true})
 		if err != nil {
 			return r, err
 		}
 		return next, d.Printer.Failed(next, r.Step, a)
 	}
-	next, a, err := d.Runs.Approve(context.WithoutCancel(ctx), r.ID, runbook.Approval{Step: r.Step, By: d.By})
+	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Approve, runbook.Approval{Step: r.Step, By: d.By})
 	switch {
 	case err != nil:
 		return r, err
@@ -177,7 +177,7 @@ func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook
 		return next, false, err
 	}
 	reason := strings.TrimSpace(strings.TrimPrefix(answer, "skip"))
-	next, a, err := d.Runs.Skip(done, r.ID, runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
+	next, a, err := runbook.Transition(done, d.Runs, r.ID, runbook.Skip, runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
 	if err != nil {
 		return r, false, err
 	}
