@@ -44,8 +44,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 			return backup.WriteFile(ctx, o, args[0], force)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	addConfigFlag(cmd, &path)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
-	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }

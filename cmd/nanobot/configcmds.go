@@ -40,8 +40,7 @@ Exit status: 0 the config is good, 78 it has mistakes.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
-	_ = cmd.MarkFlagFilename("config", "json")
+	addConfigFlag(cmd, &path)
 	return cmd
 }
 

@@ -46,13 +46,12 @@ Exit status: 0 no check failed, 1 a check failed, 78 bad config or a damaged sta
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	addConfigFlag(cmd, &path)
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&noTurn, "no-turn", false, "do not run the agent")
 	cmd.Flags().StringVar(&o.OnlyAgent, "only-agent", "", "only run this agent")
 	cmd.Flags().DurationVar(&o.CheckTime, "check-time", doctor.DefaultCheckTime, "time limit for checking the databases")
 	_ = cmd.Flags().MarkHidden("only-agent")
-	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }
 

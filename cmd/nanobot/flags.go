@@ -12,6 +12,12 @@ import (
 	"nanobot/internal/placeholder"
 )
 
+// addConfigFlag adds the flag --config of a command that needs a config.
+func addConfigFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVarP(path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	_ = cmd.MarkFlagFilename("config", "json")
+}
+
 // agentFlags are the flags of run and chat that choose or replace the configured agent.
 type agentFlags struct {
 	config, agent, command, protocol, chat string

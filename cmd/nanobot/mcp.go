@@ -42,8 +42,7 @@ $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only
 			return serveMCP(ctx, path, std)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
-	_ = cmd.MarkFlagFilename("config", "json")
+	addConfigFlag(cmd, &path)
 	return cmd
 }
 

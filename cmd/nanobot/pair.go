@@ -63,10 +63,9 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	addConfigFlag(cmd, &path)
 	cmd.Flags().BoolVar(&list, "list", false, "list the people who have access, and the valid codes")
 	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke the access of CHANNEL:ID")
-	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }
 

@@ -39,7 +39,6 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 			return backup.Restore(ctx, backup.Options{Config: cfg, Version: version, Parts: state.Parts(stateFolders()), Stderr: std.err}, args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
-	_ = cmd.MarkFlagFilename("config", "json")
+	addConfigFlag(cmd, &path)
 	return cmd
 }

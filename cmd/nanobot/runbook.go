@@ -49,9 +49,8 @@ type runbookFlags struct {
 }
 
 func (f *runbookFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
+	addConfigFlag(cmd, &f.config)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
-	_ = cmd.MarkFlagFilename("config", "json")
 }
 
 func newRunbookList(std stdio) *cobra.Command {

@@ -46,8 +46,7 @@ has a mistake, the old one stays in use.`,
 			return serve(cmd.Context(), configPath(path), std)
 		},
 	}
-	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
-	_ = cmd.MarkFlagFilename("config", "json")
+	addConfigFlag(cmd, &path)
 	return cmd
 }
 
