@@ -3,11 +3,11 @@ package config_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/killtest"
 )
 
 const canaryNumber = 8675309123
@@ -40,7 +40,7 @@ var secretForms = []any{
 // TestNoMistakeEverShowsASecret tries every sixth pair of a key and a form, so that each key and
 // each form is tried, and all pairs with NANOBOT_LONG=1.
 func TestNoMistakeEverShowsASecret(t *testing.T) {
-	all := os.Getenv("NANOBOT_LONG") == "1"
+	all := killtest.IsLong()
 	for i, key := range secretKeys {
 		for j, form := range secretForms {
 			if !all && (i+j)%6 != 0 {
@@ -70,7 +70,7 @@ func TestNoBrokenFileShowsASecret(t *testing.T) {
 	text := fmt.Sprintf(`{"channels":{"telegram":{"token":%q},"discord":{"token":%d}},"terminal":{"env":{"A":%q},
 		"providers":{"p":{"apiKeys":[%[1]q, %[2]d],"baseUrl":%[1]q}}}}`, canary, canaryNumber, canary)
 	extras := []string{`"`, `\`, "\n", "\t", "\x00", "\xff", "'", "{", "]", ",", ":", "//", "/*", "#", "x"}
-	all := os.Getenv("NANOBOT_LONG") == "1"
+	all := killtest.IsLong()
 	for i := range text {
 		if !all && i%4 != 0 {
 			continue

@@ -129,7 +129,7 @@ func TestKillingTheDaemonAroundTheFoldOfABoardLosesAndDoublesNothing(t *testing.
 			killAroundFold(t, k)
 		})
 	}
-	if !isLongRun() {
+	if !killtest.IsLong() {
 		return
 	}
 	seed := killtest.Seed()

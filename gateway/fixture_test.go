@@ -281,6 +281,3 @@ func (r *fixture) removeFile(name string) {
 		r.t.Fatal(err)
 	}
 }
-
-// isLongRun reports whether tests may take minutes, which NANOBOT_LONG=1 allows.
-func isLongRun() bool { return os.Getenv("NANOBOT_LONG") == "1" }

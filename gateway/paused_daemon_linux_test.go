@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/killtest"
 )
 
 // pause stops the daemon, as SIGSTOP, a frozen container or a debugger does.
@@ -36,10 +37,7 @@ func hasExited(file string) bool {
 func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = 40 // in which even a busy machine starts them all
-	agents := 8
-	if isLongRun() {
-		agents = 24
-	}
+	agents := killtest.Rounds(t, 8, 24)
 	p := newLimitedDaemon(t)
 	p.spec.Timeout, p.spec.Slots = timeout, agents+2
 	p.spec.Command = `read -r line; chat=${line#*\"chat_id\":\"}; chat=${chat%%\"*}; echo $$ > new.$chat; mv new.$chat pid.$chat

@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/killtest"
 )
 
 // mixedRunbook has a step of each type that needs no tools. The command of the third step always
@@ -149,7 +150,7 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 		}
 	}
 	for i, at := range writes {
-		if !isLongRun() && i%41 != 0 {
+		if !killtest.IsLong() && i%41 != 0 {
 			continue
 		}
 		t.Run(at.String(), func(t *testing.T) {

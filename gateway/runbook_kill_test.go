@@ -46,10 +46,7 @@ func (c *runChat) pressOpen() {
 // TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing kills a daemon with SIGKILL again and again
 // while people execute runbooks in three chats. With NANOBOT_LONG=1 there are 150 kills.
 func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
-	kills := 4
-	if isLongRun() {
-		kills = 150
-	}
+	kills := killtest.Rounds(t, 4, 150)
 	net := gatewaytest.NewNetwork()
 	t.Cleanup(net.Close)
 	net.Idempotent = true

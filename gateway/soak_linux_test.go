@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"nanobot/internal/killtest"
 )
 
 // resourceUse counts the resources of a process.
@@ -65,10 +67,7 @@ func runTurns(t *testing.T, asks []func() error, n int) {
 
 // TestManyTurnsLeaveNothingBehind runs some hundred turns, or 10,000 with NANOBOT_LONG=1.
 func TestManyTurnsLeaveNothingBehind(t *testing.T) {
-	n := 320
-	if isLongRun() {
-		n = 10_000
-	}
+	n := killtest.Rounds(t, 320, 10_000)
 	others := goleak.IgnoreCurrent()
 	l := newLoopChannel()
 	stop := benchGateway(t, t.TempDir(), trivial, l, nil)
@@ -87,10 +86,7 @@ func TestManyTurnsLeaveNothingBehind(t *testing.T) {
 
 // TestAChatThatIsIdleCostsNothing has 500 chats talk once, or 10,000 with NANOBOT_LONG=1.
 func TestAChatThatIsIdleCostsNothing(t *testing.T) {
-	n := 500
-	if isLongRun() {
-		n = 10_000
-	}
+	n := killtest.Rounds(t, 500, 10_000)
 	l := newLoopChannel()
 	benchGateway(t, t.TempDir(), trivial, l, nil)
 	var next sync.Mutex

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/config"
+	"nanobot/internal/killtest"
 	"nanobot/terminal"
 )
 
@@ -255,10 +256,7 @@ func TestADisabledAgentRepliesThatItIsSwitchedOff(t *testing.T) {
 
 // TestManyTinyFramesArrive prints 200,000 frames, or a million with NANOBOT_LONG=1.
 func TestManyTinyFramesArrive(t *testing.T) {
-	frames := 200_000
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		frames = 1_000_000
-	}
+	frames := killtest.Rounds(t, 200_000, 1_000_000)
 	b := newTurnFixture(t, "rich", `exec awk 'BEGIN { for (i = 0; i < `+strconv.Itoa(frames)+`; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
 	n := 0
 	r, err := terminal.NewRunner(b.opts)

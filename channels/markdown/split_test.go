@@ -3,7 +3,6 @@ package markdown_test
 import (
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/markdown"
 	"nanobot/internal/fuzztest"
+	"nanobot/internal/killtest"
 	"nanobot/internal/lineartest"
 )
 
@@ -146,10 +146,7 @@ var pieces = []string{
 // the signs around them.
 func TestPartsOfRandomMarkdownFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	texts := 1000
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		texts = 50_000
-	}
+	texts := killtest.Rounds(t, 1000, 50_000)
 	for range texts {
 		var b strings.Builder
 		for range r.IntN(120) {

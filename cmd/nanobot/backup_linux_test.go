@@ -110,7 +110,7 @@ func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer r.Close()
-	cmd := programCommand("backup", "--config", cfg, "-")
+	cmd := programCommand(t, "backup", "--config", cfg, "-")
 	cmd.Stdout = w
 	must(t, errors.Join(cmd.Start(), w.Close()))
 	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)

@@ -27,7 +27,7 @@ import (
 // runProgram runs the program to its end and returns its output and exit status.
 func runProgram(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	cmd := programCommand(args...)
+	cmd := programCommand(t, args...)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }

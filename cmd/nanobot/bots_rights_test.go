@@ -13,9 +13,7 @@ import (
 func runAsNobody(t *testing.T, args ...string) string {
 	t.Helper()
 	program := filepath.Join(newPublicDir(t), "nanobot")
-	self, err := os.ReadFile(os.Args[0])
-	must(t, err)
-	must(t, os.WriteFile(program, self, 0o755))
+	linkProgram(t, program)
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 	if os.Geteuid() == 0 {

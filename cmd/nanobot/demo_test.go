@@ -19,7 +19,7 @@ import (
 func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
 	t.Helper()
 	self := filepath.Join(t.TempDir(), "nanobot") // which is also its agent
-	copyFile(t, os.Args[0], self)
+	linkProgram(t, self)
 	b = &webBot{program: startBinary(t, self, nil, append([]string{"demo"}, args...)...), t: t}
 	for !strings.Contains(link, "http://") {
 		link = strings.TrimSpace(b.readLine())
@@ -278,18 +278,5 @@ func TestDemoIsForThisMachineOnly(t *testing.T) {
 	p := startProgram(t, "demo", "--listen", "0.0.0.0:0")
 	if got := p.awaitExit(); got != exit.Usage || !strings.Contains(p.log(), "this machine only") {
 		t.Errorf("status %d, %s", got, p.log())
-	}
-}
-
-// copyFile makes a second file of a program, which a link would not be: a program finds its own
-// file by the kernel.
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b, 0o700); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -28,10 +28,7 @@ const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*
 // lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
-	kills := 8
-	if runsLongTests() {
-		kills = 150
-	}
+	kills := killtest.Rounds(t, 8, 150)
 	s := newDiscordKillTest(t)
 	s.killRepeatedly(kills)
 	s.finishAndStop()

@@ -30,9 +30,7 @@ func rootsDoctor(t *testing.T, cfg string) (dir string, examine func(args ...str
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	must(t, os.Chmod(dir, 0o755))
-	self, err := os.ReadFile(os.Args[0])
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "nanobot"), self, 0o755))
+	linkProgram(t, filepath.Join(dir, "nanobot"))
 	for _, name := range []string{"state", "state/workspace"} {
 		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))

@@ -105,7 +105,7 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.UserSends(7, "one")
 	b.api.WaitForText(t, 7, "you said one")
-	cmd := programCommand("doctor", "--json", "--config", b.cfg)
+	cmd := programCommand(t, "doctor", "--json", "--config", b.cfg)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
@@ -131,7 +131,7 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AwaitPoll(t)
 	other := telegramSetup{agent: echo}.writeConfig(t, b.api)
-	cmd := programCommand("doctor", "--no-turn", "--config", other)
+	cmd := programCommand(t, "doctor", "--no-turn", "--config", other)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "another program polls with this bot's token") {
 		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)

@@ -19,8 +19,7 @@ func startAsOtherUser(t *testing.T, cfg string, env ...string) (dir string, net 
 	dir, net = newPublicFolder(t), gatewaytest.NewNetwork()
 	t.Cleanup(net.Close)
 	bin := filepath.Join(dir, "nanobot")
-	copyFile(t, os.Args[0], bin)
-	must(t, os.Chmod(bin, 0o755)) // what cannot be read is not dumpable anyway
+	linkProgram(t, bin)
 	bot := filepath.Join(dir, "bot")
 	must(t, os.Mkdir(bot, 0o700))
 	must(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(cfg), 0o600))

@@ -87,7 +87,7 @@ func (b *earlierBot) start() {
 // beside runs a command beside the daemon and returns what it prints.
 func (b *earlierBot) beside(args ...string) string {
 	b.t.Helper()
-	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
+	out, err := programCommand(b.t, append(args, "--config", b.cfg)...).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("%v: %v\n%s", args, err, out)
 	}

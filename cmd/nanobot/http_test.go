@@ -167,7 +167,7 @@ func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
 	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := programCommand("serve", "--config", cfg)
+	cmd := programCommand(t, "serve", "--config", cfg)
 	cmd.Env = append(cmd.Env, "TEST_NETWORK_URL="+net.URL)
 	out, err := cmd.CombinedOutput()
 	if got := cmd.ProcessState.ExitCode(); err == nil || got != exit.Failed {
@@ -187,7 +187,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"check-config", "serve"} {
-		cmd := programCommand(command, "--config", cfg)
+		cmd := programCommand(t, command, "--config", cfg)
 		out, _ := cmd.CombinedOutput()
 		for _, want := range []string{"config.json:2:11: http.listen: must be set", "config.json:2:11: channels.telegram.webhookUrl: must be set"} {
 			if got := cmd.ProcessState.ExitCode(); got != exit.Config || !strings.Contains(string(out), want) {

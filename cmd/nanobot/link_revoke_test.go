@@ -21,7 +21,7 @@ import (
 // linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.
 func (b *webBot) linkCommand(args ...string) (string, int) {
 	b.t.Helper()
-	cmd := programCommand(append([]string{"link", "--config", b.cfg}, args...)...)
+	cmd := programCommand(b.t, append([]string{"link", "--config", b.cfg}, args...)...)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }

@@ -87,8 +87,9 @@ func mcpBot(t *testing.T, more string) string {
 }
 
 // mcpCommand is nanobot mcp for a bot.
-func mcpCommand(path string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
-	cmd, stderr = programCommand("mcp", "--config", path), &bytes.Buffer{}
+func mcpCommand(t *testing.T, path string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	cmd, stderr = programCommand(t, "mcp", "--config", path), &bytes.Buffer{}
 	cmd.Stderr = stderr
 	return cmd, stderr
 }
@@ -96,7 +97,7 @@ func mcpCommand(path string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 // TestMCPServesRunbooksWithoutADaemon drives the real program by the SDK's own client.
 func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	path := mcpBot(t, "")
-	cmd, stderr := mcpCommand(path)
+	cmd, stderr := mcpCommand(t, path)
 	c := connectMCP(t, &mcp.CommandTransport{Command: cmd})
 	list, err := c.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 6 {
@@ -130,7 +131,7 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	if err != nil || !strings.Contains(string(audited), `"event":"tool","decision":"allowed"`) || strings.Count(string(audited), `"tool":"kairos_`) != 7 {
 		t.Errorf("audited: %s, %v", audited, err)
 	}
-	out, err := programCommand("runbook", "verify", "--config", path, shown["run"].(string)).CombinedOutput()
+	out, err := programCommand(t, "runbook", "verify", "--config", path, shown["run"].(string)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), end["proof_hash"].(string)) {
 		t.Errorf("runbook verify: %s, %v", out, err)
 	}
@@ -138,7 +139,7 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 
 func TestMCPExecutesTheCommandsThatAgentsReport(t *testing.T) {
 	path := mcpBot(t, `"agentShell": "check"`)
-	cmd, _ := mcpCommand(path)
+	cmd, _ := mcpCommand(t, path)
 	c := connectMCP(t, &mcp.CommandTransport{Command: cmd})
 	shown, _ := c.call("kairos_begin", map[string]any{"uri": runbook.WorkspaceSource("two").StepURI(1)})
 	if got := c.prove(shown, 0); got["error_code"] != "COMMAND_FAILED" {
@@ -153,7 +154,7 @@ func TestMCPExecutesTheCommandsThatAgentsReport(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	out, err := programCommand("runbook", "export", "--config", path, shown["run"].(string)).Output()
+	out, err := programCommand(t, "runbook", "export", "--config", path, shown["run"].(string)).Output()
 	if err != nil || strings.Count(string(out), `\"by\":\"gateway\"`) != 2 || strings.Contains(string(out), "said the agent") {
 		t.Errorf("runbook export: %s, %v", out, err)
 	}
@@ -165,7 +166,7 @@ const mcpHello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"proto
 
 // TestMCPAnswersAllOfAFileOnStdin is what a script does: it writes, and reads when it has written.
 func TestMCPAnswersAllOfAFileOnStdin(t *testing.T) {
-	cmd, stderr := mcpCommand(mcpBot(t, ""))
+	cmd, stderr := mcpCommand(t, mcpBot(t, ""))
 	cmd.Stdin = strings.NewReader(mcpHello + "nonsense\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	out, err := cmd.Output()
 	if err != nil || stderr.Len() > 0 {
@@ -188,7 +189,7 @@ func TestMCPAnswersAllOfAFileOnStdin(t *testing.T) {
 }
 
 func TestMCPEndsWithASignal(t *testing.T) {
-	cmd, _ := mcpCommand(mcpBot(t, ""))
+	cmd, _ := mcpCommand(t, mcpBot(t, ""))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +218,7 @@ func TestMCPEndsWithASignal(t *testing.T) {
 }
 
 func TestMCPSaysOnStderrWhatIsWrong(t *testing.T) {
-	cmd, stderr := mcpCommand(filepath.Join(t.TempDir(), "none.json"))
+	cmd, stderr := mcpCommand(t, filepath.Join(t.TempDir(), "none.json"))
 	out, err := cmd.Output()
 	var status *exec.ExitError
 	if !errors.As(err, &status) || status.ExitCode() != 78 || len(out) > 0 || !strings.Contains(stderr.String(), "no such file") {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/killtest"
 )
 
 // newcomer is a copy of the program with one more channel and one more protocol.
@@ -35,6 +36,7 @@ var newcomerLines = map[string]string{
 // newNewcomer copies the tree, adds the folders of testdata/newcomer and the lines, and builds it.
 func newNewcomer(t *testing.T) *newcomer {
 	t.Helper()
+	killtest.SkipIfShort(t)
 	tree := t.TempDir()
 	copyTree(t, filepath.Join("..", ".."), tree, func(rel string, e fs.DirEntry) bool {
 		return isNoSourceFolder(e.Name()) || e.Name() == "testdata" || strings.HasSuffix(rel, "_test.go")

@@ -62,7 +62,7 @@ func newOtherUsersState(t *testing.T, closed bool) *otherUsersState {
 }
 
 func (s *otherUsersState) runAsRoot(args ...string) (string, error) {
-	out, err := programCommand(append(args, "--config", s.cfg)...).CombinedOutput()
+	out, err := programCommand(s.t, append(args, "--config", s.cfg)...).CombinedOutput()
 	return string(out), err
 }
 

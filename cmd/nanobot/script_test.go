@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels/telegram"
 	"nanobot/cmd/nanobot/systemd"
+	"nanobot/internal/killtest"
 	"nanobot/terminal/acp/acptest"
 )
 
@@ -68,6 +69,7 @@ func (m withRuntimeDir) Run() int {
 
 // TestScripts drives the real binary; each file in testdata/script is a story.
 func TestScripts(t *testing.T) {
+	killtest.SkipIfShort(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {

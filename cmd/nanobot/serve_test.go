@@ -92,7 +92,7 @@ func (b *bot) awaitText(chat, text string) gatewaytest.Call {
 
 // runCommand runs another command while the daemon runs and returns its output.
 func (b *bot) runCommand(args ...string) (string, error) {
-	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
+	out, err := programCommand(b.t, append(args, "--config", b.cfg)...).CombinedOutput()
 	return string(out), err
 }
 

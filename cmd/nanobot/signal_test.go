@@ -20,10 +20,6 @@ import (
 // long.
 const waitTimeout = 5 * time.Minute
 
-// runsLongTests reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks
-// for it.
-func runsLongTests() bool { return os.Getenv("NANOBOT_LONG") == "1" }
-
 // program is the real binary at work, with its stdin and stdout in our hands.
 type program struct {
 	t     *testing.T
@@ -35,7 +31,9 @@ type program struct {
 }
 
 // programCommand is the real program with these arguments, which is not started yet.
-func programCommand(args ...string) *exec.Cmd {
+func programCommand(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	killtest.SkipIfShort(t)
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 	return cmd
@@ -61,6 +59,19 @@ func startBinary(t *testing.T, path string, env []string, args ...string) *progr
 	cmd.Dir = dir
 	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
 	return startCommand(t, cmd, dir)
+}
+
+// linkProgram puts the program, which all users may read and execute, at a path.
+func linkProgram(t *testing.T, path string) {
+	t.Helper()
+	killtest.SkipIfShort(t)
+	if info, err := os.Stat(os.Args[0]); err == nil && info.Mode().Perm() == 0o755 && os.Link(os.Args[0], path) == nil {
+		return
+	}
+	self, err := os.ReadFile(os.Args[0]) // on another file system, or with an unusual umask
+	must(t, err)
+	must(t, os.WriteFile(path, self, 0o755))
+	must(t, os.Chmod(path, 0o755))
 }
 
 // runtimeDir is a folder for sockets, whose paths must be short.

@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 		defer close(stormy)
 		s.disturb(over, true)
 	}()
-	if err != nil && !runsLongTests() { // all but the memory, of which so short a time tells nothing
+	if err != nil && !killtest.IsLong() { // all but the memory, of which so short a time tells nothing
 		span = 8 * time.Second
 		s.runLoad(span)
 		close(over)

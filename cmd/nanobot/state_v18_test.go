@@ -45,7 +45,7 @@ func TestAStateOfSchema18OpensAndContinues(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
 	}
-	resume := programCommand("runbook", "run", "--json", "--resume", v18Run, "--config", b.cfg)
+	resume := programCommand(t, "runbook", "run", "--json", "--resume", v18Run, "--config", b.cfg)
 	resume.Stdin = strings.NewReader("yes\napprove\n")
 	if out, err := resume.CombinedOutput(); err != nil || !strings.Contains(string(out), `{"kind":"run","run":"`+v18Run+`","status":"complete"}`) {
 		t.Errorf("the run is resumed with %s, %v", out, err)

@@ -18,7 +18,7 @@ import (
 // runPair runs nanobot pair while the daemon runs.
 func (b *telegramBot) runPair(args ...string) (string, error) {
 	b.t.Helper()
-	out, err := programCommand(append([]string{"pair", "--config", b.cfg}, args...)...).CombinedOutput()
+	out, err := programCommand(b.t, append([]string{"pair", "--config", b.cfg}, args...)...).CombinedOutput()
 	return string(out), err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/killtest"
 )
 
 // answers are what a chat shows but for progress and notices about the queue, which depend on what
@@ -53,7 +54,7 @@ func (b *telegramBot) stopCleanly() {
 func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	chats, each := 60, 4
-	if runsLongTests() {
+	if killtest.IsLong() {
 		chats, each = 200, 5
 	}
 	b := startTelegramBot(t, telegramSetup{agent: echo, allow: "*"})

@@ -20,7 +20,7 @@ import (
 func copyProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "nanobot")
-	copyFile(t, os.Args[0], program)
+	linkProgram(t, program)
 	return program
 }
 

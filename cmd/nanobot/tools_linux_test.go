@@ -62,7 +62,7 @@ func (b *bot) awaitTurnEnd(chat string, before int) (said string) {
 // connectClient connects a client that no agent has started.
 func (b *bot) connectClient(env ...string) *mcpClient {
 	b.t.Helper()
-	cmd := programCommand("mcp", "--config", b.cfg)
+	cmd := programCommand(b.t, "mcp", "--config", b.cfg)
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
 	return connectMCP(b.t, &mcp.CommandTransport{Command: cmd})
@@ -238,7 +238,7 @@ func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 
 // runMCP runs nanobot mcp with no input.
 func runMCP(b *bot, env ...string) (string, error) {
-	cmd := programCommand("mcp", "--config", b.cfg)
+	cmd := programCommand(b.t, "mcp", "--config", b.cfg)
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -448,10 +448,8 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 		_ = os.Mkdir(folder, 0o755)
 		must(t, os.Chmod(folder, 0o755))
 	}
-	self, err := os.ReadFile(os.Args[0])
-	must(t, err)
 	program := filepath.Join(dir, "bin", "nanobot")
-	must(t, os.WriteFile(program, self, 0o755))
+	linkProgram(t, program)
 	terminal["command"] = "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec " + program
 	if terminal["sandbox"] != nil {
 		terminal["sandboxPaths"] = []string{filepath.Dir(program) + ":ro"}

@@ -48,7 +48,7 @@ func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
 			harm(t, dir)
 			for _, args := range [][]string{{"doctor"}, {"pair", "--list"}, {"link"}} {
-				out, err := programCommand(append(args, "--config", filepath.Join(dir, "config.json"))...).CombinedOutput()
+				out, err := programCommand(t, append(args, "--config", filepath.Join(dir, "config.json"))...).CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "config.json belongs to") && !strings.Contains(string(out), "and replace files in it") && !strings.Contains(string(out), "who could replace it") {
 					t.Errorf("%v: %v\n%s", args, err, out)
 				}
@@ -75,7 +75,7 @@ func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 		must(t, os.Chown(dir, owner, owner))
 		must(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
 		for _, args := range [][]string{{"chat"}, {"run", "hello"}} {
-			cmd := programCommand(append(args, "--config", filepath.Join(dir, "config.json"))...)
+			cmd := programCommand(t, append(args, "--config", filepath.Join(dir, "config.json"))...)
 			cmd.Stdin = strings.NewReader("hello\n")
 			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "0" {
 				t.Errorf("%v of %d: %v, %s", args, owner, err, out)
@@ -93,7 +93,7 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
 	for _, args := range [][]string{{"run", "hello"}, {"chat"}} {
-		cmd := programCommand(append(args, "--config", path)...)
+		cmd := programCommand(t, append(args, "--config", path)...)
 		cmd.Stdin = strings.NewReader("hello\n")
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "runuser -u nobody -- nanobot") {
@@ -108,7 +108,7 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 func TestPairAndLinkCreateNoState(t *testing.T) {
 	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}}`, nil)
 	for _, args := range [][]string{{"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}} {
-		cmd := programCommand(append(args, "--config", path)...)
+		cmd := programCommand(t, append(args, "--config", path)...)
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "was never started") {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/killtest"
 )
 
 // twentySteps is a prompt of a turn with twenty tool calls, four changed files and some remarks.
@@ -53,6 +54,7 @@ var durations = regexp.MustCompile(`\b\d+ (s|min)\b`)
 type showTwentySteps func(t *testing.T, signal string) string
 
 func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
+	killtest.SkipIfShort(t)
 	t.Parallel()
 	var page strings.Builder
 	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n")

@@ -12,15 +12,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"nanobot/internal/killtest"
 )
 
 // TestTheWebDaemonKilledAtAnyInstantLosesNothing kills the daemon again and again while people
 // write, each message until it is answered with 202, and watch, coming back with the last event
 // that they saw. With NANOBOT_LONG=1 there are 100 kills.
 func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
-	kills := 6
-	if runsLongTests() {
-		kills = 100
+	kills := killtest.Rounds(t, 6, 100)
+	if killtest.IsLong() {
 		t.Setenv("NANOBOT_LONG", "") // which is restored at the end
 		os.Unsetenv("NANOBOT_LONG")  // the daemon would take it for a setting
 	}

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
+	"nanobot/internal/killtest"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -61,6 +62,7 @@ func configWith(channels string, more ...string) string {
 // and the log.
 func runOnConfig(t *testing.T, command, dir string, environ ...string) (status int, said string) {
 	t.Helper()
+	killtest.SkipIfShort(t)
 	// A serve that is not refused would run on.
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"nanobot/internal/killtest"
 )
 
 var bin string // folder of the binary under test
@@ -148,15 +150,22 @@ var goCache = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(out))
 })
 
-func nanobot(t *testing.T, args ...string) result {
+// builtProgram returns the path of the real program.
+func builtProgram(t *testing.T) string {
 	t.Helper()
+	killtest.SkipIfShort(t)
 	skipWithout(t, "go")
-	program, err := build()
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+func nanobot(t *testing.T, args ...string) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), builtProgram(t), args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")

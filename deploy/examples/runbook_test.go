@@ -54,10 +54,7 @@ func awaitMessage(t *testing.T, api *telegramtest.Server, is func(telegramtest.M
 func TestTheDeploymentRunbookRunsInAChat(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "python3")
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := builtProgram(t)
 	workspace := copyFolder(t, "runbook-deploy")
 	api := telegramtest.New(t)
 	serve(t, program, workspace, api)

@@ -75,10 +75,7 @@ func serveStream(w http.ResponseWriter, r *http.Request, fault string) {
 func TestTheModelForgetsTheConversationAfterNew(t *testing.T) {
 	t.Parallel()
 	skipWithout(t, "python3")
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := builtProgram(t)
 	workspace := copyFolder(t, "llm")
 	fakeStream("")(t, workspace)
 	chat := exec.Command(program, "chat", "--config", filepath.Join(workspace, "config.json"))

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"nanobot/internal/killtest"
 )
 
 // dist is the folder in which the packages are built, once for all tests.
@@ -61,6 +63,7 @@ func packages(t *testing.T, pattern string) string {
 	if runtime.GOOS != "linux" {
 		t.Skip("packages are built on Linux")
 	}
+	killtest.SkipIfShort(t)
 	if err := build(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,13 @@ package tools_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/killtest"
 )
 
 func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
@@ -157,7 +157,7 @@ func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
 }
 
 func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
-	if os.Getenv("NANOBOT_LONG") == "" {
+	if !killtest.IsLong() {
 		t.Skip("reading 4 MiB of Markdown again and again takes ten seconds with the race detector")
 	}
 	r := newFixture(t)

@@ -3,7 +3,10 @@
 // the parsers under test.
 package fuzztest
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 // pieces are strings that often break parsers.
 var pieces = []string{
@@ -11,8 +14,12 @@ var pieces = []string{
 	"[", "](", ")", "<", ">", "&", "|", "#", "/", "//", "{", "}", ",", ":", "0", "-1", "1e400", "null", `\ud83d`, `\u0000`, "javascript:", "file://", "/a.png",
 }
 
-// Mutate returns n inputs made from seeds by cutting, repeating, joining and inserting pieces.
+// Mutate returns n inputs, or a tenth of them with -short, made from seeds by cutting, repeating,
+// joining and inserting pieces.
 func Mutate(seeds []string, n int) []string {
+	if testing.Short() {
+		n /= 10
+	}
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	out := make([]string, 0, n)
 	for range n {

@@ -13,7 +13,7 @@ func TestMutationsVaryAndAreTheSameInEveryRun(t *testing.T) {
 	if !slices.Equal(got, fuzztest.Mutate(seeds, 2000)) {
 		t.Error("they differ from one call to the next")
 	}
-	if different := len(slices.Compact(slices.Sorted(slices.Values(got)))); different < 1200 {
-		t.Errorf("of 2000 only %d differ", different)
+	if different := len(slices.Compact(slices.Sorted(slices.Values(got)))); different < len(got)*6/10 {
+		t.Errorf("of %d only %d differ", len(got), different)
 	}
 }

@@ -33,10 +33,34 @@ type Child struct {
 	waited bool
 }
 
-// Start starts a child. It is killed at the latest when the test ends, and by the kernel if the
-// test process dies, where the kernel can do so.
+// IsLong reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks for it.
+func IsLong() bool { return os.Getenv("NANOBOT_LONG") == "1" }
+
+// Rounds returns how often a test repeats something: brief, or long if IsLong. It skips the test
+// with -short.
+func Rounds(t testing.TB, brief, long int) int {
+	t.Helper()
+	SkipIfShort(t)
+	if IsLong() {
+		return long
+	}
+	return brief
+}
+
+// SkipIfShort skips a test that runs whole programs, builds them, or repeats something for long, if
+// the tests run with -short.
+func SkipIfShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out by -short")
+	}
+}
+
+// Start starts a child, and skips the test with -short. The child is killed at the latest when the
+// test ends, and by the kernel if the test process dies, where the kernel can do so.
 func Start(t testing.TB, cmd *exec.Cmd) *Child {
 	t.Helper()
+	SkipIfShort(t)
 	dieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

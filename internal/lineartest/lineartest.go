@@ -20,10 +20,13 @@ const (
 	attempts    = 5
 )
 
-// Check fails the test if work(n) takes much more than four times the CPU time of work(n/4). No
+// Check fails the test, or skips it with -short, if work(n) takes much more than four times the CPU time of work(n/4). No
 // other test may run in the same process meanwhile.
 func Check(t testing.TB, what string, n int, work func(n int)) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("left out by -short")
+	}
 	whole, part := cpuTime(work, n), time.Duration(0)
 	for range attempts {
 		if whole <= minMeasured {

@@ -20,6 +20,9 @@ func (v *fakeTest) Errorf(string, ...any) { v.failed = true }
 var sink int
 
 func TestQuadraticWorkIsFoundAndLinearIsNot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short")
+	}
 	text := bytes.Repeat([]byte("x"), 1<<21)
 	for name, c := range map[string]struct {
 		n      int

@@ -15,6 +15,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"nanobot/config"
+	"nanobot/internal/killtest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 )
@@ -309,10 +310,7 @@ func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done 
 // turns, or 2,000 with NANOBOT_LONG=1.
 func TestWhatWasShownIsWhatRuns(t *testing.T) {
 	t.Parallel()
-	turns, seed := 100, uint64(time.Now().UnixNano())
-	if os.Getenv("NANOBOT_LONG") != "" {
-		turns = 2000
-	}
+	turns, seed := killtest.Rounds(t, 100, 2000), uint64(time.Now().UnixNano())
 	if given := os.Getenv("NANOBOT_SEED"); given != "" {
 		if _, err := fmt.Sscan(given, &seed); err != nil {
 			t.Fatal(err)

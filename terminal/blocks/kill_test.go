@@ -132,10 +132,7 @@ func runOneTurn(workspace, agent string) int {
 
 func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 	t.Parallel()
-	kills := 15
-	if isLongRun() {
-		kills = 500
-	}
+	kills := killtest.Rounds(t, 15, 500)
 	undisturbed := t.TempDir()
 	runTurns(t, undisturbed, 0, nil)
 	want := readTree(t, undisturbed)
@@ -154,13 +151,10 @@ func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 		interruptions += countInterrupted(t, workspace)
 	}
 	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
-	if interruptions == 0 && isLongRun() {
+	if interruptions == 0 && killtest.IsLong() {
 		t.Error("no kill has interrupted a command")
 	}
 }
-
-// isLongRun reports whether the tests run in their long form (NANOBOT_LONG).
-func isLongRun() bool { return os.Getenv("NANOBOT_LONG") != "" }
 
 // checkExecuted checks that the files are those of an undisturbed session and that no command ran
 // twice.

@@ -132,10 +132,7 @@ func expectedTree() string {
 
 func TestATurnOfAPersonThatIsKilledExecutesEachAnswerOnce(t *testing.T) {
 	t.Parallel()
-	kills := 3
-	if isLongRun() {
-		kills = 60
-	}
+	kills := killtest.Rounds(t, 3, 60)
 	seed := killtest.Seed()
 	defer func() {
 		if t.Failed() {
@@ -156,7 +153,7 @@ func TestATurnOfAPersonThatIsKilledExecutesEachAnswerOnce(t *testing.T) {
 		checkEqual(t, "answers that were left", len(left), 0)
 	}
 	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
-	if interruptions == 0 && isLongRun() {
+	if interruptions == 0 && killtest.IsLong() {
 		t.Error("no kill has interrupted a command")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/killtest"
 	"nanobot/terminal/blocks"
 )
 
@@ -36,10 +37,7 @@ func (w *workspaceFixture) swapRepeatedly(one, two string) (stop func()) {
 }
 
 func TestALinkThatIsSwappedInIsNotFollowed(t *testing.T) {
-	rounds := 100
-	if os.Getenv("NANOBOT_LONG") != "" {
-		rounds = 3000
-	}
+	rounds := killtest.Rounds(t, 100, 3000)
 	for name, c := range map[string]struct{ target, good, path string }{
 		"a folder to outside":      {"../outside", "sub", "sub/file"},
 		"a folder to another chat": {"users/7", "sub", "sub/file"},

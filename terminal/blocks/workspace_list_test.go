@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/killtest"
 	"nanobot/terminal/blocks"
 )
 
@@ -66,10 +67,7 @@ func TestVeryDeepFoldersAreLeftOut(t *testing.T) {
 func TestManyFilesAreListedInLittleMemory(t *testing.T) {
 	w := newWorkspaceFixture(t)
 	want := []string{"file"}
-	n := 10_000
-	if os.Getenv("NANOBOT_LONG") != "" { // making more takes half a minute on some disks
-		n = 100_000
-	}
+	n := killtest.Rounds(t, 10_000, 100_000)
 	for i := range n {
 		if i%100 == 0 {
 			w.must(os.Mkdir(w.path(fmt.Sprintf("ws/%04d", i/100)), 0o700))

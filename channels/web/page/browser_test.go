@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,7 +41,12 @@ func run(m *testing.M) int {
 			path = p
 		}
 	}
-	if path == "" {
+	flag.Parse()
+	switch {
+	case testing.Short():
+		browser.why = "left out by -short"
+		return m.Run()
+	case path == "":
 		browser.why = "there is no Chromium here (Debian: apt-get install chromium)"
 		return m.Run()
 	}

@@ -268,10 +268,7 @@ func TestAKillDuringTheFirstStartLeavesNoIncompleteState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after, kills := 0, 0, 10
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		kills = 200
-	}
+	before, after, kills := 0, 0, killtest.Rounds(t, 10, 200)
 	for i := range kills {
 		dir := t.TempDir()
 		cmd := exec.Command(exe)

@@ -99,10 +99,7 @@ func receiveInParts(s *sqlite.Store, c channels.Chat, message string) error {
 func TestConfirmedWritesSurviveAKill(t *testing.T) {
 	dir := t.TempDir()
 	confirmed := 0
-	rounds := 20
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		rounds = 500
-	}
+	rounds := killtest.Rounds(t, 20, 500)
 	for range rounds {
 		acks := writeAndKill(t, dir, 10+rand.IntN(40), time.Duration(rand.IntN(3000))*time.Microsecond)
 		s := openStore(t, dir, sqlite.Options{}) // the lock of the dead child must be free

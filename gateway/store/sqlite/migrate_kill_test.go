@@ -19,6 +19,7 @@ import (
 	driversqlite "modernc.org/sqlite"
 
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/killtest"
 )
 
 // statementEnd matches the end of a statement of a migration, which is at the end of a line.
@@ -104,11 +105,8 @@ func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := 9 // each run of the CI tests a part of the statements, which differs from run to run
+	step := killtest.Rounds(t, 9, 1) // each run of the CI tests a part of the statements, which differs from run to run
 	first := 1 + os.Getpid()%step
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		step, first = 1, 1
-	}
 	old := "../../../cmd/nanobot/testdata/state-v7/state"
 	migrate := func(dir string, at int) (string, error) {
 		if err := os.CopyFS(dir, os.DirFS(old)); err != nil {

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/killtest"
 )
 
 // queryNumber reads a number from a database that nobody has open.
@@ -57,10 +57,7 @@ func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) 
 // TestManyMessagesOfStrangersDoNotGrowTheDatabase receives more messages of strangers than are
 // stored, twice; 5,000 with NANOBOT_LONG=1.
 func TestManyMessagesOfStrangersDoNotGrowTheDatabase(t *testing.T) {
-	dir, messages := t.TempDir(), 2400
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		messages = 5000
-	}
+	dir, messages := t.TempDir(), killtest.Rounds(t, 2400, 5000)
 	words := string(make([]byte, 4096))
 	flood := func(s *sqlite.Store, from, to, users int) {
 		for i := from; i < to; i++ {
