@@ -64,10 +64,10 @@ type refusingProtocol struct{ started, end chan struct{} }
 func (p refusingProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if t.Envelope.Text == "one" {
 		close(p.started)
-		for len(t.Injections) == 0 {
+		for len(t.Injections()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		t.RefuseInjections()
+		t.Report(terminal.InjectionsRefused{})
 		<-p.end
 	}
 	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "done " + t.Envelope.Text})

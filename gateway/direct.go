@@ -124,38 +124,16 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	run := rand.Text()
 	log := g.Log.With(zap.Stringer("chat", in.Chat), zap.String("run", run))
 	began := time.Now()
-	req := turn.RequestFor(in, run)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	req.Words = g.Words
-	req.SessionAccess = func(context.Context) (terminal.SessionAccess, error) {
-		return terminal.AllSessions, nil // the user of this machine
-	}
-	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
-	memory := g.memory(in.Chat)
-	req.Memory, req.ConversationID = memory, memory.conversationID()
-	var boards boardDiff
-	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
-		switch {
-		case f.Kind == terminal.Partial && g.ShowDrafts:
-			return r.send(sending, channels.Message{Kind: channels.Draft, Text: f.Text})
-		case f.Kind == terminal.Partial || f.Preview || f.Kind == terminal.Progress && g.HideProgress:
-			return nil
-		}
-		if f.Board { // the whole board, repeated, would fill the terminal
-			if f.Text = boards.newLines(f.Text); f.Text == "" || f.Screen != nil && !g.ShowCaptions {
-				return nil
-			}
-		}
-		if f.Kind == terminal.Progress {
-			f.Screen = nil
-		}
-		f.Buttons = nil // the person types commands
-		return r.send(sending, directMessage(g.saveProtocolFiles(in.Chat.ID, f, log)))
-	})
+	chat := &directChat{Direct: g, reply: r, memory: g.memory(in.Chat), log: log, stop: stop}
+	chat.show = func(m channels.Message) error { return r.send(sending, m) }
+	req := turn.RequestFor(in, run)
+	req.Words, req.ConversationID = g.Words, chat.memory.conversationID()
+	out, err := g.Runner.Turn(ctx, req, chat)
 	if err != nil {
 		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(sending, turn.CouldNotRunMessage(g.Words)); serr != nil {
+		if serr := chat.show(turn.CouldNotRunMessage(g.Words)); serr != nil {
 			log.Warn("chat not notified", zap.Error(serr))
 		}
 		return out, err

@@ -16,48 +16,46 @@ import (
 // errLeft says that the person has left.
 var errLeft = errors.New("there is nobody to answer")
 
-// ask asks the person at the terminal a question and reads the answer. A person who leaves instead
+// Ask asks the person at the terminal a question and reads the answer. A person who leaves instead
 // stops the turn.
-func (g *Direct) ask(r reply, stop func()) terminal.Ask {
-	if g.Answer == nil {
-		return nil
+func (c *directChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	if c.Answer == nil {
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
-	return func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-		g.inputMu.Lock()
-		defer g.inputMu.Unlock()
-		if err := ctx.Err(); err != nil {
+	c.inputMu.Lock()
+	defer c.inputMu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return terminal.Answer{}, err
+	}
+	text := outbox.QuestionText(q.Text, q.Options)
+	for {
+		if err := c.show(channels.Message{Kind: channels.Answer, Text: text}); err != nil {
 			return terminal.Answer{}, err
 		}
-		text := outbox.QuestionText(q.Text, q.Options)
-		for {
-			if err := r.send(context.WithoutCancel(ctx), channels.Message{Kind: channels.Answer, Text: text}); err != nil {
-				return terminal.Answer{}, err
-			}
-			answer := g.Answer
-			if q.Secret && g.AnswerSecret != nil {
-				answer = g.AnswerSecret
-			}
-			said, err := answer(ctx)
-			if errors.Is(err, io.EOF) {
-				stop()
-				<-ctx.Done() // the agent must be told to stop before it learns that there is no answer
-				return terminal.Answer{}, errLeft
-			}
-			if err != nil {
-				return terminal.Answer{}, err
-			}
-			options := q.Options
-			if q.OtherText == terminal.OtherTextAnswers {
-				options = nil // every text is an answer as it is written
-			}
-			if answer, ok := intake.MatchOption(options, said); ok {
-				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
-			}
-			if q.OtherText == terminal.OtherTextDismisses && g.Dismissed != nil && strings.TrimSpace(said) != "" {
-				g.Dismissed(said)
-				return terminal.Answer{}, &terminal.DismissedError{By: r.in.User.ID}
-			}
-			text = g.Words.Text(words.ChatAnswerHow)
+		answer := c.Answer
+		if q.Secret && c.AnswerSecret != nil {
+			answer = c.AnswerSecret
 		}
+		said, err := answer(ctx)
+		if errors.Is(err, io.EOF) {
+			c.stop()
+			<-ctx.Done() // the agent must be told to stop before it learns that there is no answer
+			return terminal.Answer{}, errLeft
+		}
+		if err != nil {
+			return terminal.Answer{}, err
+		}
+		options := q.Options
+		if q.OtherText == terminal.OtherTextAnswers {
+			options = nil // every text is an answer as it is written
+		}
+		if answer, ok := intake.MatchOption(options, said); ok {
+			return terminal.Answer{Text: answer, By: c.in.User.ID}, nil
+		}
+		if q.OtherText == terminal.OtherTextDismisses && c.Dismissed != nil && strings.TrimSpace(said) != "" {
+			c.Dismissed(said)
+			return terminal.Answer{}, &terminal.DismissedError{By: c.in.User.ID}
+		}
+		text = c.Words.Text(words.ChatAnswerHow)
 	}
 }

@@ -30,9 +30,9 @@ func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 		}
 		k.agent, k.lines = agent, bufio.NewScanner(agent.Stdout)
 	} else {
-		t.AttachProcess(k.agent.Pid())
+		t.Report(terminal.Launched(k.agent.Pid()))
 	}
-	known, err := t.Memory.Load(context.Background())
+	known, err := t.Memory().Load(context.Background())
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -43,7 +43,7 @@ func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 		kind, text, _ := strings.Cut(k.lines.Text(), " ")
 		switch kind {
 		case "save":
-			err = t.Memory.Save(context.Background(), text)
+			err = t.Memory().Save(context.Background(), text)
 		case "about":
 			about := terminal.AgentInfo{Line: text}
 			for word := range strings.FieldsSeq(text) {
@@ -51,7 +51,7 @@ func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 					about.Commands = append(about.Commands, terminal.Command{Name: name, Help: "does " + name})
 				}
 			}
-			t.ReportAgentInfo(about)
+			t.Report(about)
 		default:
 			return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: k.lines.Text()})
 		}

@@ -89,10 +89,10 @@ func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 		if tn.Envelope.Text == "first" {
 			close(began)
 			<-goOn
-			tn.ReportAgentInfo(terminal.AgentInfo{Line: "of the past"})
-			return terminal.Outcome{Status: terminal.Done}, tn.Memory.Save(ctx, "of the past")
+			tn.Report(terminal.AgentInfo{Line: "of the past"})
+			return terminal.Outcome{Status: terminal.Done}, tn.Memory().Save(ctx, "of the past")
 		}
-		was, err := tn.Memory.Load(ctx)
+		was, err := tn.Memory().Load(ctx)
 		known <- was
 		return terminal.Outcome{Status: terminal.Done}, err
 	})

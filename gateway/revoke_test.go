@@ -272,7 +272,7 @@ func (p *slowReader) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcom
 	}
 	for {
 		select {
-		case line := <-t.Injections:
+		case line := <-t.Injections():
 			p.read <- line.Text
 		default:
 			close(p.read)

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // askingProtocol asks a question and then works.
@@ -40,7 +41,7 @@ func TestTheTimeThatAPersonTakesToAnswerDoesNotCount(t *testing.T) {
 				time.Sleep(50 * time.Minute)
 				return terminal.Answer{Text: "yes"}, nil
 			}
-			out, err := r.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "1", Ask: ask}, func(terminal.Frame) error { return nil })
+			out, err := r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "1"}}, &protocoltest.Chat{OnAsk: ask})
 			if err != nil || out.Status != want {
 				t.Errorf("after %s of work: %s, %v", work, out.Status, err)
 			}

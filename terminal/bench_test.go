@@ -33,7 +33,7 @@ type turnComparison struct {
 }
 
 func newTurnComparison(b *testing.B) *turnComparison {
-	c := &turnComparison{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}}
+	c := &turnComparison{dir: b.TempDir(), req: terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local", Text: "hello"}}}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.Cleanup(supervisor.Close)
 	newRunner := func(command string) *terminal.Runner {
@@ -60,7 +60,7 @@ func newTurnComparison(b *testing.B) *turnComparison {
 }
 
 func (c *turnComparison) runTurn() error {
-	_, err := c.runner.Turn(context.Background(), c.req, func(terminal.Frame) error { return nil })
+	_, err := c.runner.Turn(context.Background(), c.req, terminal.NoChat{})
 	return err
 }
 

@@ -39,8 +39,8 @@ type mediaRules struct {
 // mediaRules returns the rules for the files of the turn's chat.
 func (t *turn) mediaRules() mediaRules {
 	return mediaRules{
-		roots: t.mediaRoots(t.chat), guard: FileGuard{Private: t.o.Private, Chats: t.chatFolders()},
-		overmounted: func(path string) bool { return t.sandbox.IsOvermounted(t.chat, path) }, user: t.sandbox.User(),
+		roots: t.mediaRoots(t.dirs), guard: FileGuard{Private: t.o.Private, Chats: t.chatFolders()},
+		overmounted: func(path string) bool { return t.sandbox.IsOvermounted(t.dirs, path) }, user: t.sandbox.User(),
 	}
 }
 

@@ -29,16 +29,17 @@ func TestTheTimeoutOfATurnCanBePaused(t *testing.T) {
 		b := newTurnFixture(t, "plain", "true")
 		b.opts.Config.Timeout, b.opts.Protocol = 600, slowProtocol(25*time.Minute)
 		synctest.Test(t, func(t *testing.T) {
-			b.req.OnClockStart = func(pause func() (resume func())) {
-				resume := pause()
-				time.AfterFunc(test.pause, resume)
+			b.chat.OnReport = func(r terminal.Report) {
+				if clock, ok := r.(terminal.ClockStarted); ok {
+					time.AfterFunc(test.pause, clock.Pause())
+				}
 			}
 			r, err := terminal.NewRunner(b.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			out, err := r.Turn(t.Context(), b.req, func(terminal.Frame) error { return nil })
+			out, err := r.Turn(t.Context(), b.req, &b.chat)
 			if err != nil || out.Status != test.want {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}

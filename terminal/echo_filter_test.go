@@ -87,7 +87,7 @@ func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
 		t.Fatalf("not typed, and not found either: %+v", b.frames)
 	}
 	for name, text := range texts {
-		b.req.Text, b.req.ReplyTo, b.req.History, b.req.PersonTexts = text, nil, nil, nil
+		b.req.Text, b.req.ReplyTo, b.req.History, b.chat.Texts = text, nil, nil, nil
 		b.run().expectFrames("done", "message: "+path)
 		if t.Failed() {
 			t.Fatal("typed ", name)
@@ -99,14 +99,14 @@ func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
 	}
 	b.req.Text, b.req.ReplyTo, b.req.History = "hello", nil, []terminal.HistoryEntry{{Role: "user", Text: path}}
 	b.run().expectFrames("done", "message: "+path)
-	b.req.History, b.req.PersonTexts = nil, func() []string { return []string{path[:3], path[3:]} }
+	b.req.History, b.chat.Texts = nil, []string{path[:3], path[3:]}
 	b.run().expectFrames("done", "message: "+path)
 	for _, u := range []terminal.User{{Name: path}, {Username: path}, {ID: path}} {
-		b.req.Text, b.req.PersonTexts, b.req.User = "hello", nil, &u
+		b.req.Text, b.chat.Texts, b.req.User = "hello", nil, &u
 		b.run().expectFrames("done", "message: "+path)
 	}
 	b.req.User = nil
-	b.req.PersonTexts = func() []string { return []string{"and " + path} }
+	b.chat.Texts = []string{"and " + path}
 	b.run().expectFrames("done", "message: "+path)
 }
 
@@ -117,7 +117,7 @@ func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
 	b.opts.Config.Interactive = true
 	b.opts.Config.Command = `echo '{"type":"ask","id":"1","text":"which?"}'; read -r envelope; read -r answer; echo ` + path
 	for _, c := range []struct{ answer, want string }{{"the newest", " [old.png]"}, {"that is " + path, ""}} {
-		b.req.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		b.chat.OnAsk = func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: c.answer}, nil
 		}
 		b.run().expectFrames("done", "message: "+path+c.want)

@@ -35,11 +35,11 @@ func (b *turnFixture) envelope() map[string]any {
 func TestTheEnvelopeHasEveryFieldInBothModes(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
 		b := newTurnFixture(t, protocol, "")
-		b.req = terminal.Request{
+		b.req = terminal.Request{Envelope: terminal.Envelope{
 			Channel: "telegram", ChatID: "-100123_45", Text: "héllo <b> & \"x\"\nline\u2028", Media: []string{"/a.jpg", "/b c.pdf"}, MessageID: "77",
 			User: &terminal.User{ID: "5", Name: "Ann", Username: "ann"}, ThreadID: "45", RunID: "r1", Attempt: 2,
 			ReplyTo: &terminal.Quote{ID: "76", Text: "earlier", Media: []string{"/q.png"}},
-		}
+		}}
 		b.opts.Config.Providers = map[string]config.Provider{
 			"anthropic":  {APIKeys: []config.Secret{"sk-1", "sk-2"}, Models: []string{"m1"}},
 			"My.service": {APIKeys: []config.Secret{"k"}, BaseURL: "https://api.example.org/v1"},
@@ -66,7 +66,7 @@ func TestTheEnvelopeHasEveryFieldInBothModes(t *testing.T) {
 
 func TestTheEnvelopeOmitsEmptyFields(t *testing.T) {
 	b := newTurnFixture(t, "rich", "")
-	b.req = terminal.Request{Channel: "cli", ChatID: "local", Text: ""}
+	b.req = terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local", Text: ""}}
 	got := b.envelope()
 	for _, key := range []string{"version", "text", "channel", "chat_id", "session_key", "workspace", "user_data_dir"} {
 		if _, ok := got[key]; !ok {

@@ -21,7 +21,6 @@ const maxRemarks = 5
 type FinalOptions struct {
 	// Reveal shows STDERR, exit codes and signals; otherwise a failure is one friendly line.
 	Reveal bool
-	Words  words.Words // for the person
 	// Timeout is the agent's timeout in seconds, for the message after it.
 	Timeout int
 	// Format is the value of terminal.format; "": the protocol's default.
@@ -112,13 +111,13 @@ func (r *FinalResponse) MarkShown() { r.shown = true }
 func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	out := r.outcome(end)
 	if r.flush != nil {
-		if err := r.flush(r.HasContent(t.Final, end)); err != nil {
+		if err := r.flush(r.HasContent(t, end)); err != nil {
 			return out, fmt.Errorf("emit unfinished message: %w", err)
 		}
 	}
 	text, _ := r.PlainText()
-	failure, code := r.failureText(t.Final, out.Status)
-	tail := r.appendix(t.Final, out, end)
+	failure, code := r.failureText(t, out.Status)
+	tail := r.appendix(t, out, end)
 	if err := r.logHidden(t, out, end); err != nil {
 		return out, fmt.Errorf("log what the user does not see: %w", err)
 	}
@@ -137,7 +136,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	format := r.formatWithStderr(t.Final, text, end)
 	text = joinLines(text, tail)
 	if text == "" && !r.shown {
-		text = t.Final.Words.Text(words.NoOutput)
+		text = t.Words.Text(words.NoOutput)
 	}
 	if text != "" {
 		if err := t.Emit(Frame{Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true}); err != nil {
@@ -184,11 +183,11 @@ func (r *FinalResponse) logHidden(t Turn, out Outcome, end AgentExit) error {
 
 // HasContent reports whether Emit emits a message or an error, even if the user has already been
 // shown a message.
-func (r *FinalResponse) HasContent(f FinalOptions, end AgentExit) bool {
+func (r *FinalResponse) HasContent(t Turn, end AgentExit) bool {
 	out := r.outcome(end)
 	text, _ := r.PlainText()
-	failure, _ := r.failureText(f, out.Status)
-	return failure != "" || text != "" || r.appendix(f, out, end) != ""
+	failure, _ := r.failureText(t, out.Status)
+	return failure != "" || text != "" || r.appendix(t, out, end) != ""
 }
 
 // EmitStopped emits the final response of a turn whose context ended while no agent was running: it
@@ -213,13 +212,13 @@ func (r *FinalResponse) outcome(end AgentExit) Outcome {
 }
 
 // failureText returns the errors as the user reads them, and their code for machines.
-func (r *FinalResponse) failureText(f FinalOptions, status Status) (text, code string) {
+func (r *FinalResponse) failureText(t Turn, status Status) (text, code string) {
 	text = trimText(Clean(r.errs.String()))
 	switch status {
 	case TimedOut:
-		return joinLines(text, f.Words.Text(words.TimedOut, f.Timeout)), "TIMEOUT"
+		return joinLines(text, t.Words.Text(words.TimedOut, t.Final.Timeout)), "TIMEOUT"
 	case Stopped:
-		return joinLines(text, f.Words.Text(words.StoppedText)), StoppedCode
+		return joinLines(text, t.Words.Text(words.StoppedText)), StoppedCode
 	case Done, Failed:
 	}
 	return text, r.code
@@ -237,20 +236,20 @@ func errorLine(f Frame) string {
 }
 
 // appendix returns the lines that are appended to the final response.
-func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) string {
+func (r *FinalResponse) appendix(t Turn, out Outcome, end AgentExit) string {
 	lines := r.remarks
 	if more := r.remarkCount - len(r.remarks); more > 0 {
-		lines = append(lines, f.Words.Text(words.MoreRemarks, more))
+		lines = append(lines, t.Words.Text(words.MoreRemarks, more))
 	}
-	if !f.Reveal {
+	if !t.Final.Reveal {
 		if out.Status == Failed && r.errs.Len() == 0 {
-			lines = append(lines, f.Words.Text(words.SomethingWrong))
+			lines = append(lines, t.Words.Text(words.SomethingWrong))
 		}
 		return strings.Join(lines, "\n")
 	}
-	shown := r.diagnostics(f.Words, end, r.shownStderr(f, out, end))
+	shown := r.diagnostics(t.Words, end, r.shownStderr(t.Final, out, end))
 	if shown != "" && r.printedNothing(end) { // a search without a hit, for example
-		lines = append(lines, f.Words.Text(words.PrintedNothing))
+		lines = append(lines, t.Words.Text(words.PrintedNothing))
 	}
 	if shown != "" {
 		lines = append(lines, shown)

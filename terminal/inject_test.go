@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // queuedInjections returns n injections that are queued before the agent starts. Each text is its
@@ -30,7 +31,7 @@ func injectionLine(i int) string {
 
 func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
 	b := newTurnFixture(t, "rich", "head -n 101 > received")
-	b.req.Injections, b.req.Text = queuedInjections(100), strings.Repeat("a large envelope ", 1<<16)
+	b.chat.Inject, b.req.Text = queuedInjections(100), strings.Repeat("a large envelope ", 1<<16)
 	b.run().expectFrames("done", "message: (no output)")
 	raw, _ := os.ReadFile(filepath.Join(b.workspace, "received"))
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
@@ -53,7 +54,7 @@ func TestAnInjectionHasMediaOnlyIfConfigured(t *testing.T) {
 		inject <- terminal.Injection{Text: "look <é>", Media: []string{"/a b.jpg"}}
 		close(inject) // which must not end the turn
 		b := newTurnFixture(t, "rich", readEnvelope+recordLine)
-		b.req.Injections, b.opts.Config.PassMedia = inject, pass
+		b.chat.Inject, b.opts.Config.PassMedia = inject, pass
 		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
 		b.run().expectFrames("done", "message: (no output)").expectInput(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
 	}
@@ -65,7 +66,7 @@ func TestAnInjectionReachesARunningAgentAndBetweenAnswers(t *testing.T) {
 		func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: "yes"}, nil
 		})
-	b.req.Injections = inject
+	b.chat.Inject = inject
 	n := 0
 	b.emit = func(f terminal.Frame) error {
 		if f.Kind == terminal.Progress {
@@ -81,7 +82,7 @@ func TestUnreadInjectionsStayQueuedOrAreCounted(t *testing.T) {
 	for range 20 {
 		b := newTurnFixture(t, "rich", readEnvelope+strings.Repeat(recordLine, 5))
 		inject := queuedInjections(10)
-		b.req.Injections = inject
+		b.chat.Inject = inject
 		b.run().expectInput(injectionLine(0), injectionLine(1), injectionLine(2), injectionLine(3), injectionLine(4))
 		if left := len(inject); left+b.out.Unread != 5 {
 			t.Fatalf("%d left, %d unread, want 5", left, b.out.Unread)
@@ -106,7 +107,7 @@ func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
 			}
 		}
 	})
-	b.req.Injections = inject
+	b.chat.Inject = inject
 	b.emit = func(f terminal.Frame) error {
 		if f.Kind != terminal.Progress {
 			return nil
@@ -124,18 +125,18 @@ func TestAnAgentThatNeverReadsGetsNoMoreInjections(t *testing.T) {
 
 func TestAnAgentThatReadsUntilEOFEndsAtTheTimeoutOrWithItsOutput(t *testing.T) {
 	b := newTurnFixture(t, "rich", "cat >/dev/null")
-	b.opts.Config.Timeout, b.req.Injections = 1, queuedInjections(3)
+	b.opts.Config.Timeout, b.chat.Inject = 1, queuedInjections(3)
 	b.run().expectFrames("timeout", "error: Timed out after 1 s.")
 
 	b = newTurnFixture(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
-	b.req.Injections = queuedInjections(3)
+	b.chat.Inject = queuedInjections(3)
 	b.run().expectFrames("done", "message: done")
 }
 
 func TestPlainModeIgnoresInjections(t *testing.T) {
 	b := newTurnFixture(t, "plain", "wc -l")
 	inject := queuedInjections(3)
-	b.req.Injections = inject
+	b.chat.Inject = inject
 	b.run().expectFrames("done", "message: 1")
 	if len(inject) != 3 {
 		t.Errorf("%d left of 3", len(inject))
@@ -146,13 +147,13 @@ func TestOnLaunchIsCalledOnceWithThePid(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
 		b := newTurnFixture(t, protocol, "echo $$")
 		var pids []string
-		b.req.OnLaunch = func(pid int) { pids = append(pids, strconv.Itoa(pid)) }
+		b.chat.OnReport = protocoltest.OnLaunch(func(pid int) { pids = append(pids, strconv.Itoa(pid)) })
 		b.run()
 		b.expectFrames("done", "message: "+strings.Join(pids, " "))
 	}
 	b := newTurnFixture(t, "rich", "true")
 	b.opts.Config.Shell = "/no/such/shell"
-	b.req.OnLaunch = func(int) { t.Error("told of a process that never was") }
+	b.chat.OnReport = protocoltest.OnLaunch(func(int) { t.Error("told of a process that never was") })
 	b.run()
 }
 

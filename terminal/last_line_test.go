@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 func TestTheLastPrintedLineIsShownOnTheBoard(t *testing.T) {
@@ -82,7 +83,7 @@ func TestAPlainAgentShowsItsLastLineAndItsResponseStaysTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	var boards, messages []string
-	out, err := r.Turn(t.Context(), b.req, func(f terminal.Frame) error {
+	out, err := r.Turn(t.Context(), b.req, protocoltest.Frames(func(f terminal.Frame) error {
 		switch {
 		case f.Kind == terminal.Progress && f.Board && f.Preview:
 			boards = append(boards, f.Text)
@@ -91,7 +92,7 @@ func TestAPlainAgentShowsItsLastLineAndItsResponseStaysTheSame(t *testing.T) {
 			messages = append(messages, f.Text)
 		}
 		return nil
-	})
+	}))
 	if err != nil || out.Status != terminal.Done || boards[0] != "`20%`" || !slices.Equal(messages, []string{"start\nend"}) {
 		t.Errorf("%v %v: boards %q, messages %q", out, err, boards, messages)
 	}

@@ -22,11 +22,11 @@ func (r *Runner) LaunchRecord() (argv []string, dir string, env []string) {
 		env = append(env, name)
 	}
 	slices.Sort(env)
-	return []string{cfg.Shell, "-c", r.redactSecrets(cfg.Command)}, dir, slices.Compact(env)
+	return []string{cfg.Shell, "-c", r.Redact(cfg.Command)}, dir, slices.Compact(env)
 }
 
-// redactSecrets replaces known secrets in a text.
-func (r *Runner) redactSecrets(text string) string {
+// Redact replaces the secrets that the gateway knows in a text.
+func (r *Runner) Redact(text string) string {
 	var values []string
 	for _, s := range r.o.Secrets {
 		if v, err := s.Reveal(); err == nil {

@@ -10,7 +10,7 @@ type MessageReader interface {
 	// ReadMessage offers a message that arrived during a turn of its chat. It reports whether the
 	// turn reads the message; then the protocol has stored the message and its files, and the
 	// gateway does nothing else with it. Otherwise the message waits in the queue of the chat, and
-	// is offered again when the turn calls Turn.AwaitPerson. It must return within a second.
+	// is offered again when the turn calls Chat.AwaitPerson. It must return within a second.
 	//
 	// After a crash or an error, a message that was read (identified by Chat and ID) may be offered
 	// again, even after the end of that turn: each message is offered once more before it gets a
@@ -55,18 +55,16 @@ func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error)
 	return reader.ReadMessage(ctx, m)
 }
 
-// awaitPerson returns Turn.AwaitPerson, which stops the clock of the turn and calls
-// Request.AwaitPerson.
-func (r Request) awaitPerson(pause func() (resume func())) func(context.Context) func(context.Context) error {
-	return func(ctx context.Context) func(context.Context) error {
-		if r.AwaitPerson == nil { // nobody can answer, so the time counts
-			return context.Cause
-		}
-		restart := pause()
-		resume := r.AwaitPerson(ctx)
-		return func(ctx context.Context) error {
-			defer restart()
-			return resume(ctx)
-		}
+// AwaitPerson stops the clock of the turn during the wait.
+func (t *turn) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
+	restart := t.pause()
+	again := t.Chat.AwaitPerson(ctx)
+	if again == nil { // nobody can answer, so the time counts
+		restart()
+		return context.Cause
+	}
+	return func(ctx context.Context) error {
+		defer restart()
+		return again(ctx)
 	}
 }

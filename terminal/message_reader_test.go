@@ -11,6 +11,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // readerProtocol is a MessageReader whose turns wait for a message of the person.
@@ -51,7 +52,7 @@ func TestATurnThatAwaitsAPersonDoesNotTimeOut(t *testing.T) {
 			calls = append(calls, context.Cause(ctx).Error())
 			return nil
 		})
-		req := terminal.Request{Channel: "c", ChatID: "1", AwaitPerson: func(context.Context) func(context.Context) error {
+		chat := &protocoltest.Chat{OnFrame: noFrames, OnAwait: func(context.Context) func(context.Context) error {
 			calls = append(calls, "awaits")
 			return func(context.Context) error {
 				calls = append(calls, "resumes")
@@ -59,7 +60,7 @@ func TestATurnThatAwaitsAPersonDoesNotTimeOut(t *testing.T) {
 			}
 		}}
 		began := time.Now()
-		if _, err := r.Turn(t.Context(), req, noFrames); err != nil {
+		if _, err := r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "c", ChatID: "1"}}, chat); err != nil {
 			t.Fatal(err)
 		}
 		if len(calls) != 3 || calls[0] != "awaits" || calls[1] != "resumes" || calls[2] != terminal.ErrTimeout.Error() {
@@ -80,7 +81,7 @@ func TestAStoppedTurnDoesNotContinueAfterItsWait(t *testing.T) {
 		<-ctx.Done()
 		return resume(ctx)
 	})
-	if _, err := r.Turn(ctx, terminal.Request{Channel: "c", ChatID: "1"}, noFrames); !errors.Is(err, stopped) {
+	if _, err := r.Turn(ctx, terminal.Request{Envelope: terminal.Envelope{Channel: "c", ChatID: "1"}}, protocoltest.Frames(noFrames)); !errors.Is(err, stopped) {
 		t.Errorf("the turn ended with %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // frameProtocol is a protocol whose turns emit one frame.
@@ -54,12 +55,12 @@ func TestFilesWrittenByTheProtocolMayBeSentFromAnywhereExceptLinks(t *testing.T)
 		t.Fatal(err)
 	}
 	defer r.Close()
-	_, err = r.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "a"}, func(f terminal.Frame) error {
+	_, err = r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(func(f terminal.Frame) error {
 		if len(f.Checked) != 1 || filepath.Base(f.Checked[0].Path) != "good.png" || strings.Count(f.Text, "was not sent") != 3 {
 			t.Errorf("sent %+v, said %q", f.Checked, f.Text)
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// launchPersistent implements Turn.LaunchPersistent.
-func (t *turn) launchPersistent(o PersistentOptions) (*Agent, error) {
+// LaunchPersistent implements Host.
+func (t *turn) LaunchPersistent(o PersistentOptions) (*Agent, error) {
 	if o.Args == nil {
 		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
 	}
@@ -21,7 +21,7 @@ func (t *turn) launchPersistent(o PersistentOptions) (*Agent, error) {
 	}), nil)
 	if err == nil {
 		t.persistent.add(agent)
-		t.attachProcess(agent.Pid())
+		t.Report(Launched(agent.Pid()))
 	}
 	return agent, err
 }
@@ -29,47 +29,26 @@ func (t *turn) launchPersistent(o PersistentOptions) (*Agent, error) {
 // persistentEnv returns the environment of persistent agents, without the variables of a single
 // message.
 func (t *turn) persistentEnv() []string {
-	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), process.GatewayEnv(t.req.GatewayName))
+	return slices.Concat(t.env, t.chatEnv(), t.dirs.Environ(), process.GatewayEnv(t.req.GatewayName))
 }
 
-func (t *turn) attachProcess(pid int) {
-	if agent := t.persistent.find(pid); agent != nil {
-		t.used.trackPersistent(agent)
+// Report cleans what the agent says about itself, and counts the usage of a persistent agent that
+// works on the turn.
+func (t *turn) Report(r Report) {
+	switch report := r.(type) {
+	case Launched:
+		if agent := t.persistent.find(int(report)); agent != nil {
+			t.used.trackPersistent(agent)
+		}
+	case AgentInfo:
+		report.Line, report.Commands = Clean(report.Line), slices.Clone(report.Commands)
+		for i, c := range report.Commands {
+			report.Commands[i].Help = Clean(c.Help)
+		}
+		r = report
 	}
-	if t.req.OnLaunch != nil {
-		t.req.OnLaunch(pid)
-	}
+	t.Chat.Report(r)
 }
-
-func (t *turn) reportAgentInfo(a AgentInfo) {
-	if t.req.OnAgentInfo == nil {
-		return
-	}
-	a.Line, a.Commands = Clean(a.Line), slices.Clone(a.Commands)
-	for i, c := range a.Commands {
-		a.Commands[i].Help = Clean(c.Help)
-	}
-	t.req.OnAgentInfo(a)
-}
-
-func (t *turn) memory() Memory {
-	if t.req.Memory != nil {
-		return t.req.Memory
-	}
-	return noMemory{}
-}
-
-// noMemory is the memory of a request without one.
-type noMemory struct{}
-
-func (noMemory) Load(context.Context) (string, error) { return "", nil }
-func (noMemory) Save(context.Context, string) error   { return nil }
-
-func (noMemory) LoadLasting(context.Context) (string, error) { return "", nil }
-func (noMemory) SaveLasting(context.Context, string) error   { return nil }
-
-func (noMemory) AddChatSession(context.Context, string) error        { return nil }
-func (noMemory) IsChatSession(context.Context, string) (bool, error) { return false, nil }
 
 // pool returns the pool of persistent agents; nil: the protocol has none.
 func (r *Runner) pool() ProcessPool {

@@ -7,7 +7,7 @@ import "nanobot/terminal/process"
 type ProcessRecord = process.Record
 
 // RecordProcess returns the record of a process that was just started, such as one reported by
-// Request.OnLaunch.
+// Launched.
 func RecordProcess(pid int) ProcessRecord { return process.NewRecord(pid) }
 
 // RecordStarting returns the record of an agent that is about to be started.

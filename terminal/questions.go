@@ -58,11 +58,6 @@ type Answer struct {
 // OptionNumber returns the number of an option, from 1; 0: it is none of the options.
 func OptionNumber(options []string, text string) int { return slices.Index(options, text) + 1 }
 
-// Ask puts a question to the person and returns the answer. It is called from its own goroutines,
-// several at a time. An error means that nobody answered in time, or that the turn ends. It must
-// return when ctx ends.
-type Ask func(ctx context.Context, q Question) (Answer, error)
-
 // Picker is a message with commands to choose from. Nobody waits for it: the command that a person
 // chooses gets a turn of its own, as if the person had written it. Any other message or command in
 // the chat closes the picker.
@@ -80,10 +75,6 @@ type PickerOption struct {
 	Command string // as a person would write it, with the slash
 }
 
-// Offer posts a picker. It returns ErrNobodyToAsk if people cannot choose here, so that the options
-// must be shown as text.
-type Offer func(ctx context.Context, p Picker) error
-
 // Injection is a message that a person sent while the agent was running.
 type Injection struct {
 	Text      string
@@ -100,13 +91,6 @@ type Injection struct {
 	MarkWaiting func()
 }
 
-// refuseInjections implements Turn.RefuseInjections.
-func (t *turn) refuseInjections() {
-	if t.req.OnRefuseInjections != nil {
-		t.req.OnRefuseInjections()
-	}
-}
-
 // ErrNobodyToAsk says that this turn has no person to ask.
 var ErrNobodyToAsk = errors.New("there is nobody to ask")
 
@@ -114,12 +98,8 @@ var ErrNobodyToAsk = errors.New("there is nobody to ask")
 // of the chat.
 var ErrDoneElsewhere = errors.New("settled outside of the chat")
 
-// ask implements Turn.Ask: it cleans the question and passes it to the Request. The timeout of the
-// turn is paused until the answer.
-func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
-	if t.req.Ask == nil {
-		return Answer{}, ErrNobodyToAsk
-	}
+// Ask cleans a question and passes it on. The timeout of the turn is paused until the answer.
+func (t *turn) Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Text = Clean(q.Text); strings.TrimSpace(q.Text) == "" {
 		q.Text = "?" // no network shows a message without text
 	}
@@ -131,7 +111,7 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	}
 	q.Options = options
 	defer t.pause()() // the time that a person takes is not the agent's
-	a, err := t.req.Ask(ctx, q)
+	a, err := t.Chat.Ask(ctx, q)
 	if err == nil {
 		if a.Option == 0 {
 			a.Option = OptionNumber(q.Options, a.Text)
@@ -143,18 +123,15 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	return a, err
 }
 
-// offer implements Turn.Offer: it cleans the picker and passes it to the Request.
-func (t *turn) offer(ctx context.Context, p Picker) error {
-	if t.req.Offer == nil {
-		return ErrNobodyToAsk
-	}
+// Offer cleans a picker and passes it on.
+func (t *turn) Offer(ctx context.Context, p Picker) error {
 	p.Text = Clean(p.Text)
 	options := make([]PickerOption, len(p.Options))
 	for i, o := range p.Options {
 		options[i] = PickerOption{Label: strings.TrimSpace(Clean(o.Label)), Command: Clean(o.Command)}
 	}
 	p.Options = options
-	return t.req.Offer(ctx, p)
+	return t.Chat.Offer(ctx, p)
 }
 
 // personTexts returns all texts of the person that the agent may know.
@@ -171,9 +148,7 @@ func (t *turn) personTexts() []string {
 			texts = append(texts, h.Text)
 		}
 	}
-	if t.req.PersonTexts != nil {
-		texts = append(texts, t.req.PersonTexts()...)
-	}
+	texts = append(texts, t.Chat.PersonTexts()...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append(texts, t.answers...)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // recordLine is a shell command that appends the next line of stdin to the file "received".
@@ -25,10 +26,10 @@ const recordLine = "read -r line; printf '%s\\n' \"$line\" >> received\n"
 const readEnvelope = "read -r envelope\n"
 
 // newInteractiveFixture returns a fixture whose agent may ask questions.
-func newInteractiveFixture(t *testing.T, script string, ask terminal.Ask) *turnFixture {
+func newInteractiveFixture(t *testing.T, script string, ask protocoltest.Ask) *turnFixture {
 	t.Helper()
 	b := newTurnFixture(t, "rich", readEnvelope+script)
-	b.opts.Config.Interactive, b.req.Ask = true, ask
+	b.opts.Config.Interactive, b.chat.OnAsk = true, ask
 	return b
 }
 
@@ -151,7 +152,7 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
 	b := newInteractiveFixture(t, askFrame("a", "x")+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "never mind"}), nil)
 	over := false
-	b.req.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	b.chat.OnAsk = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		defer func() { over = true }() // the race detector sees whether the turn waits for this
 		if err := os.WriteFile(b.workspace+"/go", nil, 0o600); err != nil {
 			return terminal.Answer{}, err
@@ -176,7 +177,7 @@ func TestAPanicInEmitLeavesNoAgentBehind(t *testing.T) {
 	b := newInteractiveFixture(t, askFrame("a", "x")+frame(object{"type": "message", "text": "m"})+"sleep 300", neverAnswer)
 	b.emit = func(terminal.Frame) error { panic("outbox") }
 	pid := 0
-	b.req.OnLaunch = func(p int) { pid = p }
+	b.chat.OnReport = protocoltest.OnLaunch(func(p int) { pid = p })
 	func() {
 		defer func() { _ = recover() }()
 		b.run()
@@ -231,7 +232,7 @@ func TestAQuestionOfANonInteractiveAgentIsLogged(t *testing.T) {
 			t.Error("somebody was asked")
 			return terminal.Answer{}, nil
 		})
-		b.opts.Config.Interactive, b.req.Injections = false, inject
+		b.opts.Config.Interactive, b.chat.Inject = false, inject
 		b.run().expectFrames("done", "message: m")
 		if w := b.warnings(); !slices.Equal(w, []string{`ask frame "q 1" ignored: terminal.interactive is off`}) {
 			t.Errorf("logged %q", w)

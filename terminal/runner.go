@@ -40,7 +40,7 @@ type Options struct {
 	// Supervisor kills all descendants of an agent when the agent ends; nil: processes that leave
 	// the agent's process group survive.
 	Supervisor *process.Supervisor
-	// FindLinks is Turn.FindLinks.
+	// FindLinks is Host.FindLinks; nil: none are found.
 	FindLinks func(markdown string) []Link
 	Log       *zap.Logger
 }
@@ -95,13 +95,13 @@ func NewRunner(o Options) (*Runner, error) {
 
 // Turn runs the agent on one message and passes frames for the user to emit, in order. An error
 // means that the gateway could not do its part; mistakes of the agent have been emitted.
-func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
+func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
 	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {
-		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: req.Words.Text(words.SwitchedOff)})
+		return Outcome{Status: Failed}, chat.Emit(Frame{Kind: Message, Text: req.Words.Text(words.SwitchedOff)})
 	}
 	userDir, err := UserDir(r.o.Workspace, req.ChatID)
 	if err != nil {
@@ -109,9 +109,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	}
 	warm := r.warm.Load()
 	waiting := warm.claimWaiting(req.Channel + ":" + req.ChatID)
-	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
+	dirs, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
 	t := &turn{
-		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat, waiting: waiting,
+		Runner: r, Chat: chat, req: req, userDir: userDir, dirs: dirs, waiting: waiting,
 		log:    r.o.Log.WithLazy(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
@@ -127,28 +127,16 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	t.media.echo = echoFilter{texts: t.personTexts, began: began, dirs: []string{t.workDir(), r.o.Workspace, userDir}, home: lookupEnv(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
-	t.pause = pause
-	if req.OnCancel != nil {
-		defer context.AfterFunc(ctx, req.OnCancel)()
-	}
-	if req.OnClockStart != nil {
-		req.OnClockStart(pause)
-	}
+	t.pause, t.execEnvOnce = pause, sync.OnceValue(t.execEnv)
+	defer context.AfterFunc(ctx, func() { chat.Report(Cancelled{}) })()
+	chat.Report(ClockStarted{Pause: pause})
 	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
-		Launch:           t.launch,
-		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause), BoardHidden: req.BoardHidden,
-		ExecEnv: sync.OnceValue(t.execEnv),
-		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
-		Emit: t.emitFrame, Push: t.pushFunc(),
-		Ask: t.ask, Offer: t.offer, SessionAccess: t.sessionAccess, Interactive: cfg.Interactive,
-		Stdin:      cfg.Stdin,
-		Injections: req.Injections, RefuseInjections: t.refuseInjections, PassMedia: cfg.PassMedia,
-		Words: req.Words, Final: FinalOptions{Words: req.Words, Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
-		Redact:      r.redactSecrets,
-		FindLinks:   r.o.FindLinks,
-		OnAllExited: req.OnExit,
-		MaxLine:     cfg.MaxLine, MaxOutput: cfg.MaxOutput,
+		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
+		Settings: Settings{
+			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
+			Final: FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
+		},
+		Chat: t, Host: t,
 	})
 	if errors.Is(err, errCommandTooLong) {
 		return t.emitTooLong()
@@ -179,7 +167,7 @@ func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &turn{Runner: r, req: Request{Channel: channel, ChatID: chatID}, userDir: userDir, chat: chat}, nil
+	return &turn{Runner: r, req: Request{Envelope: Envelope{Channel: channel, ChatID: chatID}}, userDir: userDir, dirs: chat}, nil
 }
 
 // UserRoot creates the folder of a chat and opens it.
@@ -225,23 +213,27 @@ func (r *Runner) mediaRoots(chat sandbox.ChatDirs) []string {
 }
 
 func (r *Runner) envelope(req Request, userDir string) Envelope {
-	e := Envelope{
-		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
-		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
-		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID, Group: req.Group,
-		ReplyTo: req.ReplyTo, Forwarded: req.Forwarded, RunID: req.RunID, Attempt: req.Attempt, ConversationID: req.ConversationID,
+	e := req.Envelope
+	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, e.Channel+":"+e.ChatID, r.o.Workspace, userDir, r.providers
+	e.History = slices.Clone(e.History)
+	for i := range e.History {
+		e.History[i].Time = e.History[i].Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds
 	}
-	for _, h := range req.History {
-		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds
-		if !r.o.Config.PassMedia {
-			h.Media = nil
+	if !r.o.Config.PassMedia {
+		e.Media, e.MediaNames = nil, nil
+		for i := range e.History {
+			e.History[i].Media = nil
 		}
-		e.History = append(e.History, h)
-	}
-	if r.o.Config.PassMedia {
-		e.Media, e.MediaNames = req.Media, req.MediaNames
 	}
 	return e
+}
+
+// FindLinks returns the links and images of a Markdown text.
+func (r *Runner) FindLinks(markdown string) []Link {
+	if r.o.FindLinks == nil {
+		return nil
+	}
+	return r.o.FindLinks(markdown)
 }
 
 func (r *Runner) workDir() string {

@@ -74,7 +74,7 @@ func (r *Runner) MissingFeatures() []string { return r.sandbox.MissingFeatures()
 // sandboxed returns process options with the limits and the sandbox of the chat's agent.
 func (t *turn) sandboxed(o process.Options) process.Options {
 	o.Owner = t.owner()
-	return t.sandbox.Apply(o, t.chat)
+	return t.sandbox.Apply(o, t.dirs)
 }
 
 // owner names the chat to which the agent's processes belong.
@@ -93,7 +93,7 @@ func (t *turn) resolvePaths(paths []string, protocolDir string) []string {
 			out[i] = path
 		}
 		if protocolDir == "" || filepath.Dir(path) != protocolDir {
-			out[i] = t.sandbox.TempPath(t.chat, path)
+			out[i] = t.sandbox.TempPath(t.dirs, path)
 		}
 	}
 	return out

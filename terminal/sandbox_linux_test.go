@@ -17,6 +17,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/sandbox"
 	"nanobot/terminal/sandbox/sandboxtest"
 	"nanobot/terminal/shellrun"
@@ -164,7 +165,7 @@ func (k *persistentProtocol) Turn(ctx context.Context, t terminal.Turn) (termina
 		}
 		k.agent, k.lines = agent, bufio.NewReader(agent.Stdout)
 	}
-	t.AttachProcess(k.agent.Pid())
+	t.Report(terminal.Launched(k.agent.Pid()))
 	fmt.Fprintln(k.agent, t.Envelope.Text)
 	k.said, _ = k.lines.ReadString('\n')
 	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv().Dir, ApplySandbox: t.ExecEnv().ApplySandbox})
@@ -197,7 +198,7 @@ func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 	var used []time.Duration
 	for n := 1; n < 3; n++ {
 		b.req.Text = strconv.Itoa(n)
-		out, err := r.Turn(t.Context(), b.req, func(terminal.Frame) error { return nil })
+		out, err := r.Turn(t.Context(), b.req, terminal.NoChat{})
 		if err != nil || k.said != "98\n" || !strings.HasSuffix(k.job, "Permission denied\n98\n") {
 			t.Fatalf("agent %q, job %q, %v", k.said, k.job, err)
 		}
@@ -224,7 +225,7 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.Turn(t.Context(), b.req, func(f terminal.Frame) error { t.Errorf("%s: it says %q", at, f.Text); return nil })
+		_, err = r.Turn(t.Context(), b.req, protocoltest.Frames(func(f terminal.Frame) error { t.Errorf("%s: it says %q", at, f.Text); return nil }))
 		if err == nil || !strings.Contains(err.Error(), link) {
 			t.Errorf("%s: %v", at, err)
 		}
@@ -461,7 +462,11 @@ func TestOnExitIsCalledWhileTheAnswerIsStillEmitted(t *testing.T) {
 		t.Skip(b.opts.Supervisor.Describe())
 	}
 	exited := make(chan struct{})
-	b.req.OnExit = func() { close(exited) }
+	b.chat.OnReport = func(r terminal.Report) {
+		if r == (terminal.AllExited{}) {
+			close(exited)
+		}
+	}
 	b.emit = func(terminal.Frame) error {
 		<-exited // otherwise the turn never ends
 		return nil

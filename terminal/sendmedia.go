@@ -33,7 +33,7 @@ func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, e
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(dir, at)
 		}
-		file, err := rules.check(t.sandbox.TempPath(t.chat, at))
+		file, err := rules.check(t.sandbox.TempPath(t.dirs, at))
 		if errors.Is(err, errOutside) && len(t.o.Config.MediaRoots) == 0 {
 			err = fmt.Errorf("%w; copy it into %s first", err, t.userDir)
 		}

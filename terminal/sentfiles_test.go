@@ -11,6 +11,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // lateProtocol is a protocol that keeps the Emit function of its last turn.
@@ -47,7 +48,7 @@ func TestALinkedFileIsSentOnceInATurnAndAgainAfterIt(t *testing.T) {
 		sent = append(sent, f.Text)
 		return nil
 	}
-	if _, err := r.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "a"}, emit); err != nil {
+	if _, err := r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(emit)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -48,77 +48,48 @@ type Restarter interface {
 type Turn struct {
 	Envelope Envelope
 	// Run identifies the message permanently: it stays the same when the message is run again.
-	Run string
+	Run   string
+	Words words.Words // for the person
+	Settings
+	Chat
+	Host
+}
+
+// Settings are the parts of an agent's configuration that all protocols follow.
+type Settings struct {
 	// Stdin selects what an agent that is started for one message reads: "text", "none", or
 	// otherwise the envelope.
 	Stdin string
-	// Launch starts the command. Some protocols start it more than once. When ctx ends, the agent
-	// is killed: at once after a timeout, otherwise by SIGTERM and later SIGKILL.
-	Launch func(ctx context.Context, in Input) (*Agent, error)
-	// LaunchPersistent starts a process that outlives this turn, until the protocol ends it.
-	LaunchPersistent func(PersistentOptions) (*Agent, error)
-	// PauseTimeout stops the turn's clock until resume is called, while the turn waits for a person
-	// and not for the agent. Never nil.
-	PauseTimeout func() (resume func())
-	// AwaitPerson says that until resume is called, the turn waits for the person and runs no
-	// process. The turn's clock stops, and other turns may run in its place. Queued messages of the
-	// chat are then offered to ReadMessage, which must be ready before AwaitPerson is called.
-	// resume must be called once, also when ctx has ended. It waits until the turn may continue,
-	// and returns an error if its ctx ends first. Neither may be called with a lock that
-	// ReadMessage takes. If the gateway restarts meanwhile, the turn runs again, with the same
-	// Envelope.RunID and Attempt. Never nil.
-	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
-	// AttachProcess records that a persistent process works on this turn.
-	AttachProcess func(pid int)
-	// ExecEnv returns the execution environment of the agent. Never nil.
-	ExecEnv func() ExecEnv
-	// Memory holds what the protocol remembers of this chat from earlier turns. Never nil.
-	Memory Memory
-	// ReportAgentInfo records what the agent reports about itself; the last report counts. Never
-	// nil.
-	ReportAgentInfo func(AgentInfo)
-	// Emit takes one frame, in order, and returns once it is stored. It also works after ctx has
-	// ended, since output from before is still delivered.
-	Emit func(Frame) error
-	// Ask and Offer are never nil.
-	Ask   Ask
-	Offer Offer
-	// SessionAccess returns which of the agent's sessions the person may choose from. Never nil.
-	SessionAccess func(ctx context.Context) (SessionAccess, error)
-	// Push sends a Message of the agent to the chat after the end of the turn, and returns once it
-	// is stored. nil: that is not possible.
-	Push func(Frame) error
-	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
-	// must be a Message. nil: it shows them.
-	BoardHidden func() bool
-	// Interactive says that the agent may ask questions.
-	Interactive bool
-	// Injections has messages that the person sends while the agent runs; nil: not in this turn. A
-	// protocol receives from it only while the agent reads its input, and never after the turn.
-	// Received injections that the agent has not read in the end are counted in Outcome.Unread.
-	Injections <-chan Injection
-	// RefuseInjections says that this agent accepts no further injections, so that messages wait in
-	// the queue. Never nil.
-	RefuseInjections func()
-	// PassMedia says whether injections include their files.
-	PassMedia bool
-	// FindLinks returns the links and images of a Markdown text. nil: none are found.
-	FindLinks func(markdown string) []Link
-	// Words are the words for the person.
-	Words words.Words
-	// Final configures the final response.
-	Final FinalOptions
-	// Redact replaces the secrets that the gateway knows in a text. Never nil.
-	Redact func(text string) string
-	// OnAllExited, if not nil, is called by ReadLines and ReadLinesInteractive when no process of
-	// the agent is left, though some output is still to be emitted. It may not be called at all.
-	OnAllExited func()
+	// Interactive says that the agent may ask questions, and PassMedia that injections include
+	// their files.
+	Interactive, PassMedia bool
 	// MaxLine is the longest line of output, and MaxOutput the most plain text that is kept, in
 	// bytes.
 	MaxLine, MaxOutput int
+	// Final configures the final response.
+	Final FinalOptions
 }
 
-// PersistentOptions configures a process that Turn.LaunchPersistent starts.
+// Host starts processes for a turn.
+type Host interface {
+	// Launch starts the command. Some protocols start it more than once. When ctx ends, the agent
+	// is killed: at once after a timeout, otherwise by SIGTERM and later SIGKILL.
+	Launch(ctx context.Context, in Input) (*Agent, error)
+	// LaunchPersistent starts a process that outlives this turn, until the protocol ends it. A
+	// later turn that uses the process reports it as Launched.
+	LaunchPersistent(o PersistentOptions) (*Agent, error)
+	// ExecEnv returns the execution environment of the agent.
+	ExecEnv() ExecEnv
+	// PauseTimeout stops the turn's clock until resume is called, while the turn waits for a person
+	// and not for the agent.
+	PauseTimeout() (resume func())
+	// Redact replaces the secrets that the gateway knows in a text.
+	Redact(text string) string
+	// FindLinks returns the links and images of a Markdown text.
+	FindLinks(markdown string) []Link
+}
+
+// PersistentOptions configures a process that Host.LaunchPersistent starts.
 type PersistentOptions struct {
 	Args []string // the program and its arguments; nil: the agent's command
 	Env  []string // added to the environment of the chat's agent
@@ -145,47 +116,6 @@ type ExecEnv struct {
 	// ApplySandbox returns process options with the same limits and sandbox as the agent's. It is
 	// never nil in a turn.
 	ApplySandbox func(process.Options) process.Options
-}
-
-// Memory is what a protocol remembers of a chat and an agent between turns.
-type Memory interface {
-	// Load and Save are about memory that ends when the person starts a new conversation.
-	Load(ctx context.Context) (string, error)
-	Save(ctx context.Context, s string) error
-	// LoadLasting and SaveLasting are about memory that outlives conversations.
-	LoadLasting(ctx context.Context) (string, error)
-	SaveLasting(ctx context.Context, s string) error
-	// AddChatSession records for ever that a chat of this gateway has had a session of an agent,
-	// and IsChatSession reports whether any chat has.
-	AddChatSession(ctx context.Context, session string) error
-	IsChatSession(ctx context.Context, session string) (bool, error)
-}
-
-// SessionAccess is which of the agent's sessions a person may choose from.
-type SessionAccess int
-
-const (
-	// OwnSessions are those that the chat has had.
-	OwnSessions SessionAccess = iota
-	// SessionsElsewhere are also those that no chat has had, such as those begun in a terminal.
-	SessionsElsewhere
-	// AllSessions are also those of other chats, for somebody who is alone with the bot.
-	AllSessions
-)
-
-// AgentInfo is what an agent reports about itself: a line for /status, and the commands that it
-// understands.
-type AgentInfo struct {
-	Line     string    `json:"line,omitempty"`
-	Commands []Command `json:"commands,omitempty"`
-}
-
-// Command is a slash command that an agent understands.
-type Command struct {
-	Name string `json:"name"`
-	Help string `json:"help,omitempty"`
-	// HelpKey is the text in the catalogue that is shown instead of Help; "": none.
-	HelpKey words.Key `json:"help_key,omitempty"`
 }
 
 // Input is the standard input of a launched command.

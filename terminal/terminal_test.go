@@ -17,6 +17,7 @@ import (
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/plain"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/rich"
 	"nanobot/terminal/sandbox"
 )
@@ -37,6 +38,7 @@ type turnFixture struct {
 	workspace string
 	opts      terminal.Options
 	req       terminal.Request
+	chat      protocoltest.Chat
 	emit      func(terminal.Frame) error
 
 	frames []terminal.Frame
@@ -55,7 +57,7 @@ func newTurnFixture(t *testing.T, protocol, script string) *turnFixture {
 		Config: cfg, Workspace: b.workspace, Environ: os.Environ(), Log: zap.New(core),
 		Protocol: map[string]terminal.Protocol{"plain": plain.Protocol{}, "rich": rich.Protocol{}}[protocol],
 	}
-	b.req = terminal.Request{Channel: "cli", ChatID: "local", Text: "hello", RunID: "run", Attempt: 1}
+	b.req = terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local", Text: "hello", RunID: "run", Attempt: 1}}
 	return b
 }
 
@@ -73,7 +75,7 @@ func (b *turnFixture) runUntil(ctx context.Context) *turnFixture {
 		b.t.Fatal(err)
 	}
 	b.frames = nil
-	b.out, b.err = r.Turn(ctx, b.req, func(f terminal.Frame) error {
+	b.chat.OnFrame = func(f terminal.Frame) error {
 		if !f.Board { // the last line of a slow turn in plain mode
 			b.frames = append(b.frames, f)
 		}
@@ -81,7 +83,8 @@ func (b *turnFixture) runUntil(ctx context.Context) *turnFixture {
 			return b.emit(f)
 		}
 		return nil
-	})
+	}
+	b.out, b.err = r.Turn(ctx, b.req, &b.chat)
 	return b
 }
 

@@ -16,25 +16,27 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// turn is one run of the agent.
+// turn is one run of the agent. It is the Chat and the Host of the protocol.
 type turn struct {
 	*Runner
-	req     Request
-	userDir string
-	chat    sandbox.ChatDirs
-	emit    func(Frame) error
-	log     *zap.Logger
-	reveal  bool
-	media   mediaRules
-	used    usage
-	pause   func() (resume func()) // pauses the timeout of the turn
-	waiting *warmAgent             // was started before the message; nil: none, or it is used
+	Chat        // of the gateway
+	req         Request
+	userDir     string
+	dirs        sandbox.ChatDirs
+	log         *zap.Logger
+	reveal      bool
+	media       mediaRules
+	used        usage
+	pause       func() (resume func()) // pauses the timeout of the turn
+	execEnvOnce func() ExecEnv
+	waiting     *warmAgent // was started before the message; nil: none, or it is used
 
 	mu      sync.Mutex
 	answers []string // of the person, to the agent's questions
 }
 
-func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
+// Launch implements Host.
+func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 	if a := t.waiting; a != nil {
 		t.waiting = nil
 		return a.begin(ctx, t, in), nil
@@ -46,7 +48,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onAllExited
@@ -62,7 +64,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	if err == nil {
 		agent.reportUsage = t.used.add
-		t.attachProcess(agent.Pid())
+		t.Report(Launched(agent.Pid()))
 	}
 	return agent, err
 }
@@ -75,13 +77,11 @@ func (t *turn) execEnv() ExecEnv {
 	}
 }
 
-// sessionAccess implements Turn.SessionAccess.
-func (t *turn) sessionAccess(ctx context.Context) (SessionAccess, error) {
-	if t.req.SessionAccess == nil {
-		return OwnSessions, nil
-	}
-	return t.req.SessionAccess(ctx)
-}
+// ExecEnv implements Host.
+func (t *turn) ExecEnv() ExecEnv { return t.execEnvOnce() }
+
+// PauseTimeout implements Host.
+func (t *turn) PauseTimeout() (resume func()) { return t.pause() }
 
 // chatFolders returns the folders whose entries belong to chats.
 func (t *turn) chatFolders() []ChatFolders {
@@ -89,20 +89,16 @@ func (t *turn) chatFolders() []ChatFolders {
 }
 
 func (t *turn) emitTooLong() (Outcome, error) {
-	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10)})
+	return Outcome{Status: Failed}, t.Chat.Emit(Frame{Kind: Error, Code: "TOO_LONG", Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10)})
 }
 
-// emitFrame logs log frames, checks media, and passes other frames on.
-func (t *turn) emitFrame(f Frame) error {
+// Emit cleans a frame, checks its media, and passes it on. Log frames are logged, too.
+func (t *turn) Emit(f Frame) error {
 	f.Text = Clean(f.Text)
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
-		if t.req.OnLog != nil {
-			t.req.OnLog(f)
-		}
-		return nil
 	}
-	return t.checkMedia(f, t.emit)
+	return t.checkMedia(f, t.Chat.Emit)
 }
 
 // checkMedia passes a frame on to emit, with the files that may be sent.
@@ -114,15 +110,10 @@ func (t *turn) checkMedia(f Frame, emit func(Frame) error) error {
 	return emit(f)
 }
 
-// pushFunc returns Turn.Push.
-func (t *turn) pushFunc() func(Frame) error {
-	if t.req.Push == nil {
-		return nil
-	}
-	return func(f Frame) error {
-		f.Text = Clean(f.Text)
-		return t.checkMedia(f, t.req.Push)
-	}
+// Push is Emit after the turn.
+func (t *turn) Push(f Frame) error {
+	f.Text = Clean(f.Text)
+	return t.checkMedia(f, t.Chat.Push)
 }
 
 func logLevel(level string) zapcore.Level {

@@ -18,6 +18,7 @@ import (
 	"nanobot/config"
 	"nanobot/internal/killtest"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
@@ -263,7 +264,7 @@ func TestManyTinyFramesArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Turn(t.Context(), b.req, func(f terminal.Frame) error {
+	_, err = r.Turn(t.Context(), b.req, protocoltest.Frames(func(f terminal.Frame) error {
 		if f.Kind == terminal.Progress {
 			if f.Text != fmt.Sprint(n) {
 				return fmt.Errorf("frame %d says %s", n, f.Text)
@@ -271,7 +272,7 @@ func TestManyTinyFramesArrive(t *testing.T) {
 			n++
 		}
 		return nil
-	})
+	}))
 	if err != nil || n != frames {
 		t.Fatalf("%d frames, %v", n, err)
 	}

@@ -89,7 +89,7 @@ func (w *warmAgents) prepare(t *turn) {
 		if surplus != nil {
 			w.discard(surplus, "")
 		}
-		next := &turn{Runner: t.Runner, req: Request{Channel: t.req.Channel, ChatID: t.req.ChatID, Token: t.req.Token, GatewayName: w.gateway}, userDir: t.userDir, chat: chat}
+		next := &turn{Runner: t.Runner, req: Request{Envelope: Envelope{Channel: t.req.Channel, ChatID: t.req.ChatID}, Token: t.req.Token, GatewayName: w.gateway}, userDir: t.userDir, dirs: chat}
 		w.start(a, next.sandboxed(t.warmOptions(next.persistentEnv())))
 	}()
 }
@@ -266,7 +266,7 @@ func (a *warmAgent) begin(ctx context.Context, t *turn, in Input) *Agent {
 		u.CPU -= before.CPU
 		t.used.add(u)
 	}
-	t.attachProcess(agent.Pid())
+	t.Report(Launched(agent.Pid()))
 	a.child.SetInput(in.First, in.KeepOpen)
 	return agent
 }

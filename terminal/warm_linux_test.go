@@ -14,6 +14,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // warmFixture is a runner with processes that wait for their messages. Every process of its agent
@@ -45,12 +46,13 @@ func startWarm(t *testing.T, script string, w config.Warm, change ...func(*turnF
 func (b *warmFixture) ask(chat string) string {
 	b.t.Helper()
 	b.req.ChatID, b.frames = chat, nil
-	out, err := b.runner.Turn(b.t.Context(), b.req, func(f terminal.Frame) error {
-		if !f.Board && f.Kind != terminal.Log {
+	b.chat.OnFrame = func(f terminal.Frame) error {
+		if !f.Board {
 			b.frames = append(b.frames, f)
 		}
 		return nil
-	})
+	}
+	out, err := b.runner.Turn(b.t.Context(), b.req, &b.chat)
 	if err != nil || len(b.frames) != 1 {
 		b.t.Fatalf("the answer in %s is %v (%v)", chat, b.frames, err)
 	}
@@ -221,10 +223,10 @@ func TestAProcessThatDiesWithItsMessageUnreadCostsNoMessage(t *testing.T) {
 		b.ask("1")
 		waiting := b.awaitStarts(2)[1]
 		var launched []string
-		b.req.OnLaunch = func(pid int) {
+		b.chat.OnReport = protocoltest.OnLaunch(func(pid int) {
 			launched = append(launched, strconv.Itoa(pid))
 			b.putFile("die", "")
-		}
+		})
 		if got := b.ask("1"); got != "served" || b.out.Status != terminal.Done || len(launched) != 2 || launched[0] != waiting {
 			t.Errorf("%s: answered %q, %s, by %s", protocol, got, b.out.Status, launched)
 		}

@@ -69,7 +69,7 @@ func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStr
 	}
 	defer runner.Close()
 	asking, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	_, err = runner.Turn(asking, terminal.Request{Channel: "cli", ChatID: "local", RunID: "login", Attempt: 1}, func(terminal.Frame) error { return nil })
+	_, err = runner.Turn(asking, terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local", RunID: "login", Attempt: 1}}, terminal.NoChat{})
 	stop()
 	if err != nil {
 		return fmt.Errorf("ask the agent how to sign in: %w", err)

@@ -17,24 +17,15 @@ import (
 	"nanobot/terminal"
 )
 
-// callbacks are the functions through which a running agent reaches its turn.
-type callbacks struct {
-	emit      func(terminal.Frame) error
-	post      func(channels.Message) error
-	ask       terminal.Ask
-	offer     terminal.Offer
-	cancelled func() // called when the agent is being cancelled, by a timeout for example
-}
-
 // runOnce runs the agent once. A panic fails this turn only.
-func (t *Turn) runOnce(ctx context.Context, calls callbacks) (out terminal.Outcome, err error) {
+func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	if t.executor != nil {
-		return t.executor.Execute(ctx, &Execution{Inbound: t.inbound, turn: t, calls: calls})
+		return t.executor.Execute(ctx, &Execution{Inbound: t.inbound, turn: t, chat: chat})
 	}
 	if read, err := t.alreadyRead(ctx); read || err != nil {
 		return terminal.Outcome{Status: terminal.Done}, err
@@ -42,32 +33,14 @@ func (t *Turn) runOnce(ctx context.Context, calls callbacks) (out terminal.Outco
 	t.recordProcess(terminal.RecordStarting())
 	in := t.inbound.In
 	in.Text = cmp.Or(t.secret, in.Text)
-	return t.promptAgent(ctx, RequestFor(in, strconv.FormatInt(t.inbound.ID, 10)), calls)
+	return t.promptAgent(ctx, RequestFor(in, strconv.FormatInt(t.inbound.ID, 10)), chat)
 }
 
 // promptAgent has the agent work on a request.
-func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls callbacks) (out terminal.Outcome, err error) {
+func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (out terminal.Outcome, err error) {
 	defer t.stage.personWaits.remove(t) // deferred for the case that the protocol panics
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
-	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
-	req.Memory, req.OnAgentInfo = t.memory, t.info.update
-	req.Ask, req.Offer, req.AwaitPerson, req.BoardHidden = calls.ask, calls.offer, t.awaitPerson, t.display.Hidden
-	req.SessionAccess = func(ctx context.Context) (terminal.SessionAccess, error) {
-		return t.stage.o.Access.Sessions(ctx, t.inbound.In, t.agent)
-	}
-	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
-	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled
-	if req.Task == "" {
-		req.OnExit = t.slot.AgentExited
-	} else { // more tasks may follow, each with a board that replaces the one before
-		req.BoardHidden = func() bool { return true }
-	}
-	if req.Task == "" {
-		req.Push = t.push
-	}
-	if t.injections.lines != nil {
-		req.Injections, req.OnRefuseInjections = t.injections.lines, t.refuseInjections
-	}
+	req.RunName, req.GatewayName = runName(t.inbound), t.stage.name
 	// The runner reports a turn that is stopped during these queries.
 	queries := context.WithoutCancel(ctx)
 	if req.ConversationID, err = t.stage.o.Store.Recall(queries, t.inbound.In.Chat, store.ConversationMemory); err != nil {
@@ -81,7 +54,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls call
 			return out, err
 		}
 	}
-	return t.settings.Runner.Turn(ctx, req, calls.emit)
+	return t.settings.Runner.Turn(ctx, req, chat)
 }
 
 func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
@@ -120,10 +93,10 @@ func (t *Turn) recordProcess(p terminal.ProcessRecord) {
 
 // RequestFor returns the request that the runner gets for a message.
 func RequestFor(in channels.Incoming, run string) terminal.Request {
-	req := terminal.Request{
+	req := terminal.Request{Envelope: terminal.Envelope{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
 		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, RunID: run, Attempt: 1,
-	}
+	}}
 	if in.User != (channels.User{}) {
 		req.User = (*terminal.User)(&in.User)
 	}

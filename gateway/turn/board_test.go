@@ -46,9 +46,9 @@ func screenFrame(caption, text string) terminal.Frame {
 // runBoards runs a turn that emits frames, and returns the fixture.
 func runBoards(t *testing.T, box *fakeOutbox, run func(emit func(terminal.Frame))) *fixture {
 	t.Helper()
-	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		run(func(f terminal.Frame) {
-			if err := emit(f); err != nil {
+			if err := chat.Emit(f); err != nil {
 				t.Error(err)
 			}
 		})
@@ -105,9 +105,9 @@ func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running *turn.Turn
-		r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 8 {
-				if err := emit(screenFrame("", fmt.Sprint("line ", i))); err != nil {
+				if err := chat.Emit(screenFrame("", fmt.Sprint("line ", i))); err != nil {
 					t.Error(err)
 				}
 				if i == 1 {
@@ -142,9 +142,9 @@ func (b *busyOutbox) Show(ctx context.Context, t outbox.Transient) (string, erro
 func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for frames, want := range map[int]string{1: "⏳ step 0", 3: "⏳ step 2"} { // as it is then
-			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				for i := range frames {
-					if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
+					if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(time.Second)
@@ -213,9 +213,9 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 				}
 			},
 		})
-		s.Reload(turn.Settings{Agents: defaultAgentOnly(&fakeRunner{run: func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		s.Reload(turn.Settings{Agents: defaultAgentOnly(&fakeRunner{run: func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 300 {
-				if err := emit(screenFrame(fmt.Sprint("plan ", i/100), fmt.Sprint("step ", i))); err != nil {
+				if err := chat.Emit(screenFrame(fmt.Sprint("plan ", i/100), fmt.Sprint("step ", i))); err != nil {
 					t.Error(err)
 				}
 			}

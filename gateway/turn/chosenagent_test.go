@@ -51,9 +51,9 @@ func TestTheDefaultAgentRunsATurnWhoseAgentIsGoneAndTheChatIsTold(t *testing.T) 
 func TestAReloadReplacesEveryRunner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		waits := func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		waits := func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			<-release
-			return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "from the former coder"})
+			return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "from the former coder"})
 		}
 		r := newFixture(t, sayingAgent("default"))
 		former, next := &fakeRunner{run: waits}, &fakeRunner{run: sayingAgent("next")}
@@ -86,13 +86,13 @@ func TestAReloadReplacesEveryRunner(t *testing.T) {
 func TestEveryAgentHasMemoriesOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loaded []string
-		saves := func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			now, _ := req.Memory.Load(ctx)
-			lasting, _ := req.Memory.LoadLasting(ctx)
+		saves := func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			now, _ := chat.Memory().Load(ctx)
+			lasting, _ := chat.Memory().LoadLasting(ctx)
 			loaded = append(loaded, now+"/"+lasting)
-			_ = req.Memory.Save(ctx, "s"+req.Text)
-			_ = req.Memory.SaveLasting(ctx, "l"+req.Text)
-			req.OnAgentInfo(terminal.AgentInfo{Line: "line of " + req.Text})
+			_ = chat.Memory().Save(ctx, "s"+req.Text)
+			_ = chat.Memory().SaveLasting(ctx, "l"+req.Text)
+			chat.Report(terminal.AgentInfo{Line: "line of " + req.Text})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}
 		r := newFixture(t, saves)
@@ -130,9 +130,9 @@ func (m menuChannel) SetChatMenu(_ context.Context, chat channels.Chat, commands
 
 func TestTheMenuOfAChatShowsTheCommandsOfTheChosenAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		has := func(command string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
-			return func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-				req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: command}}})
+		has := func(command string) func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+			return func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+				chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: command}}})
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
 		}
@@ -174,10 +174,10 @@ func TestTheOutcomeOfATurnNamesItsAgent(t *testing.T) {
 func TestTheSessionsOfAllAgentsAreRecordedForAllChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known []bool
-		record := func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			of, err := req.Memory.IsChatSession(ctx, "sess_1")
+		record := func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			of, err := chat.Memory().IsChatSession(ctx, "sess_1")
 			known = append(known, of)
-			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, req.Memory.AddChatSession(ctx, "sess_1"))
+			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, chat.Memory().AddChatSession(ctx, "sess_1"))
 		}
 		r := newFixture(t, record)
 		r.addAgent(&fakeRunner{run: record})

@@ -20,8 +20,8 @@ func TestCommandsFromTheMenuGetTheirNameBack(t *testing.T) {
 	} {
 		t.Run(c.written, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-					injected := <-req.Injections
+				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+					injected := <-chat.Injections()
 					checkEqual(t, "injected text", injected.Text, c.want)
 					injected.MarkRead()
 					return terminal.Outcome{Status: terminal.Done}, nil

@@ -27,8 +27,8 @@ type Executor interface {
 type Execution struct {
 	Inbound store.Inbound
 
-	turn  *Turn
-	calls callbacks
+	turn *Turn
+	chat *chat
 }
 
 // Task is one of several prompts to the agent within a turn.
@@ -42,7 +42,7 @@ type Task struct {
 func (x *Execution) Words() words.Words { return x.turn.words }
 
 // Emit shows a frame in the chat.
-func (x *Execution) Emit(f terminal.Frame) error { return x.calls.emit(f) }
+func (x *Execution) Emit(f terminal.Frame) error { return x.chat.Emit(f) }
 
 // SetProgressHeading has the progress of tools appear below a heading from now on, so that it does
 // not replace the executor's own progress.
@@ -70,10 +70,8 @@ func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, er
 	in.Text, in.Press, in.Media, in.ReplyTo = task.Text, "", nil, nil
 	req := RequestFor(in, strconv.FormatInt(x.Inbound.ID, 10)+"."+task.Name)
 	req.Task = task.Name
-	calls := x.calls
-	calls.emit, calls.cancelled = task.Emit, nil
 	defer x.turn.pid.Store(0)
-	return x.turn.promptAgent(ctx, req, calls)
+	return x.turn.promptAgent(ctx, req, taskChat{x.chat, task.Emit})
 }
 
 // execEnvProvider is a runner that knows the execution environment of the agent of a chat.

@@ -19,9 +19,9 @@ import (
 // runFor runs a turn whose agent works, on a stage whose turns have a board after three seconds.
 func runFor(t *testing.T, prepare func(*fixture), run func(ctx context.Context, emit func(terminal.Frame)) (terminal.Status, error)) *fixture {
 	t.Helper()
-	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		status, err := run(ctx, func(f terminal.Frame) {
-			if err := emit(f); err != nil {
+			if err := chat.Emit(f); err != nil {
 				t.Error(err)
 			}
 		})
@@ -137,7 +137,7 @@ func (s *silentOutbox) Show(ctx context.Context, t outbox.Transient) (string, er
 
 func TestABoardIsSilentAndHasAStopButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixtureWith(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			time.Sleep(20 * time.Second)
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}, func(o *turn.Options) {
@@ -222,10 +222,10 @@ func TestOnlyAnswersOfLongTurnsMentionTheAskerAndRemarksAreSilent(t *testing.T) 
 
 func TestTheBoardOfATurnThatIsCutOffIsRemovedAndNotFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-			_ = emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"})
+		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			_ = chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"})
 			synctest.Wait()
-			_ = emit(foldFrame(1, true))
+			_ = chat.Emit(foldFrame(1, true))
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		}, func(*turn.Options) {})

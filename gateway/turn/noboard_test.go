@@ -58,8 +58,8 @@ func TestAProtocolIsToldWhetherTheChatShowsABoard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-					checkEqual(t, "hidden", req.BoardHidden(), c.hidden)
+				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+					checkEqual(t, "hidden", chat.BoardHidden(), c.hidden)
 					return terminal.Outcome{Status: terminal.Done}, nil
 				})
 				c.prepare(r)
@@ -85,12 +85,12 @@ func TestTheFoldOfABoardThatCouldNotBeSentIsAMessage(t *testing.T) {
 	}{"before the send has failed": {time.Second, "✓ 1 step · 1 s · $0.12"}, "after it": {10 * time.Second, "1 step · $0.12"}} {
 		t.Run(when, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-					if err := emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
+				r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+					if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(c.pause)
-					return terminal.Outcome{Status: terminal.Done}, emit(foldFrame(1, true))
+					return terminal.Outcome{Status: terminal.Done}, chat.Emit(foldFrame(1, true))
 				}, func(o *turn.Options) { o.Outbox = unsentOutbox{o.Outbox.(*fakeOutbox)} })
 				r.beginTurn().Run(t.Context())
 				time.Sleep(time.Minute)
@@ -106,9 +106,9 @@ func TestTheBoardOfAnAbandonedTurnIsFolded(t *testing.T) {
 	for range 20 { // the order of goroutines must not matter
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				for _, f := range []terminal.Frame{{Kind: terminal.Progress, Board: true, Text: "run"}, foldFrame(1, false)} {
-					if err := emit(f); err != nil {
+					if err := chat.Emit(f); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(5 * time.Second)
@@ -130,16 +130,16 @@ func TestTheBoardOfAnAbandonedTurnIsFolded(t *testing.T) {
 
 func TestABoardThatAPersonTypesIntoIsShownToThoseWhoWantNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 3 {
 				f := screenFrame("", fmt.Sprint("line ", i))
 				f.TakenOver = i == 1
-				if err := emit(f); err != nil {
+				if err := chat.Emit(f); err != nil {
 					t.Error(err)
 				}
 				time.Sleep(5 * time.Second)
 			}
-			return terminal.Outcome{Status: terminal.Done}, emit(foldFrame(1, false))
+			return terminal.Outcome{Status: terminal.Done}, chat.Emit(foldFrame(1, false))
 		})
 		r.channels["net"] = screenChannel{}
 		r.disk.memory = map[string]string{"ann/" + store.VerboseMemory: store.NoBoard}
@@ -161,18 +161,18 @@ func (unansweredOutbox) Ask(context.Context, outbox.Question) error { return nil
 
 func TestTheTimeThatAQuestionWaitsIsNoWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-			if err := emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
+		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(10 * time.Second)
 			for range 2 {
-				if _, err := req.Ask(ctx, terminal.Question{ID: "q", Text: "Really?", Timeout: 50 * time.Minute}); err == nil {
+				if _, err := chat.Ask(ctx, terminal.Question{ID: "q", Text: "Really?", Timeout: 50 * time.Minute}); err == nil {
 					t.Error("somebody has answered")
 				}
 			}
 			for _, f := range []terminal.Frame{foldFrame(1, false), {Kind: terminal.Message, Text: "All done."}} {
-				if err := emit(f); err != nil {
+				if err := chat.Emit(f); err != nil {
 					t.Error(err)
 				}
 			}

@@ -122,37 +122,37 @@ func (t *Turn) elapsed() time.Duration {
 	return time.Since(t.started) - waited
 }
 
-// awaitPerson begins a wait for messages: the turn releases its slot, and the queue of its chat is
+// AwaitPerson begins a wait for messages: the turn releases its slot, and the queue of its chat is
 // offered to its protocol. A turn that a shutdown cuts off during the wait runs again at the next
 // start, as one that had not started.
-func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) error) {
-	t.recordProcess(terminal.RecordNotStarted())
-	t.pid.Store(0)
-	t.personWait.begin()
-	t.waitClock.begin()
-	t.display.Refresh()
-	t.slot.Release()
+func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
+	c.recordProcess(terminal.RecordNotStarted())
+	c.pid.Store(0)
+	c.personWait.begin()
+	c.waitClock.begin()
+	c.display.Refresh()
+	c.slot.Release()
 	waiting, end := context.WithCancel(ctx)
 	var offers sync.WaitGroup
-	offers.Go(func() { t.offerQueue(waiting) })
-	t.stage.personWaits.add(t)
+	offers.Go(func() { c.offerQueue(waiting) })
+	c.stage.personWaits.add(c.Turn)
 	return func(ctx context.Context) error {
-		t.stage.personWaits.remove(t)
+		c.stage.personWaits.remove(c.Turn)
 		end()
 		offers.Wait()
-		defer t.display.Refresh()
-		defer t.waitClock.end()
-		defer t.personWait.end()
-		if !t.slot.Retake(ctx) {
+		defer c.display.Refresh()
+		defer c.waitClock.end()
+		defer c.personWait.end()
+		if !c.slot.Retake(ctx) {
 			err := context.Cause(ctx)
-			t.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
+			c.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
 			return err
 		}
-		if t.working.hasEnded() { // Run may have released the slot for the last time already
-			t.slot.Release()
+		if c.working.hasEnded() { // Run may have released the slot for the last time already
+			c.slot.Release()
 			return context.Canceled
 		}
-		t.recordProcess(terminal.RecordStarting())
+		c.recordProcess(terminal.RecordStarting())
 		return nil
 	}
 }

@@ -26,19 +26,19 @@ func (n typingChannel) Typing(context.Context, channels.Chat) error {
 }
 
 // personWaitAgent works for a while, waits for a message, and works again.
-func personWaitAgent(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
-	return func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-		if err := emit(terminal.Frame{Kind: terminal.Progress, Text: "round 1"}); err != nil {
+func personWaitAgent(worked, waited time.Duration) func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+	return func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Text: "round 1"}); err != nil {
 			return terminal.Outcome{}, err
 		}
 		time.Sleep(worked)
-		resume := req.AwaitPerson(ctx)
+		resume := chat.AwaitPerson(ctx)
 		select {
 		case <-time.After(waited):
 		case <-ctx.Done():
 		}
 		if err := resume(ctx); err != nil {
-			return terminal.Outcome{Status: terminal.Stopped}, emit(terminal.Frame{Kind: terminal.Message, Text: err.Error()})
+			return terminal.Outcome{Status: terminal.Stopped}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: err.Error()})
 		}
 		select {
 		case <-time.After(worked):
@@ -193,8 +193,8 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := make(chan error)
-		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			resume := req.AwaitPerson(ctx)
+		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			resume := chat.AwaitPerson(ctx)
 			time.Sleep(time.Hour) // deaf to its context
 			late <- resume(context.WithoutCancel(ctx))
 			return terminal.Outcome{}, nil

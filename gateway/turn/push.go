@@ -14,17 +14,17 @@ import (
 
 var errNobodyThere = errors.New("nobody in the chat has access any more")
 
-// push posts a message that the agent sends after the turn, as a message of its own. If the store
-// cannot accept it now, push retries until the gateway stops receiving messages.
-func (t *Turn) push(f terminal.Frame) error {
+// Push posts a message that the agent sends after the turn, as a message of its own. If the store
+// cannot accept it now, Push retries until the gateway stops receiving messages.
+func (c *chat) Push(f terminal.Frame) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	defer t.stage.OnIntakeClosed(cancel)()
+	defer c.stage.OnIntakeClosed(cancel)()
 	m := &outbox.Message{Message: FrameMessage(f)}
-	m.Chat, m.Language = t.inbound.In.Chat, t.inbound.In.User.Language
+	m.Chat, m.Language = c.inbound.In.Chat, c.inbound.In.User.Language
 	var refused error // permanently
 	err := retry.Until(ctx, func() error {
-		last, ok, err := t.stage.o.Access.LastAdmitted(context.Background(), m.Chat)
+		last, ok, err := c.stage.o.Access.LastAdmitted(context.Background(), m.Chat)
 		if err != nil {
 			return err
 		}
@@ -33,16 +33,16 @@ func (t *Turn) push(f terminal.Frame) error {
 			return nil
 		}
 		m.About = last
-		if err = t.stage.o.Outbox.Post(context.Background(), m); err != nil && !errors.Is(err, outbox.ErrNotStored) {
+		if err = c.stage.o.Outbox.Post(context.Background(), m); err != nil && !errors.Is(err, outbox.ErrNotStored) {
 			refused, err = err, nil
 		}
 		return err
-	}, func(err error) { t.log.Error("message between turns not stored, will retry", zap.Error(err)) })
+	}, func(err error) { c.log.Error("message between turns not stored, will retry", zap.Error(err)) })
 	if err == nil {
 		err = refused
 	}
 	if err != nil {
-		t.log.Warn("message between turns not sent", zap.Error(err))
+		c.log.Warn("message between turns not sent", zap.Error(err))
 		return fmt.Errorf("post: %w", err)
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+				r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 					return c.out, c.err
 				})
 				r.beginTurn().Run(t.Context())
@@ -54,7 +54,7 @@ func TestAnOldMessageAndAButtonGetFewerReactions(t *testing.T) {
 
 func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})

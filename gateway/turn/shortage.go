@@ -86,11 +86,11 @@ func (s *shortage) recordSuccess(times int) bool {
 }
 
 // runWithRetries runs the agent. While resources are exhausted, it waits and retries with backoff.
-func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Outcome, error) {
+func (t *Turn) runWithRetries(ctx context.Context, chat *chat) (terminal.Outcome, error) {
 	began, pause := time.Now(), firstShortagePause
 	for {
 		ended := t.stage.shortage.endedCount()
-		out, err := t.runOnce(ctx, calls)
+		out, err := t.runOnce(ctx, chat)
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
 			t.stage.shortage.wakeOne()
@@ -108,11 +108,11 @@ func (t *Turn) runWithRetries(ctx context.Context, calls callbacks) (terminal.Ou
 			t.stage.closeIdleConnections()
 		}
 		if time.Since(began) >= shortageNoticeAfter {
-			t.reportShortage(calls)
+			t.reportShortage(chat)
 		}
 		// Yielding the slot lets turns run that need no new process.
 		if !t.slot.Yield(ctx, pause, t.stage.shortage.freed) {
-			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
+			return terminal.Outcome{Status: terminal.Stopped}, chat.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
 		}
 		pause = min(2*pause, maxShortagePause)
 	}
@@ -140,13 +140,13 @@ func (t *Turn) markNotStarted() {
 }
 
 // reportShortage tells the chat once, without a notification, that the turn waits.
-func (t *Turn) reportShortage(calls callbacks) {
+func (t *Turn) reportShortage(chat *chat) {
 	again := t.shortageReported.Swap(true)
 	text := t.words.Text(words.ShortOfResources)
 	if t.display.ShowProgress(display.Content{Text: text}) || again {
 		return
 	}
-	if err := calls.post(channels.Message{Kind: channels.Progress, Text: text, Notification: channels.Notification{Silent: true}}); err != nil {
+	if err := chat.post(channels.Message{Kind: channels.Progress, Text: text, Notification: channels.Notification{Silent: true}}); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }

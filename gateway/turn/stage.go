@@ -58,7 +58,7 @@ type Outbox interface {
 
 // Runner runs agents. Outside tests it is a *terminal.Runner.
 type Runner interface {
-	Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
+	Turn(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error)
 	// GrantFiles lets the agent of a chat read files that were sent while it ran.
 	GrantFiles(chat string, files []string) error
 	// StartWarming lets the runner start processes before their messages. Calls after the first do

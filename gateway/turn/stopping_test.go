@@ -14,9 +14,9 @@ import (
 // and the time of the stop. The agent takes the time of ending to end.
 func stopAfter(t *testing.T, work, ending time.Duration) (*fixture, time.Time) {
 	t.Helper()
-	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		for ctx.Err() == nil {
-			if err := emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: time.Now().String()}); err != nil {
+			if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: time.Now().String()}); err != nil {
 				t.Error(err)
 			}
 			select {

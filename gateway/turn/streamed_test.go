@@ -150,9 +150,9 @@ func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(em
 	ctx, cancel := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	sending.Go(func() { box.Run(ctx) })
-	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		script(func(f terminal.Frame) {
-			if err := emit(f); err != nil {
+			if err := chat.Emit(f); err != nil {
 				t.Error(err)
 			}
 		})

@@ -22,7 +22,7 @@ var (
 // toolAccess lets the tools of the chat act in a turn, while its agent runs.
 type toolAccess struct {
 	mu       sync.Mutex
-	calls    callbacks
+	chat     *chat
 	ended    <-chan struct{} // closed when the turn is told to end; nil: the agent is not running
 	pause    func() (resume func())
 	messages int    // number of messages of tools
@@ -30,10 +30,10 @@ type toolAccess struct {
 }
 
 // allow lets tools act until withdraw is called.
-func (a *toolAccess) allow(calls callbacks, ended <-chan struct{}) (withdraw func()) {
+func (a *toolAccess) allow(c *chat, ended <-chan struct{}) (withdraw func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls, a.ended = calls, ended
+	a.chat, a.ended = c, ended
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -66,14 +66,14 @@ func (t *Turn) EmitForTool(f terminal.Frame) error {
 	if f.Kind == terminal.Progress && t.toolAccess.heading != "" {
 		f.Board, f.Text = true, t.toolAccess.heading+"\n\n"+f.Text
 	}
-	return t.toolAccess.calls.emit(f)
+	return t.toolAccess.chat.Emit(f)
 }
 
 // AskForTool asks a question of a tool in the chat and waits for the answer, until ctx or the turn
 // ends. The clock of the turn is paused meanwhile.
 func (t *Turn) AskForTool(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 	t.toolAccess.mu.Lock()
-	ask, ended, pause := t.toolAccess.calls.ask, t.toolAccess.ended, t.toolAccess.pause
+	chat, ended, pause := t.toolAccess.chat, t.toolAccess.ended, t.toolAccess.pause
 	t.toolAccess.mu.Unlock()
 	if ended == nil {
 		return terminal.Answer{}, ErrNotRunning
@@ -85,7 +85,7 @@ func (t *Turn) AskForTool(ctx context.Context, q terminal.Question) (terminal.An
 	if pause != nil {
 		defer pause()()
 	}
-	return ask(ctx, q)
+	return chat.Ask(ctx, q)
 }
 
 // PauseForTool pauses the clock of the turn while a tool waits for people, until resume is called.

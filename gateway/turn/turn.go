@@ -197,19 +197,9 @@ func (t *Turn) Run(untilKilled context.Context) {
 
 // runAgent runs the agent and waits for its end, or abandons it.
 func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.Outcome, error) {
-	// Output that is printed after the end of running is still delivered, but the copies of large
-	// files are cancelled.
 	running, end := context.WithCancel(ctx)
-	calls := callbacks{
-		emit: func(f terminal.Frame) error { return t.emit(accepting, running, f) },
-		post: func(m channels.Message) error { return t.postMessage(accepting, m, 0) },
-		ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-			return t.askChat(ctx, untilKilled, q)
-		},
-		offer:     t.offerPicker,
-		cancelled: end,
-	}
-	defer t.toolAccess.allow(calls, ctx.Done())()
+	chat := t.newChat(untilKilled, accepting, running, end)
+	defer t.toolAccess.allow(chat, ctx.Done())()
 	type result struct {
 		out terminal.Outcome
 		err error
@@ -219,7 +209,7 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 		growStack()
 		defer t.releaseRunner()
 		defer end()
-		out, err := t.runWithRetries(ctx, calls)
+		out, err := t.runWithRetries(ctx, chat)
 		ended <- result{out, err}
 	}()
 	select {

@@ -24,12 +24,12 @@ import (
 
 // fakeRunner is a runner whose agent is a function.
 type fakeRunner struct {
-	run    func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
+	run    func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error)
 	closed bool
 }
 
-func (a *fakeRunner) Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-	return a.run(ctx, req, emit)
+func (a *fakeRunner) Turn(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+	return a.run(ctx, req, chat)
 }
 func (a *fakeRunner) GrantFiles(string, []string) error { return nil }
 func (a *fakeRunner) Close()                            { a.closed = true }
@@ -287,13 +287,13 @@ type fixture struct {
 
 var ann = channels.Chat{Channel: "net", ID: "ann"}
 
-func newFixture(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *fixture {
+func newFixture(t *testing.T, run func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error)) *fixture {
 	t.Helper()
 	return newFixtureWith(t, run, func(*turn.Options) {})
 }
 
 // newFixtureWith is newFixture with changed options.
-func newFixtureWith(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error), change func(*turn.Options)) *fixture {
+func newFixtureWith(t *testing.T, run func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error), change func(*turn.Options)) *fixture {
 	t.Helper()
 	r := &fixture{agent: fakeRunner{run: run}, channels: map[string]channels.Channel{"net": fakeChannel{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
@@ -329,9 +329,9 @@ func checkEqual(t *testing.T, what string, got, want any) {
 	}
 }
 
-func sayingAgent(text string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
-	return func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-		return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: text})
+func sayingAgent(text string) func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+	return func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
 	}
 }
 
@@ -348,9 +348,9 @@ func TestATurnPostsTheAgentsOutputAndRecordsItsOutcome(t *testing.T) {
 
 func TestTheSlotIsReleasedWhenTheAgentHasExitedAndItsOutputIsBeingStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-			req.OnExit()
-			return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			chat.Report(terminal.AllExited{})
+			return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 		})
 		r.beginTurn().Run(t.Context())
 		r.stop()
@@ -381,7 +381,7 @@ func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 func TestATurnThatIsCancelledBeforeItRunsIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return terminal.Outcome{Status: terminal.Stopped}, nil
@@ -399,9 +399,9 @@ func TestATurnThatIsCancelledBeforeItRunsIsStopped(t *testing.T) {
 func TestAKilledTurnPostsNothingAndIsNotFinished(t *testing.T) {
 	for range 20 { // contexts end in any order
 		synctest.Test(t, func(t *testing.T) {
-			r := newFixture(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			r := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				<-ctx.Done()
-				return terminal.Outcome{Status: terminal.Stopped}, emit(terminal.Frame{Kind: terminal.Error, Text: "Stopped."})
+				return terminal.Outcome{Status: terminal.Stopped}, chat.Emit(terminal.Frame{Kind: terminal.Error, Text: "Stopped."})
 			})
 			untilKilled, kill := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { kill(errors.New("the gateway ends")) })
@@ -417,9 +417,9 @@ func TestTheChatContinuesWithoutATurnThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awake := make(chan struct{})
 		var late error
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			<-awake // deaf to its context
-			late = emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
+			late = chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
 		one := r.beginTurn()
@@ -438,7 +438,7 @@ func TestTheChatContinuesWithoutATurnThatDoesNotEnd(t *testing.T) {
 
 func TestAPersonWithoutAccessGetsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			t.Error("the agent was run")
 			return terminal.Outcome{}, nil
 		})
@@ -452,9 +452,9 @@ func TestAPersonWithoutAccessGetsNoTurn(t *testing.T) {
 
 func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 100 {
-				if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
+				if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
 					return terminal.Outcome{}, err
 				}
 				time.Sleep(100 * time.Millisecond)
@@ -482,10 +482,10 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 	for name, writing := range map[string]time.Duration{"soon": 2 * time.Second, "late": 50 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
-					_ = emit(terminal.Frame{Kind: terminal.Partial, Text: "It is"})
+				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+					_ = chat.Emit(terminal.Frame{Kind: terminal.Partial, Text: "It is"})
 					time.Sleep(writing)
-					return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "It is done."})
+					return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "It is done."})
 				})
 				r.beginTurn().Run(t.Context())
 				r.stop()
@@ -500,8 +500,8 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 
 func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			checkEqual(t, "first injection", (<-req.Injections).Text, "one")
+		r := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			checkEqual(t, "first injection", (<-chat.Injections()).Text, "one")
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
@@ -529,7 +529,7 @@ func TestAnAgentThatEndsJustBeforeATurnWaitsForResourcesWakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		var r *fixture
-		r = newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r = newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			if tries++; tries > 1 {
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
@@ -546,11 +546,11 @@ func TestAnAgentThatEndsJustBeforeATurnWaitsForResourcesWakesIt(t *testing.T) {
 func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		r := newFixture(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			if tries++; tries < 9 {
 				return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
 			}
-			return sayingAgent("at last")(ctx, req, emit)
+			return sayingAgent("at last")(ctx, req, chat)
 		})
 		r.beginTurn().Run(t.Context())
 		synctest.Wait()
@@ -580,13 +580,13 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
 		ends, closed := make(chan struct{}), 0
-		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			switch tries.Add(1) {
 			case 1: // holds the descriptors for the whole time
 				<-ends
 				return terminal.Outcome{Status: terminal.Done}, nil
 			case 9:
-				return sayingAgent("at last")(ctx, req, emit)
+				return sayingAgent("at last")(ctx, req, chat)
 			}
 			return terminal.Outcome{}, &terminal.ShortageError{Errno: syscall.EMFILE, Err: syscall.EMFILE}
 		}, func(o *turn.Options) { o.Channels["net"], o.Wake = keepingChannel{closed: &closed}, func() {} })
@@ -615,7 +615,7 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newFixture(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			<-release
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
@@ -689,8 +689,8 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 
 func TestAgentInformationIsStoredForTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
 		one := r.beginTurn()
@@ -715,10 +715,10 @@ func (slowMenuChannel) SetChatMenu(context.Context, channels.Chat, []channels.Co
 
 func TestTheLatestAgentInformationIsStoredEvenIfTheMenuIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
+		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
 			time.Sleep(2 * time.Second) // the menu is being set
-			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "second"}}})
+			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "second"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
 		r.channels["net"] = slowMenuChannel{}

@@ -69,7 +69,7 @@ func New(cfg config.Terminal) *Protocol {
 
 // Turn sends a message to the chat's agent and starts the agent if it does not run.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory, p.commandHash}}
+	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory(), p.commandHash}}
 	var err error
 	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
 		return x.endStopped(ctx, terminal.NewFinalResponse(t.MaxOutput))

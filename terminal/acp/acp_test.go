@@ -20,6 +20,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/sandbox"
 )
 
@@ -105,8 +106,8 @@ type person struct {
 	*fixture
 	chat  string
 	token string // of the chat
-	ask   terminal.Ask
-	offer terminal.Offer
+	ask   protocoltest.Ask
+	offer protocoltest.Offer
 	user  *terminal.User // the sender; nil: unknown
 	// access is which sessions the sender may see.
 	access terminal.SessionAccess
@@ -149,34 +150,41 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Offer: p.offer, User: p.user, SessionAccess: func(context.Context) (terminal.SessionAccess, error) { return p.access, nil }, Forwarded: p.forwarded, Media: p.media, Token: p.token, Words: p.words,
-		OnAgentInfo: func(a terminal.AgentInfo) { p.agentInfo = a },
-		BoardHidden: func() bool { return p.boardHidden },
-		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },
-		OnLog: func(f terminal.Frame) {
-			mu.Lock()
-			defer mu.Unlock()
-			h.frames = append(h.frames, f)
+		Envelope: terminal.Envelope{Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, User: p.user, Forwarded: p.forwarded, Media: p.media},
+		Token:    p.token, Words: p.words,
+	}
+	record := func(f terminal.Frame) {
+		mu.Lock()
+		defer mu.Unlock()
+		h.frames = append(h.frames, f)
+	}
+	chat := &protocoltest.Chat{
+		OnAsk: p.ask, OnOffer: p.offer, Access: p.access, Hidden: p.boardHidden, Inject: p.injections, OnLog: record,
+		OnFrame: func(f terminal.Frame) error {
+			record(f)
+			if p.onFrame != nil {
+				p.onFrame(f)
+			}
+			return nil
+		},
+		OnReport: func(r terminal.Report) {
+			switch r := r.(type) {
+			case terminal.AgentInfo:
+				p.agentInfo = r
+			case terminal.Launched:
+				p.pids = append(p.pids, int(r))
+			case terminal.InjectionsRefused:
+				p.refused = true
+			}
 		},
 	}
-	if p.injections != nil {
-		req.Injections, req.OnRefuseInjections = p.injections, func() { p.refused = true }
-	}
 	if p.pushed != nil {
-		req.Push = func(f terminal.Frame) error { p.pushed <- f.Text; return nil }
+		chat.OnPush = func(f terminal.Frame) error { p.pushed <- f.Text; return nil }
 	}
 	if p.memory != nil {
-		req.Memory = p.memory
+		chat.Remember = p.memory
 	}
-	h.out, h.err = p.runner.Turn(ctx, req, func(f terminal.Frame) error {
-		mu.Lock()
-		h.frames = append(h.frames, f)
-		mu.Unlock()
-		if p.onFrame != nil {
-			p.onFrame(f)
-		}
-		return nil
-	})
+	h.out, h.err = p.runner.Turn(ctx, req, chat)
 	return h
 }
 

@@ -21,7 +21,7 @@ type background struct {
 
 // setTurn makes t the turn after which the agent may work in the background.
 func (b *background) setTurn(t terminal.Turn) {
-	if b.turn = &t; t.Push == nil {
+	if b.turn = &t; !t.MayPush() {
 		b.turn = nil
 	}
 }

@@ -98,7 +98,7 @@ func (x *turn) maySeeSession(ctx context.Context, id string, access terminal.Ses
 	if access != terminal.SessionsElsewhere {
 		return access == terminal.AllSessions, nil
 	}
-	ofChat, err := x.t.Memory.IsChatSession(ctx, id)
+	ofChat, err := x.t.Memory().IsChatSession(ctx, id)
 	return err == nil && !ofChat, err
 }
 
@@ -184,6 +184,6 @@ func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, 
 	}
 	x.a.closeSession(ctx, old)
 	s.words = x.t.Words
-	x.t.ReportAgentInfo(s.agentInfo())
+	x.t.Report(s.agentInfo())
 	return strings.Join(append([]string{x.t.Words.Text(words.SessionChosen, o.Name)}, x.notices...), "\n\n"), nil
 }

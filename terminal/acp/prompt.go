@@ -73,19 +73,19 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 // acceptedInjections returns the messages that the person sends during the turn; nil if the agent
 // accepts no prompt while it works on another.
 func (x *turn) acceptedInjections() <-chan terminal.Injection {
-	if x.t.Injections == nil {
+	if x.t.Injections() == nil {
 		return nil
 	}
 	if !x.a.initResponse.Capabilities.Meta.Claude.PromptQueueing {
-		x.t.RefuseInjections()
+		x.t.Report(terminal.InjectionsRefused{})
 		return nil
 	}
-	return x.t.Injections
+	return x.t.Injections()
 }
 
 // refuseInjections tells the senders of messages that those wait for turns of their own.
 func (p *prompts) refuseInjections() {
-	p.t.RefuseInjections()
+	p.t.Report(terminal.InjectionsRefused{})
 	p.mu.Lock()
 	refused := p.refused
 	p.refused = nil

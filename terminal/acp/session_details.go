@@ -126,7 +126,7 @@ func (s *session) reportInfo(urgent bool) {
 		return
 	}
 	s.reportedInfo, s.reportedAt = now, time.Now()
-	s.turn.t.ReportAgentInfo(s.agentInfoLocked()) // a second copy, since the receiver may change it
+	s.turn.t.Report(s.agentInfoLocked()) // a second copy, since the receiver may change it
 }
 
 // agentInfo returns the details of the session.

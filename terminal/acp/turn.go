@@ -77,7 +77,7 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 	if a, ok := x.entry.Process(); ok && !a.IsGone() {
 		x.a = a
 		x.a.setLogOutput(x.t.Emit)
-		x.t.AttachProcess(a.Pid())
+		x.t.Report(terminal.Launched(a.Pid()))
 		return nil
 	} else if ok {
 		a.Close()

@@ -73,7 +73,7 @@ func (x *turn) closeView(followed bool) error {
 
 // emitFinal emits the end of the agent's output and the final response.
 func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (terminal.Outcome, error) {
-	if err := x.closeView(e.HasContent(x.t.Final, end)); err != nil {
+	if err := x.closeView(e.HasContent(x.t, end)); err != nil {
 		return terminal.Outcome{}, err
 	}
 	if x.r != nil && x.r.view.HasShown() {
@@ -95,7 +95,7 @@ func (x *turn) endWithText(ctx context.Context, text string, err error) (termina
 	if err := x.closeView(true); err != nil {
 		return terminal.Outcome{}, err
 	}
-	followed := e.HasContent(x.t.Final, stillRunning())
+	followed := e.HasContent(x.t, stillRunning())
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Silent: followed}); err != nil {
 		return terminal.Outcome{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/process"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/sandbox"
 )
 
@@ -93,7 +94,7 @@ type fixture struct {
 	chat      string
 	run       string
 	media     []string
-	ask       terminal.Ask
+	ask       protocoltest.Ask
 	words     words.Words
 
 	mu     sync.Mutex
@@ -183,9 +184,9 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask, Words: r.words,
-		OnLog: func(f terminal.Frame) { r.recordLog(f); _ = r.emit(f) },
-	}, r.emit)
+		Envelope: terminal.Envelope{Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1},
+		RunName:  r.t.Name() + r.run, GatewayName: r.t.Name(), Words: r.words,
+	}, &protocoltest.Chat{OnFrame: r.emit, OnAsk: r.ask, OnLog: func(f terminal.Frame) { r.recordLog(f); _ = r.emit(f) }})
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
 	}

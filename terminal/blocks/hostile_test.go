@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 func TestAQuestionHidesNothing(t *testing.T) {
@@ -95,7 +96,7 @@ func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
 	for chat := range edits {
 		work.Go(func() {
 			name := fmt.Sprint("chat-", chat)
-			out, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: name, Text: edits[chat].String() + doneBlock, RunID: name}, r.emit)
+			out, err := r.runner.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: name, Text: edits[chat].String() + doneBlock, RunID: name}}, protocoltest.Frames(r.emit))
 			if err != nil || out.Status != terminal.Done {
 				t.Errorf("%s: %s, %v", name, out.Status, err)
 			}
@@ -127,7 +128,7 @@ func TestFilesThatACommandPutsIntoTheSessionsFolderDoNotBlockTheChat(t *testing.
 	const damage = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
 	r := newFixture(t, "[RUN_COMMAND]\n"+damage+"\n[/RUN_COMMAND]", doneBlock)
 	r.start()
-	if _, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "1", Text: "go", RunID: "1", RunName: "1"}, r.emit); err != nil {
+	if _, err := r.runner.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "1", Text: "go", RunID: "1"}, RunName: "1"}, protocoltest.Frames(r.emit)); err != nil {
 		t.Logf("the turn of the command: %v", err) // it may well fail
 	}
 	r.script("", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]\n"+doneBlock)

@@ -23,6 +23,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/process"
+	"nanobot/terminal/protocoltest"
 )
 
 // batches is the number of responses that carefulModel needs. batch is the number of commands in
@@ -116,13 +117,13 @@ func runOneTurn(workspace, agent string) int {
 		return 1
 	}
 	out, err := runner.Turn(context.Background(), terminal.Request{
-		Channel: "cli", ChatID: "1", Text: "work", RunID: "1", Attempt: 1, RunName: "run", GatewayName: workspace,
-	}, func(f terminal.Frame) error {
+		Envelope: terminal.Envelope{Channel: "cli", ChatID: "1", Text: "work", RunID: "1", Attempt: 1}, RunName: "run", GatewayName: workspace,
+	}, protocoltest.Frames(func(f terminal.Frame) error {
 		if f.Kind == terminal.Error {
 			fmt.Fprintln(os.Stderr, f.Text)
 		}
 		return nil
-	})
+	}))
 	if err != nil || out.Status != terminal.Done {
 		fmt.Fprintln(os.Stderr, out.Status, err)
 		return 1

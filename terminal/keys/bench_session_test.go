@@ -48,7 +48,7 @@ func BenchmarkKeyToScreen(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer runner.Close()
-	if _, err := runner.Turn(b.Context(), terminal.Request{Channel: "cli", ChatID: "local"}, func(terminal.Frame) error { return nil }); err != nil {
+	if _, err := runner.Turn(b.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local"}}, terminal.NoChat{}); err != nil {
 		b.Fatal(err)
 	}
 	slices.Sort(took)

@@ -22,6 +22,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 	"nanobot/terminal/process"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/sandbox"
 )
 
@@ -230,8 +231,9 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(), Words: r.words,
-	}, r.emit)
+		Envelope: terminal.Envelope{Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1},
+		RunName:  r.t.Name(), GatewayName: r.t.Name(), Words: r.words,
+	}, protocoltest.Frames(r.emit))
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
 	}

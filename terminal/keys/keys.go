@@ -108,7 +108,7 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 // session returns the terminal of the chat and opens it if necessary.
 func (p *terminals) session(t terminal.Turn, entry *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
 	if s, ok := entry.Process(); ok && s.Reusable() {
-		t.AttachProcess(s.agent.Pid())
+		t.Report(terminal.Launched(s.agent.Pid()))
 		return s, false, nil
 	} else if ok {
 		s.Close()

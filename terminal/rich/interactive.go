@@ -112,7 +112,7 @@ func (k *conversation) inject(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case in, ok := <-k.turn.Injections:
+		case in, ok := <-k.turn.Injections():
 			if !ok {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 	"nanobot/terminal/rich"
 )
 
@@ -23,12 +24,12 @@ func TestAProgressTextIsAStepIfMoreThanItsDigitsAreNew(t *testing.T) {
 	}
 	defer r.Close()
 	var steps []int
-	_, err = r.Turn(context.Background(), terminal.Request{Channel: "cli", ChatID: "a", RunID: "1", Attempt: 1}, func(f terminal.Frame) error {
+	_, err = r.Turn(context.Background(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a", RunID: "1", Attempt: 1}}, protocoltest.Frames(func(f terminal.Frame) error {
 		if f.Kind == terminal.Progress {
 			steps = append(steps, f.Step)
 		}
 		return nil
-	})
+	}))
 	if want := []int{1, 2, 2, 2, 3, 3, 4}; err != nil || !slices.Equal(steps, want) {
 		t.Errorf("the steps are %v, want %v (%v)", steps, want, err)
 	}

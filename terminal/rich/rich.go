@@ -23,14 +23,14 @@ var _ terminal.Protocol = Protocol{}
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	s := newStream(t)
 	defer s.close()
-	t.Emit = s.emit
-	if !t.Interactive && t.Injections == nil {
+	t.Chat = s
+	if !t.Interactive && t.Injections() == nil {
 		return t.ReadLines(ctx, handleLines(t, s, func(q question) error { return logRefusal(t, q) }))
 	}
 	k := &conversation{turn: t}
 	out, err := t.ReadLinesInteractive(ctx, func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
 		k.stdin = stdin
-		if t.Injections != nil {
+		if t.Injections() != nil {
 			k.goroutines.Go(func() { k.inject(ctx) })
 		}
 		return handleLines(t, s, func(q question) error { return k.askPerson(ctx, q) }), k.wait

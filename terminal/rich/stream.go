@@ -22,10 +22,10 @@ const (
 	maxPartial = 256 << 10
 )
 
-// stream emits the frames of a turn, in order, and collects the message that the agent is writing
-// in deltas.
+// stream is the chat of a turn. It emits the frames in order, and collects the message that the
+// agent is writing in deltas.
 type stream struct {
-	emitFrame func(terminal.Frame) error
+	terminal.Chat
 	formatOf  func(text string) terminal.Format
 	maxOutput int
 
@@ -38,14 +38,14 @@ type stream struct {
 }
 
 func newStream(t terminal.Turn) *stream {
-	return &stream{emitFrame: t.Emit, formatOf: t.Final.FormatOf, maxOutput: t.MaxOutput}
+	return &stream{Chat: t.Chat, formatOf: t.Final.FormatOf, maxOutput: t.MaxOutput}
 }
 
-// emit emits a frame. The timer emits frames, too.
-func (s *stream) emit(f terminal.Frame) error {
+// Emit emits a frame. The timer emits frames, too.
+func (s *stream) Emit(f terminal.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.emitFrame(f)
+	return s.Chat.Emit(f)
 }
 
 // add appends to the message that the agent is writing. It does not wait for the network.
@@ -84,7 +84,7 @@ func (s *stream) showPartial() {
 	// The end may be within a character.
 	text := strings.ToValidUTF8(trimBlank(string(head[:min(len(head), maxPartial)])), "")
 	if text != "" {
-		s.err = s.emitFrame(terminal.Frame{Kind: terminal.Partial, Text: text, Format: s.formatOf(text)})
+		s.err = s.Chat.Emit(terminal.Frame{Kind: terminal.Partial, Text: text, Format: s.formatOf(text)})
 	}
 }
 
@@ -108,7 +108,7 @@ func (s *stream) send(silent bool, end *terminal.FinalResponse) error {
 		return nil
 	}
 	end.MarkShown()
-	return s.emit(terminal.Frame{Kind: terminal.Message, Text: text, Format: s.formatOf(text), Silent: silent})
+	return s.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Format: s.formatOf(text), Silent: silent})
 }
 
 // close ends the updates of an unfinished message.

@@ -116,14 +116,25 @@ func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
 	chat := "doctor-" + rand.Text()
 	defer d.removeChat(chat)()
 	began := time.Now()
-	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{
+	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{Envelope: terminal.Envelope{
 		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
-	}, func(f terminal.Frame) error {
-		r.Frames = append(r.Frames, f)
-		return nil
-	})
+	}}, trialChat{trial: &r})
 	r.Took, r.Output = time.Since(began), output.Bytes()
 	return r
+}
+
+// trialChat is the chat of a trial. Nobody is there.
+type trialChat struct {
+	terminal.NoChat
+	trial *trial
+}
+
+// Emit records a frame.
+func (c trialChat) Emit(f terminal.Frame) error {
+	if f.Kind != terminal.Log {
+		c.trial.Frames = append(c.trial.Frames, f)
+	}
+	return nil
 }
 
 // removeChat returns a function that removes a chat's folder, and its parent if that did not
@@ -147,15 +158,22 @@ type recordingProtocol struct {
 
 // Turn runs the turn of the protocol.
 func (e *recordingProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	launch := t.Launch
-	t.Launch = func(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
-		a, err := launch(ctx, in)
-		if err == nil {
-			a.Stdout = io.TeeReader(a.Stdout, e.output)
-		}
-		return a, err
-	}
+	t.Host = recordingHost{t.Host, e.output}
 	return e.Protocol.Turn(ctx, t)
+}
+
+type recordingHost struct {
+	terminal.Host
+	output *outputRecord
+}
+
+// Launch records the output of the command.
+func (h recordingHost) Launch(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
+	a, err := h.Host.Launch(ctx, in)
+	if err == nil {
+		a.Stdout = io.TeeReader(a.Stdout, h.output)
+	}
+	return a, err
 }
 
 // Pool returns the pool of the protocol's kept processes, or nil.

@@ -13,6 +13,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/protocoltest"
 )
 
 const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"Y","name":"Always","kind":"allow_always"},{"optionId":"n","name":"No","kind":"reject_once"}`
@@ -52,7 +53,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 	always := strings.ReplaceAll(usualOptions, "_once", "_always")
 	onlyYes := `{"optionId":"y","name":"Yes","kind":"allow_once"}`
 	onlyNo := `{"optionId":"n","name":"No","kind":"reject_once"}`
-	answers := func(text string) terminal.Ask {
+	answers := func(text string) protocoltest.Ask {
 		return func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: text, By: "ann"}, nil
 		}
@@ -72,7 +73,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		rules   map[string]string
 		kind    string
 		options string
-		ask     terminal.Ask // nil: must not be called
+		ask     protocoltest.Ask // nil: must not be called
 		want    string
 		by      string
 	}{
@@ -104,7 +105,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turn, r := acptest.NewTurn(t)
-			turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+			r.OnAsk = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 				if c.ask == nil {
 					t.Error("the person was asked")
 					return terminal.Answer{}, terminal.ErrNobodyToAsk
@@ -134,8 +135,8 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 
 func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	t.Parallel()
-	turn, _ := acptest.NewTurn(t)
-	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+	turn, r := acptest.NewTurn(t)
+	r.OnAsk = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := view.New(turn, nil)
@@ -159,7 +160,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	turn, r := acptest.NewTurn(t)
-	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+	r.OnAsk = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := view.New(turn, nil)
@@ -174,9 +175,9 @@ func TestAMissingPersonToAskIsReportedOnce(t *testing.T) {
 
 func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 	t.Parallel()
-	turn, _ := acptest.NewTurn(t)
+	turn, r := acptest.NewTurn(t)
 	var text string
-	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	r.OnAsk = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		text = q.Text
 		return terminal.Answer{Text: "Reject"}, nil
 	}
@@ -206,7 +207,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		counts := true // the asker does what Timeout says
-		turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		r.OnAsk = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 			if q.Timeout != 7*time.Second {
 				t.Errorf("within %v", q.Timeout)
 			}
@@ -249,7 +250,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	var questions []terminal.Question
-	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	r.OnAsk = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		if got := r.Last(terminal.Progress); !strings.HasPrefix(got, "💬 I shall.\n💻 Terminal …") || strings.Contains(got, "Working") {
 			t.Errorf("the question follows %q", got)
 		}

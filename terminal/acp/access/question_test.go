@@ -11,10 +11,10 @@ import (
 
 func TestAQuestionNamesTheWorkingFolderOnlyIfItIsToBeChanged(t *testing.T) {
 	t.Parallel()
-	turn, _ := acptest.NewTurn(t)
+	turn, r := acptest.NewTurn(t)
 	dir := turn.ExecEnv().Dir
 	var asked string
-	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	r.OnAsk = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = q.Text
 		return terminal.Answer{Text: "Reject"}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/protocoltest"
 )
 
 func TestAButtonBeginsWithTheKindOfItsOption(t *testing.T) {
@@ -84,7 +85,7 @@ type ask struct {
 func askAfter(t *testing.T, rule, answer, request, options string, updates ...string) (a ask) {
 	t.Helper()
 	turn, r := acptest.NewTurn(t)
-	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	r.OnAsk = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		a.question, a.before = q, r.Texts(terminal.Message)
 		return terminal.Answer{Text: answer, By: "ann"}, nil
 	}
@@ -288,16 +289,18 @@ func TestAQuestionIsNotAskedIfItsDocumentCannotBeSent(t *testing.T) {
 func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
 	turn, r := acptest.NewTurn(t)
-	emit := turn.Emit
-	turn.Emit = func(f terminal.Frame) error {
-		if len(f.Media) > 0 {
-			return errors.New("no room")
-		}
-		return emit(f)
-	}
-	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
-		t.Error("the person was asked")
-		return terminal.Answer{}, nil
+	turn.Chat = &protocoltest.Chat{
+		OnFrame: func(f terminal.Frame) error {
+			if len(f.Media) > 0 {
+				return errors.New("no room")
+			}
+			return r.Emit(f)
+		},
+		OnLog: func(f terminal.Frame) { _ = r.Emit(f) },
+		OnAsk: func(context.Context, terminal.Question) (terminal.Answer, error) {
+			t.Error("the person was asked")
+			return terminal.Answer{}, nil
+		},
 	}
 	v := view.New(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // Answer returns a person who gives these answers one after the other, where "press N" presses a
 // button, and the questions that were asked.
-func Answer(t testing.TB, answers ...string) (terminal.Ask, *[]terminal.Question) {
+func Answer(t testing.TB, answers ...string) (protocoltest.Ask, *[]terminal.Question) {
 	t.Helper()
 	asked := &[]terminal.Question{}
 	return func(_ context.Context, q terminal.Question) (terminal.Answer, error) {

@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"nanobot/terminal"
+	"nanobot/terminal/protocoltest"
 )
 
 // Recorder records the frames of a turn, and the content of their files when they are emitted.
 type Recorder struct {
+	protocoltest.Chat
 	mu     sync.Mutex
 	Frames []terminal.Frame
 	Files  map[string]string // by name
@@ -103,12 +105,22 @@ func NewTurn(t *testing.T) (terminal.Turn, *Recorder) {
 	}
 	r := &Recorder{Files: map[string]string{}}
 	return terminal.Turn{
-		Envelope: terminal.Envelope{UserDataDir: user}, Emit: r.Emit,
-		ExecEnv: func() terminal.ExecEnv {
-			return terminal.ExecEnv{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"}
-		},
+		Envelope: terminal.Envelope{UserDataDir: user}, Chat: r,
+		Host: Host{Env: terminal.ExecEnv{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"}},
 	}, r
 }
+
+// Host is a terminal.Host with an execution environment. It finds no links and starts nothing.
+type Host struct {
+	terminal.Host
+	Env terminal.ExecEnv
+}
+
+// ExecEnv returns Env.
+func (h Host) ExecEnv() terminal.ExecEnv { return h.Env }
+
+// FindLinks returns nil.
+func (Host) FindLinks(string) []terminal.Link { return nil }
 
 // CheckSchema validates a value against the protocol's schema and returns its JSON.
 func CheckSchema(t *testing.T, shape string, v any) string {

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"nanobot/internal/words"
-	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/form"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/protocoltest"
 )
 
 // send returns the response to a request, or its error, with a person who answers in a language.
-func send(t *testing.T, ask terminal.Ask, w words.Words, params string) string {
+func send(t *testing.T, ask protocoltest.Ask, w words.Words, params string) string {
 	t.Helper()
-	turn, _ := acptest.NewTurn(t)
-	turn.Ask, turn.Words = ask, w
+	turn, r := acptest.NewTurn(t)
+	r.OnAsk, turn.Words = ask, w
 	v := view.New(turn, nil)
 	defer v.Discard()
 	got, rerr := new(form.Links).Answer(t.Context(), json.RawMessage(params), v, time.Minute)

@@ -35,7 +35,7 @@ func (o *output) log(level, format string, args ...any) {
 }
 
 // boardHidden reports whether the chat does not show the board.
-func (o *output) boardHidden() bool { return o.turn.BoardHidden != nil && o.turn.BoardHidden() }
+func (o *output) boardHidden() bool { return o.turn.BoardHidden() }
 
 // emitText sends a message, with the files that it links to, which notifies nobody, because more of
 // the turn follows.
@@ -56,9 +56,6 @@ func (o *output) answerFrame(text string) terminal.Frame {
 // linkedFiles returns the absolute paths of the files that a text links to, without references to
 // code. The files may not exist.
 func (o *output) linkedFiles(text string) (paths []string) {
-	if o.turn.FindLinks == nil {
-		return nil
-	}
 	for i, link := range o.turn.FindLinks(text) {
 		if i == maxLinks {
 			break

@@ -54,18 +54,23 @@ func New(t terminal.Turn, table *jobs.Table) *View {
 // NewBackground returns the view of the agent's work after a turn: messages are pushed, and there is
 // no board.
 func NewBackground(t terminal.Turn, table *jobs.Table) *View {
-	push := t.Push
-	t.Emit = func(f terminal.Frame) error {
-		if f.Kind != terminal.Message {
-			return nil
-		}
-		return push(f)
-	}
-	t.BoardHidden = func() bool { return true }
+	t.Chat = pushChat{t.Chat}
 	v := New(t, table)
 	v.background = true
 	return v
 }
+
+// pushChat is a chat between turns. It has no board, and its messages are pushed.
+type pushChat struct{ terminal.Chat }
+
+func (c pushChat) Emit(f terminal.Frame) error {
+	if f.Kind != terminal.Message {
+		return nil
+	}
+	return c.Push(f)
+}
+
+func (pushChat) BoardHidden() bool { return true }
 
 // onTimer shows everything that is due.
 func (v *View) onTimer() {

@@ -219,10 +219,7 @@ func TestNothingIsShownAfterTheEnd(t *testing.T) {
 }
 
 func BenchmarkChunks(b *testing.B) {
-	v := New(terminal.Turn{
-		ExecEnv: func() terminal.ExecEnv { return terminal.ExecEnv{} },
-		Emit:    func(terminal.Frame) error { return nil },
-	}, nil)
+	v := New(terminal.Turn{Chat: terminal.NoChat{}, Host: acptest.Host{}}, nil)
 	raw := json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"some words of an answer "}}`)
 	for b.Loop() {
 		v.Update(raw)
