@@ -33,7 +33,8 @@ var newcomerLines = map[string]string{
 	"\t\"nanobot/terminal/acp\"\n":     "\texampleprotocol \"nanobot/terminal/example\"\n",
 }
 
-// newNewcomer copies the tree, adds the folders of testdata/newcomer and the lines, and builds it.
+// newNewcomer copies the tree, adds the folders of testdata/newcomer and the lines, builds it, and
+// runs the suite of the protocol.
 func newNewcomer(t *testing.T) *newcomer {
 	t.Helper()
 	killtest.SkipIfShort(t)
@@ -55,10 +56,12 @@ func newNewcomer(t *testing.T) *newcomer {
 	n := &newcomer{t: t, binary: filepath.Join(t.TempDir(), "nanobot"), dir: t.TempDir()}
 	// With -trimpath the packages that are as they were come from the build cache: the test command
 	// has built the program with the same settings.
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", n.binary, "./cmd/nanobot")
-	build.Dir, build.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for _, args := range [][]string{{"build", "-o", n.binary, "./cmd/nanobot"}, {"test", "./terminal/example"}} {
+		command := exec.Command("go", append([]string{args[0], "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}, args[1:]...)...)
+		command.Dir, command.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", args[0], err, out)
+		}
 	}
 	return n
 }

@@ -63,7 +63,7 @@ type protocol struct{ settings Settings }
 
 // Turn runs the agent to its end and emits what it printed.
 func (p protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return t.ReadLines(ctx, func(line []byte, end *terminal.FinalResponse) error {
+	return t.ReadLinesShowingLast(ctx, func(line []byte, end *terminal.FinalResponse) error {
 		end.AddLine([]byte(p.settings.Prefix + string(line[:min(len(line), p.settings.Width)])))
 		return nil
 	})
