@@ -2,7 +2,6 @@ package terminal_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,17 +107,6 @@ func TestRichFramesComeInOrderAndPlainLinesAtTheEnd(t *testing.T) {
 
 type object = map[string]any
 
-func TestAMessageIsEmittedWhileTheAgentStillRuns(t *testing.T) {
-	b := newTurnFixture(t, "rich", frame(object{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(object{"type": "message", "text": "second"}))
-	b.emit = func(f terminal.Frame) error {
-		if f.Text == "first" {
-			return os.WriteFile(b.workspace+"/go", nil, 0o600) // without this the agent never ends
-		}
-		return nil
-	}
-	b.run().expectFrames("done", "message: first", "message: second")
-}
-
 func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	script := ""
 	for _, level := range []any{"debug", "info", "warning", "error", "loud", nil} {
@@ -188,15 +176,6 @@ func TestAStopIsReportedAndTheOutputArrives(t *testing.T) {
 	b := newTurnFixture(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(object{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
 	b.emit = func(terminal.Frame) error { cancel(); return nil }
 	b.runUntil(ctx).expectFrames("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
-}
-
-func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
-	broken := errors.New("outbox is broken")
-	b := newTurnFixture(t, "rich", "sleep 300 & "+frame(object{"type": "message", "text": "m"})+"sleep 300")
-	b.emit = func(terminal.Frame) error { return broken }
-	if b.run(); !errors.Is(b.err, broken) {
-		t.Fatalf("got %v", b.err)
-	}
 }
 
 func TestALongLineIsSkippedWholeAndNamed(t *testing.T) {

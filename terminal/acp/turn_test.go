@@ -66,19 +66,6 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 	}
 }
 
-// The timeout expires after the agent's first message, however long that took.
-func TestATimeoutIsReportedAsATimeout(t *testing.T) {
-	t.Parallel()
-	p := newFixture(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
-	ctx, end := context.WithCancelCause(t.Context())
-	p.onFrame = func(f terminal.Frame) {
-		if shows(f, "begun") {
-			end(terminal.ErrTimeout)
-		}
-	}
-	p.sendUntil(ctx, "say begun\nawait").expect(terminal.TimedOut, "begun").expectError(terminal.TimedOut, "Timed out after 300 s.")
-}
-
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, "-resume -stubborn")

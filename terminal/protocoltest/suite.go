@@ -181,18 +181,19 @@ func testTimeOfPerson(t *testing.T, s Suite) {
 
 func testWithdrawn(t *testing.T, s Suite) {
 	r := s.prepareQuestion(t)
-	returned := false
 	r.chat.OnAsk = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
 		r.stop()
 		<-ctx.Done()
-		returned = true
+		select {
+		case ended := <-r.ended:
+			t.Error("the turn has ended before its question")
+			r.ended <- ended
+		case <-time.After(time.Second):
+		}
 		return terminal.Answer{}, context.Cause(ctx)
 	}
 	r.begin()
 	r.expect(terminal.Stopped)
-	if !returned {
-		t.Error("the turn has ended before its question")
-	}
 }
 
 func answer(q terminal.Question) terminal.Answer {
