@@ -7,10 +7,9 @@ import (
 
 // takeover is the state of a person's takeover of the terminal.
 type takeover struct {
-	taken      bool
-	lastInput  time.Time     // time of the person's last input
-	handedBack chan struct{} // closed when the terminal is handed back
-	count      int           // number of takeovers so far
+	taken     bool
+	lastInput time.Time // time of the person's last input
+	count     int       // number of takeovers so far
 }
 
 // takeOver gives the terminal to the person. It reports false if the person already has it.
@@ -20,7 +19,7 @@ func (s *session) takeOver() bool {
 	if s.takeover.taken {
 		return false
 	}
-	s.takeover = takeover{taken: true, lastInput: time.Now(), handedBack: make(chan struct{}), count: s.takeover.count + 1}
+	s.takeover = takeover{taken: true, lastInput: time.Now(), count: s.takeover.count + 1}
 	s.notifyWatchersLocked() // to update the buttons
 	return true
 }
@@ -32,7 +31,6 @@ func (s *session) handBack() bool {
 	if !s.takeover.taken {
 		return false
 	}
-	close(s.takeover.handedBack)
 	s.takeover = takeover{count: s.takeover.count}
 	s.notifyWatchersLocked()
 	return true
@@ -63,6 +61,7 @@ func (s *session) recordUserInput() {
 // session or ctx ends.
 func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 	for {
+		change := s.changed()
 		s.mu.Lock()
 		now := s.takeover
 		s.mu.Unlock()
@@ -75,7 +74,7 @@ func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 			return true
 		}
 		select {
-		case <-now.handedBack:
+		case <-change:
 		case <-time.After(rest):
 		case <-s.ended:
 			return false
