@@ -11,11 +11,13 @@ import (
 	"nanobot/internal/words"
 )
 
-// shortCutMark replaces the rest of a text that continues in a file, for small limits.
-const shortCutMark = "…"
-
-// cutMark replaces it where there is room for words.
-func cutMark(w words.Words) string { return "\n\n… " + w.Text(words.WholeAnswerInFile) }
+// cutMark returns the note that replaces the rest of a text that continues in a file: with words where there is room for them.
+func cutMark(w words.Words, limit int, measure channels.Measure) string {
+	if mark := "\n\n… " + w.Text(words.WholeAnswerInFile); limit >= 2*measure(mark) {
+		return mark
+	}
+	return "…"
+}
 
 // Document returns a text that is too long for a chat as a file. The content is valid UTF-8,
 // because it is stored as JSON.
@@ -51,10 +53,7 @@ func isMarkdown(source string) bool {
 // Beginning returns the beginning of a text that continues in a file, with a note about the file.
 // It costs at most limit.
 func (l Layout) Beginning(source string, limit int, cost Cost, w words.Words) Text {
-	mark := cutMark(w)
-	if limit < 2*cost.Words(mark) {
-		mark = shortCutMark
-	}
+	mark := cutMark(w, limit, cost.Words)
 	first := l.Text(head(source, 16*limit)).Split(limit-cost.Words(mark), cost)
 	if len(first) == 0 || cost.Words(first[0].Text)+cost.Words(mark) > limit {
 		return Plain(strings.TrimSpace(mark))
@@ -67,10 +66,7 @@ func (l Layout) Beginning(source string, limit int, cost Cost, w words.Words) Te
 // Excerpt returns the beginning of a text that continues in a file, in the same format and with at
 // most limit characters, with a note about the file. It closes a Markdown code block that is cut.
 func Excerpt(source string, format channels.Format, limit int, w words.Words) string {
-	mark := cutMark(w)
-	if limit < 2*channels.Runes(mark) {
-		mark = shortCutMark
-	}
+	mark := cutMark(w, limit, channels.Runes)
 	source = head(source, 4*limit)
 	room := limit - channels.Runes(mark)
 	for range 3 { // closing a fence needs room, which shortens the text

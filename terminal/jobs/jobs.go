@@ -177,25 +177,18 @@ func (t *Table) Kill(ctx context.Context, id string) error {
 }
 
 // KillAll stops all jobs without waiting, and returns how many were running. Their IDs stay valid.
-func (t *Table) KillAll() (ran int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, j := range t.jobs {
-		if !j.ended && !j.released {
-			ran++
-			j.stop()
-		}
-	}
-	return ran
-}
+func (t *Table) KillAll() int { return t.eachRunning((*job).stop) }
 
 // Running returns how many jobs are running.
-func (t *Table) Running() (n int) {
+func (t *Table) Running() int { return t.eachRunning(func(*job) {}) }
+
+func (t *Table) eachRunning(do func(*job)) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, j := range t.jobs {
 		if !j.ended && !j.released {
 			n++
+			do(j)
 		}
 	}
 	return n

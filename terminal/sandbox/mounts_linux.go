@@ -249,7 +249,7 @@ func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 	var trees []int
 	files := map[string]bool{}
 	defer func() {
-		for _, tree := range trees {
+		for _, tree := range trees { // those that are not attached
 			_ = unix.Close(tree)
 		}
 	}()
@@ -287,14 +287,10 @@ func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 		if err := createMountPoint(path, files[path]); err != nil {
 			return err
 		}
-		at, err := openMountPoint(path)
-		if err != nil {
+		tree := trees[i]
+		trees[i] = -1 // attachMount closes it
+		if err := attachMount(tree, path); err != nil {
 			return err
-		}
-		err = unix.MoveMount(trees[i], "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
-		_ = unix.Close(at)
-		if err != nil {
-			return os.NewSyscallError("move_mount", err)
 		}
 	}
 	if mode&fs.ModeSticky != 0 {

@@ -41,7 +41,6 @@ type faces struct {
 	fonts  []*opentype.Font
 	faces  [4]font.Face // regular, bold, italic, bold italic; nil until used
 	glyphs map[glyphKey]*image.Alpha
-	known  map[rune]bool
 	buffer sfnt.Buffer
 }
 
@@ -55,18 +54,13 @@ func newFaces() (*faces, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &faces{fonts: all, glyphs: map[glyphKey]*image.Alpha{}, known: map[rune]bool{}}, nil
+	return &faces{fonts: all, glyphs: map[glyphKey]*image.Alpha{}}, nil
 }
 
 // hasGlyph reports whether the fonts have a glyph. All four fonts have the same glyphs.
 func (f *faces) hasGlyph(r rune) bool {
-	known, ok := f.known[r]
-	if !ok {
-		index, err := f.fonts[0].GlyphIndex(&f.buffer, r)
-		known = err == nil && index != 0
-		f.known[r] = known
-	}
-	return known
+	index, err := f.fonts[0].GlyphIndex(&f.buffer, r)
+	return err == nil && index != 0
 }
 
 // glyph returns a coverage mask, placed relative to the top left corner of a cell.
