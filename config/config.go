@@ -4,6 +4,14 @@
 // values.
 package config
 
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Config is the whole configuration. Keys in the file are written in camelCase.
 //
 // The struct tags are the source of the schema: bounds and descriptions are written only here.
@@ -143,5 +151,122 @@ func Default() Config {
 		Log:      Log{Level: "info", Format: "auto"},
 		Audit:    Audit{MaxSize: 10, Keep: 5},
 		Runbooks: Runbooks{Folder: "runbooks", Approvers: []string{}, AgentShell: "trust"},
+	}
+}
+
+// AuditOff is the value of audit.file that disables the audit log.
+const AuditOff = "off"
+
+// Audit configures the audit log.
+type Audit struct {
+	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
+	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
+	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Number of rotated files to keep."`
+	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
+}
+
+// On reports whether the audit log is enabled. A Config that was not loaded has no file name and
+// writes no log.
+func (a Audit) On() bool { return a.File != "" && a.File != AuditOff }
+
+// resolvePaths makes the path of the log absolute.
+func (a *Audit) resolvePaths(workspace, stateDir, home string) {
+	switch {
+	case strings.TrimSpace(a.File) == "":
+		a.File = absolutePath(stateDir, "audit.jsonl", home)
+	case a.File != AuditOff:
+		a.File = absolutePath(workspace, a.File, home)
+	}
+}
+
+// Runbooks configures runbooks.
+type Runbooks struct {
+	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder with the runbooks (*.md), relative to the workspace. An agent in a sandbox can read it but not change it."`
+	// Approvers and AgentShell decide which proofs of a step are accepted.
+	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
+}
+
+func checkRunbooks(c *Config) []fault {
+	return append(checkRunbookFolder(c), checkApprovers(c, splitKey("runbooks.approvers"), c.Runbooks.Approvers)...)
+}
+
+// checkRunbookFolder rejects the workspace and folders above it, because a sandbox makes the
+// runbook folder read-only for agents.
+func checkRunbookFolder(c *Config) []fault {
+	folder := strings.TrimSpace(c.Runbooks.Folder)
+	at := splitKey("runbooks.folder")
+	if folder == "" {
+		return []fault{{path: at, text: "must be the path of a folder"}}
+	}
+	if clean := filepath.Clean(folder); clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
+		return []fault{{path: at, text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files"}}
+	}
+	return nil
+}
+
+// Environment variables that describe the current message to an agent. They have the prefix of
+// variables that set config keys, but set none, so that an agent can run nanobot itself.
+const (
+	TextVariable        = "NANOBOT_TEXT"
+	TruncatedVariable   = "NANOBOT_TEXT_TRUNCATED" // "1" if the text was too long for an environment variable
+	ChatIDVariable      = "NANOBOT_CHAT_ID"
+	UserIDVariable      = "NANOBOT_USER_ID"
+	UserNameVariable    = "NANOBOT_USER_NAME"
+	UserDataDirVariable = "NANOBOT_USER_DATA_DIR"
+	TokenVariable       = "NANOBOT_CHAT_TOKEN" // authenticates the process and identifies its chat
+	SocketVariable      = "NANOBOT_SOCKET"     // path of the socket on which the daemon serves MCP tools
+)
+
+// agentVariables lists every variable that nanobot sets for an agent. The last three identify the
+// turn, the daemon and the process.
+var agentVariables = []string{
+	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable, SocketVariable,
+	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",
+}
+
+// isReservedVariable reports whether a variable has the prefix NANOBOT_ but sets no config key.
+func isReservedVariable(name string) bool {
+	return name == "NANOBOT_CONFIG" || slices.Contains(agentVariables, name) || isServiceVariable(name)
+}
+
+// Limits bounds the resources of the agent; 0 means no limit. Terminal.Timeout bounds its run time.
+type Limits struct {
+	// Memory is in MiB, CPU in seconds.
+	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB for the agent and its descendants together, or for each process if no cgroup can count them together; 0: no limit."`
+	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds for each process of the agent; 0: no limit."`
+	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Maximum number of processes and threads of the agent; 0: no limit. Needs a cgroup or terminal.user."`
+	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Maximum number of open files for each process of the agent; 0: no limit."`
+}
+
+// ReadOnlySuffix at the end of an entry of terminal.sandboxPaths makes the path read-only.
+const ReadOnlySuffix = ":ro"
+
+func checkSandbox(t agentSection) []fault {
+	var all []fault
+	for name, s := range map[string]string{"sandbox": t.Sandbox, "user": t.User} {
+		if isBlank(s) {
+			all = append(all, fault{path: t.keyPath(name), text: "must not be blank"})
+		}
+	}
+	for i, path := range t.SandboxPaths {
+		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
+			all = append(all, fault{path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), text: "must be the path of a file or folder"})
+		}
+	}
+	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
+		all = append(all, fault{path: t.keyPath("sandboxPaths"), cause: t.keyPath("sandbox"), text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey)})
+	}
+	return all
+}
+
+// resolveSandboxPaths makes the entries of SandboxPaths absolute.
+func (t *Terminal) resolveSandboxPaths(workspace, home string) {
+	for i, path := range t.SandboxPaths {
+		path, readOnly := strings.CutSuffix(path, ReadOnlySuffix)
+		t.SandboxPaths[i] = absolutePath(workspace, path, home)
+		if readOnly {
+			t.SandboxPaths[i] += ReadOnlySuffix
+		}
 	}
 }
