@@ -113,5 +113,6 @@ const byMessage = "id = (SELECT inbound FROM seen WHERE chat = ? AND message = ?
 
 // Message returns the inbound message with the newest content of a message of the network.
 func (s inbox) Message(ctx context.Context, chat channels.Chat, id string) (store.Inbound, bool, error) {
-	return readOne(ctx, s.state, fmt.Sprintf("read message %s of %s", id, chat), scanInbound, selectInbound+byMessage, chat.String(), id)
+	return readOne(ctx, s.state, fmt.Sprintf("read message %s of %s", id, chat),
+		scanInbound, selectInbound+byMessage, chat.String(), id)
 }

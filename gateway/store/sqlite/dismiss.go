@@ -87,9 +87,11 @@ func deliveriesFor(t *tx, p store.Person, state store.State) []int64 {
 // Dismissed returns the running inbound messages and the deliveries being sent of people who have
 // lost access.
 func (s access) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
-	inbounds, err = readAll(ctx, s.state, "read dismissed turns", column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+	inbounds, err = readAll(ctx, s.state, "read dismissed turns",
+		column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
 	if err == nil {
-		deliveries, err = readAll(ctx, s.state, "read dismissed deliveries", column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+		deliveries, err = readAll(ctx, s.state, "read dismissed deliveries",
+			column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
 	return inbounds, deliveries, err
 }

@@ -287,7 +287,8 @@ func (s inbox) Inbound(ctx context.Context, id int64) (store.Inbound, bool, erro
 
 // Recent returns the last inbound messages of a chat.
 func (s inbox) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
-	return readAll(ctx, s.state, "read inbound messages of "+chat.String(), scanInbound, selectInbound+"chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+	return readAll(ctx, s.state, "read inbound messages of "+chat.String(),
+		scanInbound, selectInbound+"chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
 }
 
 // CountPending counts pending inbound messages.

@@ -24,7 +24,8 @@ func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 	// The process records of all running turns are read, because fillProcesses frees every other
 	// line of the process file, also those of this member. This happens before the adoption,
 	// because an adopted message is not adopted again after a failure.
-	running, err := readAll(ctx, s.state, "read the work of earlier daemons", scanInbound, selectInbound+"state = 'running' AND ended = 0 ORDER BY id")
+	running, err := readAll(ctx, s.state, "read the work of earlier daemons",
+		scanInbound, selectInbound+"state = 'running' AND ended = 0 ORDER BY id")
 	if err != nil {
 		return store.Adopted{}, err
 	}

@@ -16,7 +16,8 @@ func (s outbox) Recall(ctx context.Context, chat channels.Chat, key string) (str
 	if !s.chatsWithMemories.has(chat.String()) {
 		return "", nil
 	}
-	return readValue[string](ctx, s.state, fmt.Sprintf("recall %s of %s", key, chat), "SELECT value FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
+	return readValue[string](ctx, s.state, fmt.Sprintf("recall %s of %s", key, chat),
+		"SELECT value FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
 }
 
 // Remember replaces a memory of a chat.
@@ -137,7 +138,8 @@ func (s outbox) SaveDetails(ctx context.Context, inbound int64, text string) err
 
 // LoadDetails returns the details of an inbound message.
 func (s outbox) LoadDetails(ctx context.Context, inbound int64) (string, error) {
-	return readValue[string](ctx, s.state, fmt.Sprintf("read the details of inbound message %d", inbound), "SELECT text FROM details WHERE inbound = ?", inbound)
+	return readValue[string](ctx, s.state, fmt.Sprintf("read the details of inbound message %d", inbound),
+		"SELECT text FROM details WHERE inbound = ?", inbound)
 }
 
 // ReplaceFold records that a message replaces the board of a pending fold.

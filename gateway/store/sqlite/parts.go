@@ -32,7 +32,8 @@ func (s inbox) StorePart(ctx context.Context, in channels.Incoming) error {
 // Parts returns the stored parts of a channel.
 func (s inbox) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
 	scan := func(scan func(...any) error) (in channels.Incoming, err error) { return in, scan(jsonColumn{to: &in}) }
-	return readAll(ctx, s.state, "read the parts of "+channel, scan, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
+	return readAll(ctx, s.state, "read the parts of "+channel,
+		scan, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
 }
 
 // DropParts removes the parts of a message.
@@ -45,7 +46,8 @@ func (s inbox) DropParts(ctx context.Context, chat channels.Chat, group string) 
 
 // Known reports whether a message was received, refused or dropped.
 func (s inbox) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
-	return readValue[bool](ctx, s.state, fmt.Sprintf("look up message %s of %s", id, chat), `SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
+	return readValue[bool](ctx, s.state, fmt.Sprintf("look up message %s of %s", id, chat),
+		`SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
 		OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)`, chat.String(), id)
 }
 
@@ -76,7 +78,8 @@ func removeParts(t *tx, chat channels.Chat, p channels.Part) {
 // pruneParts deletes old parts of messages that were never completed.
 func (s pruner) pruneParts(ctx context.Context, before time.Time) error {
 	// Mostly there are none, and a transaction would write to the disk.
-	some, err := readValue[bool](ctx, s.state, "look for old parts", "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", micros(before))
+	some, err := readValue[bool](ctx, s.state, "look for old parts",
+		"SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", micros(before))
 	if err != nil || !some {
 		return err
 	}

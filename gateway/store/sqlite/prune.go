@@ -166,7 +166,8 @@ func (s pruner) pruneSpool(ctx context.Context, before time.Time) error {
 			if err != nil || !info.ModTime().Before(before) {
 				continue // already deleted, or too young
 			}
-			needed, err := readValue[bool](ctx, s.state, "look up a copy", "SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
+			needed, err := readValue[bool](ctx, s.state, "look up a copy",
+				"SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
 			if err != nil {
 				return err
 			}

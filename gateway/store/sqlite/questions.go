@@ -76,7 +76,8 @@ func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]sto
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
 func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
-	return readAll(ctx, s.state, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound), s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
+	return readAll(ctx, s.state, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound),
+		s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
 		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
 }
 
@@ -110,7 +111,8 @@ func (s questions) EraseAnswer(ctx context.Context, id string) error {
 
 // AsksSecret reports whether a message of the bot asks for a secret in a chat or did so.
 func (s questions) AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error) {
-	return readValue[bool](ctx, s.state, "look up a secret question of "+chat.String(), `SELECT EXISTS (SELECT 1 FROM question q JOIN outbox o ON o.id = q.delivery
+	return readValue[bool](ctx, s.state, "look up a secret question of "+chat.String(),
+		`SELECT EXISTS (SELECT 1 FROM question q JOIN outbox o ON o.id = q.delivery
 		WHERE q.chat = ? AND q.secret = 1 AND o.receipt = ?)`, chat.String(), receipt)
 }
 
@@ -146,7 +148,8 @@ func (s inbox) dropErasedQuote(ctx context.Context, in *channels.Incoming) error
 	if in.ReplyTo == nil || in.ReplyTo.ID == "" || in.ReplyTo.Text == "" {
 		return nil
 	}
-	erased, err := readValue[bool](ctx, s.state, fmt.Sprintf("look up the message that %s of %s quotes", in.ID, in.Chat), `SELECT EXISTS (SELECT 1 FROM seen JOIN inbox ON inbox.id = seen.inbound WHERE seen.chat = ? AND seen.message = ?
+	erased, err := readValue[bool](ctx, s.state, fmt.Sprintf("look up the message that %s of %s quotes", in.ID, in.Chat),
+		`SELECT EXISTS (SELECT 1 FROM seen JOIN inbox ON inbox.id = seen.inbound WHERE seen.chat = ? AND seen.message = ?
 		AND incoming ->> 'text' = '' AND incoming ->> 'media' IS NULL AND incoming ->> 'press' IS NULL)`,
 		in.Chat.String(), in.ReplyTo.ID)
 	if erased {

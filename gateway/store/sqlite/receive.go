@@ -276,7 +276,8 @@ func releaseGathering(t *tx, in channels.Incoming, chat chatState) bool {
 
 // NextClaim returns when a message has waited long enough for further ones.
 func (s inbox) NextClaim(ctx context.Context) (time.Duration, bool, error) {
-	at, err := readValue[int64](ctx, s.state, "read when the next message can be claimed", "SELECT coalesce(min(not_before), 0) FROM line WHERE not_before > 0")
+	at, err := readValue[int64](ctx, s.state, "read when the next message can be claimed",
+		"SELECT coalesce(min(not_before), 0) FROM line WHERE not_before > 0")
 	if err != nil {
 		return 0, false, err
 	}

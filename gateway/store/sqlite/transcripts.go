@@ -46,7 +46,8 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 
 // turnsOf returns the newest turns of the chat's conversation that a condition on ?3 finds.
 func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
-	return readAll(ctx, s.state, "read the history of "+chat.String(), scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
+	return readAll(ctx, s.state, "read the history of "+chat.String(),
+		scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
 		` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
 }
 
@@ -119,14 +120,16 @@ func (s questions) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbou
 	if f.Chat != (channels.Chat{}) {
 		chat = f.Chat.String()
 	}
-	return readAll(ctx, s.state, "read turns", scanInbound, selectInbound+`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
+	return readAll(ctx, s.state, "read turns",
+		scanInbound, selectInbound+`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
 			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3) AND (?4 = '' OR agent = ?4)
 		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0))
 }
 
 // Deliveries returns the deliveries of a turn.
 func (s questions) Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error) {
-	return readAll(ctx, s.state, fmt.Sprintf("read the deliveries of inbound message %d", inbound), scanDelivery, selectDelivery+"inbound = ? AND sequence > 0 ORDER BY id", inbound)
+	return readAll(ctx, s.state, fmt.Sprintf("read the deliveries of inbound message %d", inbound),
+		scanDelivery, selectDelivery+"inbound = ? AND sequence > 0 ORDER BY id", inbound)
 }
 
 // CountDeliveries counts the deliveries of turns by state.
@@ -151,11 +154,13 @@ func (s questions) CountDeliveries(ctx context.Context, inbounds []int64) (map[i
 
 // Trace returns the trace that Finish stored.
 func (s questions) Trace(ctx context.Context, inbound int64) (string, error) {
-	return readValue[string](ctx, s.state, fmt.Sprintf("read the trace of inbound message %d", inbound), "SELECT text FROM trace WHERE inbound = ?", inbound)
+	return readValue[string](ctx, s.state, fmt.Sprintf("read the trace of inbound message %d", inbound),
+		"SELECT text FROM trace WHERE inbound = ?", inbound)
 }
 
 // OldestPendingSince returns when the longest waiting inbound message was received.
 func (s questions) OldestPendingSince(ctx context.Context) (time.Time, error) {
-	received, err := readValue[int64](ctx, s.state, "read the oldest pending inbound message", "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0")
+	received, err := readValue[int64](ctx, s.state, "read the oldest pending inbound message",
+		"SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0")
 	return fromMicros(received), err
 }
