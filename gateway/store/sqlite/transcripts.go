@@ -48,7 +48,7 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the history of "+chat.String(),
 		scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
-		` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
+			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
 }
 
 // entriesOf returns the entries of a turn: the person's message and the agent's messages.
