@@ -38,7 +38,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit changes the newest message",
 		fails: []string{editsOne, editsRemoved},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.edit = func(ctx context.Context, _ string, m channels.Outgoing) error {
 				last := withLock(f.net, func() string { return f.net.visible[len(f.net.visible)-1].id })
 				return f.Edit(ctx, last, m)
@@ -48,7 +48,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit sends a new message",
 		fails: []string{editsOne, editsSame, editsRemoved},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.edit = func(ctx context.Context, _ string, m channels.Outgoing) error {
 				_, err := f.Send(ctx, m)
 				return err
@@ -58,7 +58,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit without a change is an error",
 		fails: []string{editsSame},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
 				if f.net.isVisible(id, m.Text) {
 					return &channels.SendError{Err: errors.New("not modified"), Permanent: true}
@@ -70,7 +70,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit of a removed message returns a temporary error",
 		fails: []string{editsRemoved},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
 				if !f.net.isVisible(id, "") {
 					return errMissing
@@ -82,7 +82,7 @@ var editBreaches = []breach{
 	{
 		name:  "Edit of a removed message reports success",
 		fails: []string{editsRemoved},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.edit = func(ctx context.Context, id string, m channels.Outgoing) error {
 				_ = f.Edit(ctx, id, m)
 				return nil
@@ -92,7 +92,7 @@ var editBreaches = []breach{
 	{
 		name:  "Remove deletes all messages",
 		fails: []string{editsRemoved, removesOne, removesTwice},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.remove = func(context.Context, channels.Chat, string) error {
 				return withLock(f.net, func() error { f.net.visible = nil; return nil })
 			}
@@ -101,14 +101,14 @@ var editBreaches = []breach{
 	{
 		name:  "Remove deletes nothing",
 		fails: []string{editsRemoved, removesOne, removesTwice, removesLater, replacesGone},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.remove = func(context.Context, channels.Chat, string) error { return nil }
 		}),
 	},
 	{
 		name:  "Remove of a removed message is an error",
 		fails: []string{removesTwice},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.remove = func(ctx context.Context, chat channels.Chat, id string) error {
 				if !f.net.isVisible(id, "") {
 					return errMissing
@@ -120,7 +120,7 @@ var editBreaches = []breach{
 	{
 		name:  "Remove works only for messages of the same run",
 		fails: []string{removesLater},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var mine sync.Map
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				receipt, err := f.Send(ctx, m)
@@ -138,14 +138,14 @@ var editBreaches = []breach{
 	{
 		name:  "a closed question keeps its buttons",
 		fails: []string{closes},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.closeAsked = func(context.Context, channels.Chat, string, string) error { return nil }
 		}),
 	},
 	{
 		name:  "an unknown question is closed without an error",
 		fails: []string{closes},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.closeAsked = func(ctx context.Context, chat channels.Chat, id, outcome string) error {
 				_ = f.CloseQuestion(ctx, chat, id, outcome)
 				return nil
@@ -155,7 +155,7 @@ var editBreaches = []breach{
 	{
 		name:  "Replace sends a new message",
 		fails: []string{replacesTwice, replacesGone},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.replace = func(ctx context.Context, _ string, m channels.Outgoing) (channels.Receipt, error) {
 				return f.Send(ctx, m)
 			}
@@ -164,7 +164,7 @@ var editBreaches = []breach{
 	{
 		name:  "Replace returns another receipt",
 		fails: []string{replacesTwice},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 				return channels.Receipt{ID: id + "-replaced"}, f.Edit(ctx, id, m)
 			}
@@ -173,7 +173,7 @@ var editBreaches = []breach{
 	{
 		name:  "Replace of a removed message does not return ErrGone",
 		fails: []string{replacesGone},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 				if !f.net.isVisible(id, "") {
 					return channels.Receipt{}, &channels.SendError{Err: errMissing, Permanent: true}
@@ -185,7 +185,7 @@ var editBreaches = []breach{
 	{
 		name:  "Replace of a removed message returns a temporary error",
 		fails: []string{replacesGone},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.replace = func(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 				if !f.net.isVisible(id, "") {
 					return channels.Receipt{}, channels.ErrGone

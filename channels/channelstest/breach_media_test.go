@@ -112,7 +112,7 @@ var mediaBreaches = []breach{
 	},
 	{
 		name:  "files arrive empty",
-		fails: everyFileCheck,
+		fails: slices.Concat(everyFileCheck, []string{namesMissing}),
 		build: replaceSend(func(ctx context.Context, f fakeChannel, o channels.Outgoing) (channels.Receipt, error) {
 			o.Media = slices.Clone(o.Media)
 			for i := range o.Media {

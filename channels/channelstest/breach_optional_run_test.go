@@ -48,7 +48,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Resume without a cursor skips earlier messages",
 		fails: []string{resumesNothing},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.resume = func(cursor string) {
 				if f.Resume(cursor); cursor == "" {
 					f.skipToEnd()
@@ -59,7 +59,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Resume skips messages that were sent meanwhile",
 		fails: []string{resumesCursor, keepsCursor, closesWhole},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.resume = func(cursor string) {
 				if cursor != "" {
 					f.skipToEnd()
@@ -70,7 +70,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "after a restart messages are received again with new IDs",
 		fails: []string{resumesCursor, keepsCursor, partsRestart, closesWhole},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.resume = func(string) {}
 			mark := rand.Text()
 			o.run = func(ctx context.Context, receive channels.Receive) error {
@@ -84,14 +84,14 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "no cursor is ever stored",
 		fails: []string{keepsCursor, keepFails},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.keepCursor = func(func(context.Context, string) error) {}
 		}),
 	},
 	{
 		name:  "a stored cursor skips the next message",
 		fails: []string{keepsCursor},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.keepCursor = func(keep func(context.Context, string) error) {
 				f.KeepCursor(func(ctx context.Context, cursor string) error {
 					n, _ := strconv.Atoi(cursor)
@@ -103,7 +103,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Run ends when a cursor cannot be stored",
 		fails: []string{keepFails},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			failed := make(chan error, 10)
 			o.keepCursor = func(keep func(context.Context, string) error) {
 				f.KeepCursor(func(ctx context.Context, cursor string) error {
@@ -135,7 +135,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "parts are received as messages",
 		fails: []string{partsOnce, partsRestart},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
 					if m.Part != nil && !m.Part.Last {
@@ -149,7 +149,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "the complete message is not marked as the last part",
 		fails: []string{partsOnce, partsRestart},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
 					if m.Part != nil && m.Part.Last {
@@ -163,14 +163,14 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Run does not complete earlier parts",
 		fails: []string{partsRestart},
-		build: withFault(func(f fakeChannel, _ *faultyOptional) {
+		build: withFault(func(f fakeChannel, _ *faultyChannel) {
 			f.SetMemory(&memoryWithoutParts{Memory: f.memory})
 		}),
 	},
 	{
 		name:  "Health reports an error before Run",
 		fails: []string{isHealthy},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var begun atomic.Bool
 			o.run = func(ctx context.Context, receive channels.Receive) error {
 				begun.Store(true)
@@ -187,12 +187,12 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "Health is always nil",
 		fails: []string{tellsTrouble},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.health = func() error { return nil } }),
+		build: withFault(func(_ fakeChannel, o *faultyChannel) { o.health = func() error { return nil } }),
 	},
 	{
 		name:  "Health reports an outage that is over",
 		fails: []string{tellsTrouble},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var was atomic.Bool
 			o.health = func() error {
 				if f.Health() != nil {
@@ -208,7 +208,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetMenu calls the network",
 		fails: []string{silentMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.setMenu = func(commands []channels.Command) {
 				f.SetMenu(commands)
 				f.showMenu()
@@ -218,14 +218,14 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetMenu keeps the slice",
 		fails: []string{showsMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.setMenu = func(commands []channels.Command) { f.menu = commands }
 		}),
 	},
 	{
 		name:  "Run shows no menu because of one name",
 		fails: []string{showsMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.setMenu = func(commands []channels.Command) {
 				if len(validNames(commands)) == len(commands) {
 					f.SetMenu(commands)
@@ -239,7 +239,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetChatMenu adds commands",
 		fails: []string{chatMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var all []channels.Command
 			o.setChatMenu = func(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
 				all = append(all, commands...)
@@ -250,7 +250,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetChatMenu drops the commands of SetMenu",
 		fails: []string{chatMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.setChatMenu = func(_ context.Context, _ channels.Chat, commands []channels.Command) error {
 				return withLock(f.net, func() error { f.net.chatMenu = validNames(commands); return nil })
 			}
@@ -259,7 +259,7 @@ var optionalRunBreaches = []breach{
 	{
 		name:  "SetChatMenu refuses commands because of one name",
 		fails: []string{chatMenu},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.setChatMenu = func(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
 				if len(validNames(commands)) < len(commands) {
 					return errors.New("bad name")

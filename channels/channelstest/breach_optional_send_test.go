@@ -23,14 +23,14 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "FileLimit has no phrase",
 		fails: []string{statesLimit},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.fileLimit = func(channels.Chat, string) (int64, string) { return 100, "" }
 		}),
 	},
 	{
 		name:  "FileLimit returns another limit each time",
 		fails: []string{statesLimit},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			var asked atomic.Int64
 			o.fileLimit = func(channels.Chat, string) (int64, string) {
 				n := asked.Add(1)
@@ -41,14 +41,14 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "FileLimit has one language",
 		fails: []string{"WordsUser: words follow the language of the message"},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.fileLimit = func(channels.Chat, string) (int64, string) { return 1 << 20, "files up to 1 MB" }
 		}),
 	},
 	{
 		name:  "Plan refuses a file of the limit",
 		fails: []string{plansLimit},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.plan = func(m channels.Message) ([]channels.Outgoing, error) {
 				most, words := f.FileLimit(m.Chat, "")
 				if len(m.Media) > 0 && m.Media[0].Size >= most {
@@ -61,7 +61,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "CloseIdleConnections closes the client for good",
 		fails: []string{sendsAgain},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			closed := false
 			o.closeIdle = func() { closed = true }
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
@@ -75,7 +75,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Typing sends a message",
 		fails: []string{showsTyping},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.typing = func(ctx context.Context, chat channels.Chat) error {
 				_, _ = f.Send(ctx, channels.Outgoing{Chat: chat, Text: "…"})
 				return f.Typing(ctx, chat)
@@ -85,14 +85,14 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Typing shows nothing",
 		fails: []string{showsTyping},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.typing = func(context.Context, channels.Chat) error { return nil }
 		}),
 	},
 	{
 		name:  "Typing ignores its context",
 		fails: []string{endsTyping},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.typing = func(ctx context.Context, chat channels.Chat) error {
 				return f.Typing(context.WithoutCancel(ctx), chat)
 			}
@@ -101,7 +101,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Send ignores the Key",
 		fails: []string{idempotent},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				m.Key = ""
 				return f.Send(ctx, m)
@@ -111,7 +111,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "a repeated Send has another receipt",
 		fails: []string{idempotent},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				receipt, err := f.Send(ctx, m)
 				if m.Key != "" {
@@ -124,7 +124,7 @@ var optionalSendBreaches = []breach{
 	{
 		name:  "Send treats all keys as the same",
 		fails: []string{idempotent},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 				if m.Key != "" {
 					m.Key = "key"

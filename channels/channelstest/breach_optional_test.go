@@ -9,8 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// faultyOptional is a fakeChannel with one faulty method, mostly of an optional interface.
-type faultyOptional struct {
+// faultyChannel is a fakeChannel with one faulty method.
+type faultyChannel struct {
 	fakeChannel
 	send         func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error)
 	plan         func(m channels.Message) ([]channels.Outgoing, error)
@@ -47,110 +47,110 @@ func overridden[F any](faulty F, given bool, correct F) F {
 	return correct
 }
 
-func (o faultyOptional) Send(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+func (o faultyChannel) Send(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
 	return overridden(o.send, o.send != nil, o.fakeChannel.Send)(ctx, m)
 }
 
-func (o faultyOptional) Plan(m channels.Message) ([]channels.Outgoing, error) {
+func (o faultyChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return overridden(o.plan, o.plan != nil, o.fakeChannel.Plan)(m)
 }
 
-func (o faultyOptional) Run(ctx context.Context, receive channels.Receive) error {
+func (o faultyChannel) Run(ctx context.Context, receive channels.Receive) error {
 	return overridden(o.run, o.run != nil, o.fakeChannel.Run)(ctx, receive)
 }
 
-func (o faultyOptional) Edit(ctx context.Context, id string, m channels.Outgoing) error {
+func (o faultyChannel) Edit(ctx context.Context, id string, m channels.Outgoing) error {
 	return overridden(o.edit, o.edit != nil, o.fakeChannel.Edit)(ctx, id, m)
 }
 
-func (o faultyOptional) Remove(ctx context.Context, chat channels.Chat, id string) error {
+func (o faultyChannel) Remove(ctx context.Context, chat channels.Chat, id string) error {
 	return overridden(o.remove, o.remove != nil, o.fakeChannel.Remove)(ctx, chat, id)
 }
 
-func (o faultyOptional) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
+func (o faultyChannel) Replace(ctx context.Context, id string, m channels.Outgoing) (channels.Receipt, error) {
 	return overridden(o.replace, o.replace != nil, o.fakeChannel.Replace)(ctx, id, m)
 }
 
-func (o faultyOptional) CloseQuestion(ctx context.Context, chat channels.Chat, id, outcome string) error {
+func (o faultyChannel) CloseQuestion(ctx context.Context, chat channels.Chat, id, outcome string) error {
 	return overridden(o.closeAsked, o.closeAsked != nil, o.fakeChannel.CloseQuestion)(ctx, chat, id, outcome)
 }
 
-func (o faultyOptional) Drafts(chat channels.Chat) bool {
+func (o faultyChannel) Drafts(chat channels.Chat) bool {
 	return overridden(o.drafts, o.drafts != nil, o.fakeChannel.Drafts)(chat)
 }
 
-func (o faultyOptional) Draft(ctx context.Context, key string, m channels.Outgoing) error {
+func (o faultyChannel) Draft(ctx context.Context, key string, m channels.Outgoing) error {
 	return overridden(o.draft, o.draft != nil, o.fakeChannel.Draft)(ctx, key, m)
 }
 
-func (o faultyOptional) Reacts(chat channels.Chat) bool {
+func (o faultyChannel) Reacts(chat channels.Chat) bool {
 	return overridden(o.reacts, o.reacts != nil, o.fakeChannel.Reacts)(chat)
 }
 
-func (o faultyOptional) React(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error {
+func (o faultyChannel) React(ctx context.Context, chat channels.Chat, id string, r channels.Reaction) error {
 	return overridden(o.react, o.react != nil, o.fakeChannel.React)(ctx, chat, id, r)
 }
 
-func (o faultyOptional) FileLimit(chat channels.Chat, language string) (int64, string) {
+func (o faultyChannel) FileLimit(chat channels.Chat, language string) (int64, string) {
 	return overridden(o.fileLimit, o.fileLimit != nil, o.fakeChannel.FileLimit)(chat, language)
 }
 
-func (o faultyOptional) CloseIdleConnections() {
+func (o faultyChannel) CloseIdleConnections() {
 	overridden(o.closeIdle, o.closeIdle != nil, o.fakeChannel.CloseIdleConnections)()
 }
 
-func (o faultyOptional) Typing(ctx context.Context, chat channels.Chat) error {
+func (o faultyChannel) Typing(ctx context.Context, chat channels.Chat) error {
 	return overridden(o.typing, o.typing != nil, o.fakeChannel.Typing)(ctx, chat)
 }
 
-func (o faultyOptional) Resume(cursor string) {
+func (o faultyChannel) Resume(cursor string) {
 	overridden(o.resume, o.resume != nil, o.fakeChannel.Resume)(cursor)
 }
 
-func (o faultyOptional) KeepCursor(keep func(ctx context.Context, cursor string) error) {
+func (o faultyChannel) KeepCursor(keep func(ctx context.Context, cursor string) error) {
 	overridden(o.keepCursor, o.keepCursor != nil, o.fakeChannel.KeepCursor)(keep)
 }
 
-func (o faultyOptional) Mount() (string, http.Handler) {
+func (o faultyChannel) Mount() (string, http.Handler) {
 	return overridden(o.mount, o.mount != nil, o.fakeChannel.Mount)()
 }
 
-func (o faultyOptional) CloseStreams() {
+func (o faultyChannel) CloseStreams() {
 	overridden(o.closeStreams, o.closeStreams != nil, o.fakeChannel.CloseStreams)()
 }
 
-func (o faultyOptional) Watched() bool {
+func (o faultyChannel) Watched() bool {
 	return overridden(o.watched, o.watched != nil, o.fakeChannel.Watched)()
 }
 
-func (o faultyOptional) Publish(event string, data any) {
+func (o faultyChannel) Publish(event string, data any) {
 	overridden(o.publish, o.publish != nil, o.fakeChannel.Publish)(event, data)
 }
 
-func (o faultyOptional) Health() error {
+func (o faultyChannel) Health() error {
 	return overridden(o.health, o.health != nil, o.fakeChannel.Health)()
 }
 
-func (o faultyOptional) SetMenu(commands []channels.Command) {
+func (o faultyChannel) SetMenu(commands []channels.Command) {
 	overridden(o.setMenu, o.setMenu != nil, o.fakeChannel.SetMenu)(commands)
 }
 
-func (o faultyOptional) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
+func (o faultyChannel) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
 	return overridden(o.setChatMenu, o.setChatMenu != nil, o.fakeChannel.SetChatMenu)(ctx, chat, commands)
 }
 
-func (o faultyOptional) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
+func (o faultyChannel) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 	return overridden(o.examine, o.examine != nil, o.fakeChannel.Examine)(ctx, e)
 }
 
-func (o faultyOptional) Close() error {
+func (o faultyChannel) Close() error {
 	return overridden(o.close, o.close != nil, o.fakeChannel.Close)()
 }
 
 // withFault returns a constructor of channels with a faulty method.
-func withFault(change func(f fakeChannel, o *faultyOptional)) func(*testing.T, fakeChannel) channels.Channel {
+func withFault(change func(f fakeChannel, o *faultyChannel)) func(*testing.T, fakeChannel) channels.Channel {
 	return func(_ *testing.T, f fakeChannel) channels.Channel {
-		o := faultyOptional{fakeChannel: f}
+		o := faultyChannel{fakeChannel: f}
 		change(f, &o)
 		return o
 	}

@@ -41,7 +41,7 @@ var receiveBreaches = []breach{
 	},
 	{
 		name:  "only the first message is received",
-		fails: []string{"Run receives messages in order", "an incoming message has a chat, an ID and a user"},
+		fails: []string{"Run receives messages in order", "an incoming message has a chat, an ID and a user", quotes},
 		build: func(_ *testing.T, f fakeChannel) channels.Channel {
 			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				receivedFirst := false
@@ -58,22 +58,22 @@ var receiveBreaches = []breach{
 	},
 	{
 		name:  "messages come from another chat",
-		fails: []string{"an incoming message has a chat, an ID and a user"},
+		fails: []string{pressed, "an incoming message has a chat, an ID and a user"},
 		build: changeIncoming(func(m *channels.Incoming) { m.Chat.ID = "2" }),
 	},
 	{
 		name:  "messages share one ID",
-		fails: []string{"a button that stays can be pressed again", "an incoming message has a chat, an ID and a user"},
+		fails: []string{pressed, "a button that stays can be pressed again", "an incoming message has a chat, an ID and a user"},
 		build: changeIncoming(func(m *channels.Incoming) { m.ID = "1" }),
 	},
 	{
 		name:  "messages have no sender",
-		fails: []string{"an incoming message has a chat, an ID and a user"},
+		fails: []string{"an incoming message has a chat, an ID and a user", cleanNames},
 		build: changeIncoming(func(m *channels.Incoming) { m.User = channels.User{} }),
 	},
 	{
 		name:  "a message that could not be received is acknowledged",
-		fails: []string{redelivery},
+		fails: []string{redelivery, endsRefusing},
 		build: wrapReceive(func(receive channels.Receive) channels.Receive {
 			return func(ctx context.Context, m channels.Incoming) error {
 				_ = receive(ctx, m)
@@ -83,7 +83,7 @@ var receiveBreaches = []breach{
 	},
 	{
 		name:  "a message that could not be received is offered after the next one",
-		fails: []string{redelivery},
+		fails: []string{redelivery, endsRefusing},
 		build: wrapReceive(func(receive channels.Receive) channels.Receive {
 			var late []channels.Incoming
 			return func(ctx context.Context, m channels.Incoming) error {
@@ -122,7 +122,7 @@ const (
 var runBreaches = []breach{
 	{
 		name:  "Run returns its context's error",
-		fails: []string{ends, endsDuring, notStarted},
+		fails: []string{ends, endsDuring, notStarted, endsRefusing, runsAgain, wrongToken},
 		build: func(_ *testing.T, f fakeChannel) channels.Channel {
 			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				_ = f.Run(ctx, receive)
@@ -132,7 +132,7 @@ var runBreaches = []breach{
 	},
 	{
 		name:  "Run returns the error of a cancelled receive",
-		fails: []string{endsDuring},
+		fails: []string{endsDuring, endsRefusing, wrongToken},
 		build: func(_ *testing.T, f fakeChannel) channels.Channel {
 			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {
 				var last error
@@ -146,7 +146,7 @@ var runBreaches = []breach{
 	},
 	{
 		name:  "Run ignores its context",
-		fails: []string{ends, endsDuring, notStarted, noLeak},
+		fails: []string{ends, endsDuring, notStarted, endsRefusing, runsAgain, noLeak},
 		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			over, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 			t.Cleanup(cancel)
@@ -157,7 +157,7 @@ var runBreaches = []breach{
 	},
 	{
 		name:  "Run waits for a first message although its context has ended",
-		fails: []string{notStarted},
+		fails: []string{notStarted, wrongToken},
 		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			over := closedAtCleanup(t)
 			return faultyChannel{fakeChannel: f, run: func(ctx context.Context, receive channels.Receive) error {

@@ -26,7 +26,7 @@ const (
 )
 
 // trackRunning returns a value that is true while Run runs.
-func trackRunning(f fakeChannel, o *faultyOptional) *atomic.Bool {
+func trackRunning(f fakeChannel, o *faultyChannel) *atomic.Bool {
 	var now atomic.Bool
 	o.run = func(ctx context.Context, receive channels.Receive) error {
 		now.Store(true)
@@ -40,7 +40,7 @@ var serveBreaches = []breach{
 	{
 		name:  "the handler panics while Run does not run",
 		fails: []string{handlerServes},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			runs := trackRunning(f, o)
 			o.mount = func() (string, http.Handler) {
 				return "/fake", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -56,7 +56,7 @@ var serveBreaches = []breach{
 		fails: []string{handlerServes},
 		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			over := closedAtCleanup(t)
-			return withFault(func(f fakeChannel, o *faultyOptional) {
+			return withFault(func(f fakeChannel, o *faultyChannel) {
 				runs := trackRunning(f, o)
 				o.mount = func() (string, http.Handler) {
 					return "/fake", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -71,14 +71,14 @@ var serveBreaches = []breach{
 	{
 		name:  "the pattern is invalid",
 		fails: []string{handlerServes},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.mount = func() (string, http.Handler) { return "/{", http.NotFoundHandler() }
 		}),
 	},
 	{
 		name:  "CloseStreams ends one stream",
 		fails: []string{closesStreams},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.closeStreams = func() {
 				f.net.mu.Lock()
 				defer f.net.mu.Unlock()
@@ -92,7 +92,7 @@ var serveBreaches = []breach{
 	{
 		name:  "no stream works after CloseStreams",
 		fails: []string{comeBack},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var hung atomic.Bool
 			o.closeStreams = func() {
 				hung.Store(true)
@@ -109,17 +109,17 @@ var serveBreaches = []breach{
 	{
 		name:  "Watched is always true",
 		fails: []string{watchedTells},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.watched = func() bool { return true } }),
+		build: withFault(func(_ fakeChannel, o *faultyChannel) { o.watched = func() bool { return true } }),
 	},
 	{
 		name:  "Watched is always false",
 		fails: []string{watchedTells},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) { o.watched = func() bool { return false } }),
+		build: withFault(func(_ fakeChannel, o *faultyChannel) { o.watched = func() bool { return false } }),
 	},
 	{
 		name:  "an event is lost",
 		fails: []string{inOrder},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.publish = func(event string, data any) {
 				if data.(map[string]any)["n"] != "17" {
 					f.Publish(event, data)
@@ -130,7 +130,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Publish sends a message",
 		fails: []string{notStored},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.publish = func(event string, data any) {
 				_, _ = f.Send(context.Background(), channels.Outgoing{Text: event})
 				f.Publish(event, data)
@@ -140,7 +140,7 @@ var serveBreaches = []breach{
 	{
 		name:  "an operator is shown earlier events",
 		fails: []string{notStored},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			var early any
 			o.publish = func(event string, data any) {
 				if !f.Watched() {
@@ -157,7 +157,7 @@ var serveBreaches = []breach{
 		fails: []string{neverWaits},
 		build: func(t *testing.T, f fakeChannel) channels.Channel {
 			over := closedAtCleanup(t)
-			return withFault(func(f fakeChannel, o *faultyOptional) {
+			return withFault(func(f fakeChannel, o *faultyChannel) {
 				o.publish = func(name string, data any) {
 					all := withLock(f.net, func() (all []*operatorConn) {
 						for l := range f.net.operators {
@@ -178,7 +178,7 @@ var serveBreaches = []breach{
 	{
 		name:  "a finding contains the token",
 		fails: []string{examines, leavesAlone},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Good {
@@ -191,7 +191,7 @@ var serveBreaches = []breach{
 	{
 		name:  "a finding does not say what to do",
 		fails: []string{findsOutage},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				found[0].Fix = ""
@@ -202,14 +202,14 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine finds nothing at all",
 		fails: []string{examines, findsOutage, leavesAlone},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding { return nil }
 		}),
 	},
 	{
 		name:  "Examine consumes pending messages",
 		fails: []string{examines},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				if !e.Running {
 					withLock(f.net, func() bool { f.net.userMessages = nil; return true })
@@ -221,7 +221,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine sends a message",
 		fails: []string{examines},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				_, _ = f.Send(ctx, channels.Outgoing{Text: "hello?"})
 				return f.Examine(ctx, e)
@@ -231,7 +231,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine always reports Good",
 		fails: []string{findsOutage},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Good, Detail: "well"}}
 			}
@@ -240,7 +240,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine always reports Bad",
 		fails: []string{examines, leavesAlone},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.examine = func(context.Context, channels.ExamineOptions) []channels.Finding {
 				return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: "bad", Fix: "give up"}}
 			}
@@ -249,7 +249,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine panics when the network is out of reach",
 		fails: []string{findsOutage},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if found[0].Status == channels.Bad {
@@ -262,7 +262,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Examine disconnects the running daemon",
 		fails: []string{leavesAlone},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.examine = func(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
 				found := f.Examine(ctx, e)
 				if e.Running {
@@ -275,7 +275,7 @@ var serveBreaches = []breach{
 	{
 		name:  "a second Close is an error",
 		fails: []string{closesTwice},
-		build: withFault(func(_ fakeChannel, o *faultyOptional) {
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			var closed atomic.Bool
 			o.close = func() error {
 				if closed.Swap(true) {
@@ -288,7 +288,7 @@ var serveBreaches = []breach{
 	{
 		name:  "Close loses what was not received",
 		fails: []string{closesWhole},
-		build: withFault(func(f fakeChannel, o *faultyOptional) {
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.close = func() error {
 				return withLock(f.net, func() error { f.net.userMessages = f.net.userMessages[:f.position()]; return nil })
 			}

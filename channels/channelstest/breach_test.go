@@ -19,38 +19,10 @@ type breach struct {
 func (b breach) subject(t *testing.T) Subject {
 	s := newFake(t)
 	s.Channel = b.build(t, s.Channel.(fakeChannel))
-	restart := s.Restart
+	restart, newChannel := s.Restart, s.Remote.New
 	s.Restart = func() channels.Channel { return b.build(t, restart().(fakeChannel)) }
+	s.Remote.New = func(settings RemoteSettings) channels.Channel { return b.build(t, newChannel(settings).(fakeChannel)) }
 	return s
-}
-
-// faultyChannel is a fakeChannel with one faulty method of channels.Channel.
-type faultyChannel struct {
-	fakeChannel
-	plan func(m channels.Message) ([]channels.Outgoing, error)
-	send func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error)
-	run  func(ctx context.Context, receive channels.Receive) error
-}
-
-func (c faultyChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	if c.plan != nil {
-		return c.plan(m)
-	}
-	return c.fakeChannel.Plan(m)
-}
-
-func (c faultyChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
-	if c.send != nil {
-		return c.send(ctx, o)
-	}
-	return c.fakeChannel.Send(ctx, o)
-}
-
-func (c faultyChannel) Run(ctx context.Context, receive channels.Receive) error {
-	if c.run != nil {
-		return c.run(ctx, receive)
-	}
-	return c.fakeChannel.Run(ctx, receive)
 }
 
 // changePlan returns a constructor of channels that change the result of Plan.
@@ -92,7 +64,7 @@ func wrapReceive(wrap func(receive channels.Receive) channels.Receive) func(*tes
 	}
 }
 
-var breaches = slices.Concat(planBreaches, textBreaches, screenBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches)
+var breaches = slices.Concat(planBreaches, textBreaches, screenBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches, remoteBreaches)
 
 // closedAtCleanup returns a channel that is closed at the end of the test, to end goroutines that
 // would block forever.

@@ -45,6 +45,8 @@ type Subject struct {
 	// PressButton makes a user press the button with this label under the newest message in Chat.
 	// It is nil if the network shows no buttons.
 	PressButton func(label string) error
+	// Remote is nil if the channel is on the same machine as its users.
+	Remote *Remote
 	Optional
 }
 
@@ -111,7 +113,7 @@ type SentFile struct {
 // Run checks a channel against the whole contract. It calls newSubject at least once per check;
 // newSubject registers the end of everything it starts with t.Cleanup.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
-	for _, c := range slices.Concat(checks, optionalChecks) {
+	for _, c := range slices.Concat(checks, remoteChecks, optionalChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.run(t.Context(), newFixture(t, newSubject))
 			if errors.Is(err, errNotApplicable) {
@@ -150,7 +152,7 @@ func newFixture(t *testing.T, newSubject func(t *testing.T) Subject) fixture {
 	}
 }
 
-// checks are ordered by file: plan, text, screen, deception, media, send, receive, run.
+// checks are ordered by file: plan, text, screen, buttons, deception, media, send, receive, run.
 var checks = []check{
 	{"Plan returns the same plan each time", planIsDeterministic},
 	{"Plan makes no network call", planMakesNoCall},
@@ -167,6 +169,7 @@ var checks = []check{
 
 	{"a screen of any content is one call that fits", screensFit},
 	{"the screen of an answer arrives below its whole text", screensFollowText},
+	{"a press is received and removes the buttons", pressRemovesButtons},
 	{"a button that stays can be pressed again", stayingButtonsWorkAgain},
 
 	{"no text and no file name reverses the direction of other text", directionIsNotReversed},
@@ -189,5 +192,7 @@ var checks = []check{
 	{"Run returns nil when its context ends", runEnds},
 	{"Run returns nil when its context ends during a receive", runEndsDuringReceive},
 	{"Run returns nil when its context has ended before", runReturnsIfCancelledBefore},
+	{"Run returns nil when its context ends while nothing can be received", runEndsWhileReceiveFails},
+	{"Run may be called again", runMayBeRepeated},
 	{"Run leaves no goroutine", runLeaksNoGoroutine},
 }

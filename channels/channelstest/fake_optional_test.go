@@ -192,7 +192,7 @@ func (f fakeChannel) FileLimit(_ channels.Chat, language string) (int64, string)
 
 func (f fakeChannel) SetWords(c *words.Catalogue) { f.words = c }
 
-func (f fakeChannel) CloseIdleConnections() {}
+func (f fakeChannel) CloseIdleConnections() { f.net.connected = false }
 
 func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 	f.net.mu.Lock()
@@ -276,7 +276,10 @@ func (f fakeChannel) Examine(context.Context, channels.ExamineOptions) []channel
 	if _, _, err := f.net.userMessageAt(0); err != nil {
 		return []channels.Finding{{Check: "fake.network", Status: channels.Bad, Detail: err.Error(), Fix: "wait"}}
 	}
-	return []channels.Finding{{Check: "fake.network", Status: channels.Good, Detail: fmt.Sprintf("%d runes fit", maxRunes)}}
+	if f.token != "" {
+		return []channels.Finding{{Check: "fake.token", Status: channels.Bad, Detail: errWrongToken.Error(), Fix: "change channels.fake.token"}}
+	}
+	return append(f.net.compareClocks(), channels.Finding{Check: "fake.network", Status: channels.Good, Detail: fmt.Sprintf("%d runes fit", maxRunes)})
 }
 
 func (f fakeChannel) Close() error { return nil }

@@ -41,6 +41,7 @@ type network struct {
 	operators map[*operatorConn]bool
 	memory    *Memory
 	wake      chan struct{}
+	remoteState
 }
 
 // visibleMessage is a message of the bot that the chat shows.
@@ -53,6 +54,9 @@ type userMessage struct {
 	group   string // of a part: the message it belongs to
 	last    bool   // of a part: it is the last one
 	pressed string // the data of the pressed button
+	file    string // the name of the file of the message
+	content string // of the file
+	replyTo string // ID of the message that it replies to
 }
 
 func (n *network) sendCall(s SentCall, key string) (string, error) {
@@ -101,7 +105,7 @@ func (n *network) pressButton(label string) error {
 		return errors.New("there is no such button")
 	}
 	b := n.buttons[at]
-	if !b.Stays {
+	if !b.Stays && !n.stranger {
 		n.buttons = nil
 	}
 	n.mu.Unlock()
@@ -136,7 +140,10 @@ func (n *network) userMessageAt(at int) (s userMessage, ok bool, err error) {
 	return n.userMessages[at], true, nil
 }
 
-var errDown = errors.New("the network is down")
+var (
+	errDown       = errors.New("the network is down")
+	errWrongToken = errors.New("the token of channels.fake.token is wrong")
+)
 
 var testChat = channels.Chat{Channel: "fake", ID: "1"}
 
@@ -155,19 +162,24 @@ type channelState struct {
 	words       *words.Catalogue
 	healthErr   error
 	memory      channels.Memory
+	token       string // "" is the correct token
+	stranger    bool   // the user is not admitted
 }
 
 var _ channels.Channel = fakeChannel{}
 
-func newFake(*testing.T) Subject {
-	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, operators: map[*operatorConn]bool{}, memory: NewMemory()}
+func newFake(t *testing.T) Subject {
+	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, operators: map[*operatorConn]bool{}, memory: NewMemory(), remoteState: remoteState{dir: t.TempDir()}}
 	return Subject{
 		Channel: fakeChannel{net, &channelState{memory: net.memory}}, Chat: testChat, Sent: net.sentCalls, UserSends: net.userSends, PressButton: net.pressButton, Redelivers: true,
-		Optional: net.optional(),
+		Remote: net.remote(), Optional: net.optional(),
 	}
 }
 
 func (f fakeChannel) Run(ctx context.Context, receive channels.Receive) error {
+	if f.token != "" {
+		return errWrongToken
+	}
 	f.showMenu()
 	for f.completeEarlierParts(ctx, receive) != nil && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
@@ -204,7 +216,10 @@ func (f fakeChannel) handleMessage(ctx context.Context, receive channels.Receive
 		return f.receiveWhole(ctx, receive, s.group)
 	}
 	if s.toBot {
-		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Press: s.pressed, Cursor: n})
+		user := channels.User{ID: "7", Name: channels.StripBidi(f.net.userName)}
+		in := channels.Incoming{Chat: testChat, ID: n, User: user, Text: s.text, Press: s.pressed, Cursor: n}
+		f.addFiles(&in, s)
+		return receive(ctx, in)
 	}
 	if f.storeCursor != nil {
 		_ = f.storeCursor(ctx, n) // on failure the previous cursor stays valid
@@ -313,11 +328,16 @@ func (f fakeChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Re
 		if m.Path != "" {
 			b, err := os.ReadFile(m.Path)
 			if err != nil {
-				return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+				s.Text += "\n" + m.Name + " was not sent"
+				continue
 			}
 			content = string(b)
 		}
 		s.Files = append(s.Files, SentFile{Name: m.Name, Content: content})
+	}
+	if f.net.connected = true; f.net.failedSends > 0 {
+		f.net.failedSends--
+		return channels.Receipt{}, &channels.SendError{Err: errDown, Unknown: true}
 	}
 	id, err := f.net.sendCall(s, o.Key)
 	if err != nil {

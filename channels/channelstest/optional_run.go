@@ -51,17 +51,21 @@ func resumeContinues(ctx context.Context, fx fixture) error {
 		return err
 	}
 	before := c.received.messages()
-	fx.UserSends("third")
+	var said []string
+	for i := range 250 { // more than the networks deliver at once
+		said = append(said, fmt.Sprintf("message %d", i))
+		fx.UserSends(said[i])
+	}
 	next := fx.Restart()
 	next.(channels.Resumer).Resume(before[len(before)-1].Cursor)
 	again := fx.withChannel(next).startCollecting(ctx, before...)
 	defer func() { _ = again.stop() }()
-	fx.UserSends("fourth")
-	if err := again.waitForText("fourth"); err != nil {
+	fx.UserSends("last")
+	if err := again.waitForText("last"); err != nil {
 		return err
 	}
-	if got := again.received.texts(); !slices.Equal(got, []string{"third", "fourth"}) {
-		return fmt.Errorf("after the restart %q was received, want third and fourth", got)
+	if got := again.received.texts(); !slices.Equal(got, append(said, "last")) {
+		return fmt.Errorf("the user sent %d messages, and after the restart %q was received", len(said)+1, got)
 	}
 	return nil
 }

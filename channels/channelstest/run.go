@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.uber.org/goleak"
 
@@ -39,6 +40,44 @@ func runReturnsIfCancelledBefore(ctx context.Context, fx fixture) error {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	return fx.startRun(ctx, func(context.Context, channels.Incoming) error { return nil }).stopCleanly()
+}
+
+// runEndsWhileReceiveFails ends the context in the second attempt to receive a message.
+func runEndsWhileReceiveFails(ctx context.Context, fx fixture) error {
+	if !fx.Redelivers {
+		return errNotApplicable
+	}
+	again := make(chan struct{})
+	tries := 0
+	in := fx.startRun(ctx, func(context.Context, channels.Incoming) error {
+		if tries++; tries == 2 {
+			close(again)
+		}
+		return errors.New("the disk is full")
+	})
+	fx.UserSends("hello")
+	if err := in.waitFor(again, "the message was offered again"); err != nil {
+		return err
+	}
+	return in.stopCleanly()
+}
+
+func runMayBeRepeated(ctx context.Context, fx fixture) error {
+	if !fx.Redelivers {
+		return errNotApplicable
+	}
+	for _, text := range []string{"one", "two"} {
+		c := fx.startCollecting(ctx)
+		fx.UserSends(text)
+		err := c.waitForText(text)
+		if err := errors.Join(err, c.stopCleanly()); err != nil {
+			return err
+		}
+		if got := c.received.texts(); !slices.Equal(got, []string{text}) {
+			return fmt.Errorf("the user sent %s, and %q was received", text, got)
+		}
+	}
+	return nil
 }
 
 func runLeaksNoGoroutine(ctx context.Context, fx fixture) error {

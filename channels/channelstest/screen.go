@@ -84,36 +84,3 @@ func screensFollowText(ctx context.Context, fx fixture) error {
 	}
 	return nil
 }
-
-func stayingButtonsWorkAgain(ctx context.Context, fx fixture) error {
-	if fx.PressButton == nil {
-		return errNotApplicable
-	}
-	c, err := fx.startAndReceiveFirst(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.stop() }()
-	m := fx.newAnswer("keys")
-	m.Buttons = []channels.Button{{Label: "Up", Data: "/key Up", Stays: true}, {Label: "Down", Data: "/key Down", Stays: true}}
-	if _, err := fx.planAndSend(ctx, m); err != nil {
-		return err
-	}
-	for i := range 3 {
-		if err := fx.PressButton("Up"); err != nil {
-			return fmt.Errorf("press for the %d. time: %w", i+1, err)
-		}
-		n := func() (n int) {
-			for _, m := range c.received.messages() {
-				if m.Press == "/key Up" {
-					n++
-				}
-			}
-			return n
-		}
-		if !eventually(func() bool { return n() == i+1 }) {
-			return fmt.Errorf("%d presses were received as %d", i+1, n())
-		}
-	}
-	return nil
-}

@@ -16,7 +16,9 @@ import (
 
 func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
 
-func TestEachBreachFailsItsOwnCheck(t *testing.T) { expectOnlyOwnChecksFail(t, breaches, checks) }
+func TestEachBreachFailsItsOwnCheck(t *testing.T) {
+	expectOnlyOwnChecksFail(t, breaches, slices.Concat(checks, remoteChecks))
+}
 
 func TestEachBreachOfAnOptionalInterfaceFailsItsOwnCheck(t *testing.T) {
 	expectOnlyOwnChecksFail(t, optionalBreaches, optionalChecks)
@@ -51,7 +53,7 @@ func runCheck(t *testing.T, c check, newSubject func(*testing.T) Subject) (err e
 
 func TestEveryCheckCanFail(t *testing.T) {
 	breaches := slices.Concat(breaches, optionalBreaches)
-	for _, c := range slices.Concat(checks, optionalChecks) {
+	for _, c := range slices.Concat(checks, remoteChecks, optionalChecks) {
 		if !slices.ContainsFunc(breaches, func(b breach) bool { return slices.Contains(b.fails, c.name) }) {
 			t.Errorf("no breach shows that %q can fail", c.name)
 		}

@@ -1,12 +1,15 @@
 package discord_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
+	"nanobot/channels/channelstest/fakenet"
+	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
 
@@ -27,9 +30,34 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			PressButton: func(label string) error { return r.pressNewest(label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
+			Remote:      r.remote(),
 			Optional:    r.optionalFields(rooms[t]),
 		}
 	})
+}
+
+// remote returns the fields of channelstest.Remote for Discord.
+func (r *testChannel) remote() *channelstest.Remote {
+	return &channelstest.Remote{
+		New: func(settings channelstest.RemoteSettings) channels.Channel {
+			return newTestChannelOn(r.t, r.server, r.dir, func(o *discord.Options) {
+				o.Token, o.Admitted = cmp.Or(settings.Token, o.Token), settings.Admitted
+			}).Channel
+		},
+		WrongToken: "MTE0.wrong.token-that-nobody-must-see",
+		RenameUser: func(name string) {
+			r.server.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: name})
+		},
+		UserSendsFile: func(text, name, content string) {
+			r.server.UserSends(r.dm, ada, text, discordtest.File{Name: name, Content: []byte(content)})
+		},
+		UserReplies:       func(to, text string) { r.server.UserReplies(r.dm, ada, to, text) },
+		FailSend:          func(faults ...fakenet.Fault) { r.server.FailNext(discordtest.CreateMessage, faults...) },
+		FailDownload:      func(faults ...fakenet.Fault) { r.server.FailNext(discordtest.CDN, faults...) },
+		Downloads:         func() int { return len(r.server.Calls(discordtest.CDN)) },
+		AdvanceClock:      r.server.AdvanceClock,
+		AwaitDisconnected: r.server.AwaitDisconnected,
+	}
 }
 
 // pressNewest presses a button under the newest message, as a person sees it.

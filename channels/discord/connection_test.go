@@ -147,21 +147,6 @@ func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
 	}
 }
 
-func TestAWrongTokenIsOneClearError(t *testing.T) {
-	const token = "MTE0.wrong.token-that-nobody-must-see"
-	r := newTestChannel(t, func(o *discord.Options) { o.Token = token })
-	err := r.Run(t.Context(), r.recorder.Receive)
-	if err == nil || !strings.Contains(err.Error(), "channels.discord.token") || strings.Contains(err.Error(), token) {
-		t.Errorf("Run returned %v", err)
-	}
-	if n := r.server.Stats().Identifies; n != 0 {
-		t.Errorf("%d sessions were begun", n)
-	}
-	if strings.Contains(r.logText(), token) {
-		t.Error("the token is in the log")
-	}
-}
-
 // Discord counts sessions, so a bot that is permanently refused must not begin one after the other.
 func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
 	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
@@ -209,18 +194,5 @@ func TestTheBotLeavesWhenRunEnds(t *testing.T) {
 	s := r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connected == 0 })
 	if !slices.Contains(s.Closes, 1000) {
 		t.Errorf("the connection was closed with %v", s.Closes)
-	}
-}
-
-func TestRunMayBeCalledAgain(t *testing.T) {
-	r := newTestChannel(t)
-	stop := r.startConnected()
-	r.server.UserSends(r.dm, ada, "one")
-	r.waitForMessages(1)
-	stop()
-	r.server.UserSends(r.dm, ada, "two")
-	r.start()
-	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("got %q", got)
 	}
 }

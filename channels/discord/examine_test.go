@@ -1,10 +1,6 @@
 package discord_test
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -52,13 +48,6 @@ func TestExamineNamesTheDisabledIntent(t *testing.T) {
 	}
 }
 
-func TestExamineNamesAWrongToken(t *testing.T) {
-	s := discordtest.New(t)
-	found := examineChannel(t, s, func(o *discord.Options) { o.Token = "MTk4.wrong.token" })
-	expectFinding(t, found, "discord.token", channels.Bad, "rejects the token")
-	s.TakeViolations()
-}
-
 func TestExamineReportsWhyTheNetworkIsUnreachable(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault discordtest.Fault
@@ -75,22 +64,4 @@ func TestExamineReportsWhyTheNetworkIsUnreachable(t *testing.T) {
 			expectFinding(t, examineChannel(t, s), "discord.token", channels.Bad, c.words)
 		})
 	}
-}
-
-func TestExamineComparesClocks(t *testing.T) {
-	s := discordtest.New(t)
-	to, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		r.Header.Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
-		return nil
-	}
-	front := httptest.NewServer(proxy)
-	defer front.Close()
-	found := examineChannel(t, s, func(o *discord.Options) { o.APIBase = front.URL })
-	expectFinding(t, found, "discord.clock", channels.Doubtful, "ahead of")
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

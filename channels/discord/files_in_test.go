@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"nanobot/channels/channelstest"
-	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
 
@@ -81,17 +80,6 @@ func TestAFileBeyondTheLimitOfTheChatIsNamedToAgentAndSender(t *testing.T) {
 	r.server.WaitForText(t, r.dm, want)
 }
 
-func TestADownloadIsTriedAgain(t *testing.T) {
-	r := newTestChannel(t)
-	r.server.FailNext(discordtest.CDN, discordtest.BadGateway(), discordtest.Fault{CutBefore: true})
-	r.startConnected()
-	r.server.UserSends(r.dm, ada, "", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	got := r.waitForMessages(1)[0]
-	if len(got.Media) != 1 || got.Text != "" {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestAFailedDownloadIsReported(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext(discordtest.CDN, discordtest.ErrorResponse(404, 0, "gone"))
@@ -102,19 +90,6 @@ func TestAFailedDownloadIsReported(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	r.server.WaitForText(t, r.dm, "⚠ \"a.txt\" was not received: its download failed.")
-}
-
-func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newTestChannel(t, func(o *discord.Options) { o.Admitted = func(user string) bool { return user == ada } })
-	r.startConnected()
-	dm := r.server.DM(bob).ID
-	r.server.UserSends(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	if got := r.waitForMessages(1)[0]; got.Text != "look" || len(got.Media) != 0 {
-		t.Errorf("got %+v", got)
-	}
-	if n := len(r.server.Calls(discordtest.CDN)); n != 0 {
-		t.Errorf("%d files were downloaded", n)
-	}
 }
 
 func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {

@@ -119,19 +119,6 @@ func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsGoneIsNamed(t *testing.T) {
-	r := newTestChannel(t)
-	f := r.writeFile("a.txt", []byte("a"))
-	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{f}})[0]
-	if err := os.Remove(f.Path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Send(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	r.server.WaitForText(t, r.dm, "look\n⚠ \"a.txt\" was not sent: a file of this message can no longer be read.")
-}
-
 // Discord would underline the name of a file such as __init__.py.
 func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
 	r := newTestChannel(t)

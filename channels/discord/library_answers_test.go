@@ -85,17 +85,6 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	}
 }
 
-// A repetition of the send is the same message.
-func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
-	r := newTestChannel(t)
-	for _, body := range []string{`{}`, `null`, `{"id": null}`, `[]`} {
-		r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Body: body})
-		if got := r.mustFailSend(t.Context(), r.planText("hello")); !got.Unknown || got.Permanent {
-			t.Errorf("%s means %+v", body, got)
-		}
-	}
-}
-
 // The library would panic: see TestTheLibraryPanicsIfTheGatewayIsNull.
 func TestAGatewayThatIsNullIsAskedForAgain(t *testing.T) {
 	r := newTestChannel(t)

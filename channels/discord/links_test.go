@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/discord/discordtest"
 )
 
 func TestALinkThatShowsAnotherAddressAlsoShowsItsTarget(t *testing.T) {
@@ -57,15 +56,5 @@ func TestBidiControlsAreNotSentToDiscord(t *testing.T) {
 	o := plan[len(plan)-1]
 	if plan[0].Text != "a⟨U+202E⟩b" || o.Media[0].Name != "xgnp.exe" || o.Buttons[0].Label != "N⟨U+202E⟩o" {
 		t.Errorf("the plan is %+v", plan)
-	}
-}
-
-func TestBidiControlsAreRemovedFromReceivedNames(t *testing.T) {
-	r := newTestChannel(t)
-	r.server.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada\u202e\u2067 gnp"})
-	r.startConnected()
-	r.server.UserSends(r.dm, ada, "hello\u202e")
-	if got := r.onlyMessage(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
-		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
 	}
 }

@@ -1,7 +1,6 @@
 package discord_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,23 +58,6 @@ func TestARefusedChatDelaysNoOther(t *testing.T) {
 	close(release)
 	if got := textsOf(r.waitForMessages(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
-	}
-}
-
-// Only the context's end makes Run return, whatever receive says.
-func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
-	r := newTestChannel(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	r.server.UserSends(r.dm, ada, "hello")
-	tries := 0
-	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
-		if tries++; tries == 2 {
-			cancel()
-		}
-		return errors.New("no")
-	})
-	if err != nil || tries != 2 {
-		t.Errorf("Run returned %v after %d tries", err, tries)
 	}
 }
 

@@ -26,19 +26,6 @@ func TestAMessageHasItsSenderAndChat(t *testing.T) {
 	}
 }
 
-func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
-	r := newTestChannel(t)
-	r.startConnected()
-	asked := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "photo.png", Content: []byte("a picture")})
-	r.server.UserReplies(r.dm, ada, asked.ID, "nice?")
-	got := r.waitForMessages(2)
-	q := got[1].ReplyTo
-	if q == nil || q.ID != asked.ID || q.Text != "look" || len(q.Media) != 1 || q.Media[0] != got[0].Media[0] {
-		t.Fatalf("it is quoted as %+v", q)
-	}
-	expectContent(t, q.Media[0], "a picture")
-}
-
 func TestAReplyToADeletedMessageQuotesNothing(t *testing.T) {
 	r := newTestChannel(t)
 	asked := r.server.UserSends(r.dm, ada, "look")

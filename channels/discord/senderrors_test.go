@@ -63,19 +63,15 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 		fault discordtest.Fault
 		want  want
 	}{
-		"missing permission":  {discordtest.ErrorResponse(403, 50013, "Missing Permissions"), want{permanent: true}},
-		"no direct messages":  {discordtest.ErrorResponse(403, 50007, "Cannot send messages to this user"), want{permanent: true}},
-		"unknown channel":     {discordtest.ErrorResponse(404, 10003, "Unknown Channel"), want{permanent: true}},
-		"invalid":             {discordtest.ErrorResponse(400, 50035, "Invalid Form Body"), want{permanent: true}},
-		"not our token":       {discordtest.ErrorResponse(401, 0, "401: Unauthorized"), want{}},
-		"an error":            {discordtest.ErrorResponse(500, 0, "oops"), want{unknown: true}},
-		"a proxy's error":     {discordtest.BadGateway(), want{unknown: true}},
-		"a proxy's refusal":   {discordtest.Fault{Status: 403, Body: "<html>error 1020</html>"}, want{}},
-		"too many":            {discordtest.RateLimited(20 * time.Second), want{after: 20 * time.Second}},
-		"all too many":        {discordtest.GloballyRateLimited(20 * time.Second), want{after: 20 * time.Second}},
-		"cut before":          {discordtest.Fault{CutBefore: true}, want{unknown: true}},
-		"cut after":           {discordtest.Fault{CutAfter: true}, want{unknown: true}},
-		"not Discord's words": {discordtest.TruncatedJSON(), want{unknown: true}},
+		"missing permission": {discordtest.ErrorResponse(403, 50013, "Missing Permissions"), want{permanent: true}},
+		"no direct messages": {discordtest.ErrorResponse(403, 50007, "Cannot send messages to this user"), want{permanent: true}},
+		"unknown channel":    {discordtest.ErrorResponse(404, 10003, "Unknown Channel"), want{permanent: true}},
+		"invalid":            {discordtest.ErrorResponse(400, 50035, "Invalid Form Body"), want{permanent: true}},
+		"not our token":      {discordtest.ErrorResponse(401, 0, "401: Unauthorized"), want{}},
+		"an error":           {discordtest.ErrorResponse(500, 0, "oops"), want{unknown: true}},
+		"a proxy's refusal":  {discordtest.Fault{Status: 403, Body: "<html>error 1020</html>"}, want{}},
+		"too many":           {discordtest.RateLimited(20 * time.Second), want{after: 20 * time.Second}},
+		"all too many":       {discordtest.GloballyRateLimited(20 * time.Second), want{after: 20 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newTestChannel(t)

@@ -125,7 +125,7 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 	}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
+		if strings.Contains(channelstest.LogText(t, logs), o.Token) {
 			t.Error("the token is in the log")
 		}
 	})

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
+	"nanobot/channels/channelstest/fakenet"
+	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
 
@@ -24,11 +27,38 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			PressButton: func(label string) error { return pressNewest(r.server, label) },
 			Redelivers:  true,
 			Normalize:   channelstest.StripMarkup,
+			Remote:      r.remote(),
 			Optional: r.optionalFields("getUpdates", func() channels.Channel {
 				return newTestChannelOn(t, r.server, r.state).Channel
 			}),
 		}
 	})
+}
+
+// remote returns the fields of channelstest.Remote for Telegram.
+func (r *testChannel) remote() *channelstest.Remote {
+	return &channelstest.Remote{
+		New: func(settings channelstest.RemoteSettings) channels.Channel {
+			return newTestChannelOn(r.t, r.server, r.state, func(o *telegram.Options) {
+				o.Token, o.Admitted = cmp.Or(settings.Token, o.Token), settings.Admitted
+			}).Channel
+		},
+		WrongToken: "123:wrong-token-that-nobody-must-see",
+		RenameUser: func(name string) { r.server.AddUser(telegramtest.User{ID: person, FirstName: name}) },
+		UserSendsFile: func(text, name, content string) {
+			media := telegramtest.Media{Kind: "document", Name: name, Content: []byte(content)}
+			r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: text, Media: &media})
+		},
+		UserReplies: func(to, text string) {
+			id, _ := strconv.Atoi(to)
+			r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: text, ReplyTo: id})
+		},
+		FailSend:          func(faults ...fakenet.Fault) { r.server.FailNext("sendMessage", faults...) },
+		FailDownload:      func(faults ...fakenet.Fault) { r.server.FailNext(telegramtest.Download, faults...) },
+		Downloads:         func() int { return len(r.server.Calls("getFile")) },
+		AdvanceClock:      r.server.AdvanceClock,
+		AwaitDisconnected: r.server.AwaitDisconnected,
+	}
 }
 
 // pressNewest presses a button under the newest message, as a person sees it.

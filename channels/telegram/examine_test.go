@@ -3,7 +3,6 @@ package telegram_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -48,15 +47,6 @@ func TestExamineOfAWorkingBotChangesNothing(t *testing.T) {
 	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
 	if s.PendingUpdates() != 1 {
 		t.Errorf("%d messages wait for the daemon, of one", s.PendingUpdates())
-	}
-}
-
-func TestExamineNamesAWrongToken(t *testing.T) {
-	s := telegramtest.New(t)
-	found := examineChannel(t, s, channels.ExamineOptions{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
-	expectFinding(t, found, "telegram.token", channels.Bad, "does not know this bot")
-	if len(found) != 1 {
-		t.Errorf("there is more: %+v", found)
 	}
 }
 
@@ -155,24 +145,4 @@ func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {
 	if calls := s.Calls("getUpdates"); len(calls) > 0 {
 		t.Errorf("it polled: %+v", calls)
 	}
-}
-
-func TestExamineComparesClocks(t *testing.T) {
-	s := telegramtest.New(t)
-	to, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for offset, words := range map[time.Duration]string{time.Hour: "behind", -time.Hour: "ahead of"} {
-		proxy := httputil.NewSingleHostReverseProxy(to)
-		proxy.ModifyResponse = func(r *http.Response) error {
-			r.Header.Set("Date", time.Now().Add(offset).UTC().Format(http.TimeFormat))
-			return nil
-		}
-		front := httptest.NewServer(proxy)
-		found := examineChannel(t, s, channels.ExamineOptions{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
-		front.Close()
-		expectFinding(t, found, "telegram.clock", channels.Doubtful, words)
-	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }

@@ -190,18 +190,6 @@ func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestADownloadIsTriedAgain(t *testing.T) {
-	r := newTestChannel(t)
-	r.server.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
-	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
-	r.start()
-	got := r.onlyMessage()
-	expectContent(t, got.Media[0], "all of it")
-	if left, err := os.ReadDir(filepath.Dir(got.Media[0])); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v (%v)", left, err)
-	}
-}
-
 func TestAnOutageOfSecondsCostsNoFile(t *testing.T) {
 	t.Parallel()
 	r := newTestChannel(t)
@@ -306,15 +294,5 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 	}
 	if log := r.logText(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
-	}
-}
-
-func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
-	r := newTestChannel(t, func(o *telegram.Options) { o.Admitted = func(string) bool { return false } })
-	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.start()
-	want := "hello\n⚠ \"a.txt\" was not received: its sender is not known to the bot." // who may be known, if the store stumbled
-	if got := r.onlyMessage(); got.Text != want || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
-		t.Errorf("received %+v", got)
 	}
 }

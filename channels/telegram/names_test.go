@@ -4,18 +4,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/telegram/telegramtest"
 )
-
-func TestBidiControlsAreRemovedFromReceivedNames(t *testing.T) {
-	r := newTestChannel(t)
-	r.server.AddUser(telegramtest.User{ID: person, FirstName: "Ada\u202e", LastName: "\u2067gnp", Username: "ada"})
-	r.start()
-	r.server.UserSends(person, "hello\u202e")
-	if got := r.onlyMessage(); got.User.Name != "Ada gnp" || got.Text != "hello\u202e" { // what people say is for the agent
-		t.Errorf("got %+q, %+q", got.User.Name, got.Text)
-	}
-}
 
 func TestBidiControlsAreNotSentToTelegram(t *testing.T) {
 	r := newTestChannel(t)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
 
@@ -52,44 +50,6 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 	}
 	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
-	}
-}
-
-func TestMessagesSentDuringADowntimeAreReceivedOnceInOrder(t *testing.T) {
-	s := telegramtest.New(t)
-	h := newBotState(t)
-	var said []string
-	for i := range 250 { // more than Telegram hands out at once
-		said = append(said, fmt.Sprintf("message %d", i))
-		s.UserSends(person, said[i])
-	}
-	first := newTestChannelOn(t, s, h)
-	enough := make(chan struct{})
-	first.recorder.Reject = func(in channels.Incoming) error {
-		if in.Text == said[150] {
-			select {
-			case <-enough:
-			default:
-				close(enough)
-			}
-			return errors.New("enough for now")
-		}
-		return nil
-	}
-	stop := first.start()
-	<-enough
-	stop()
-	got := first.recorder.Messages()
-	second := newTestChannelOn(t, s, h)
-	second.Resume(h.memory.Cursor())
-	second.start()
-	got = append(got, second.waitForMessages(len(said)-len(got))...)
-	var texts []string
-	for _, in := range got {
-		texts = append(texts, in.Text)
-	}
-	if !slices.Equal(texts, said) {
-		t.Errorf("%d messages were said, %d received: %q", len(said), len(texts), texts)
 	}
 }
 
@@ -146,27 +106,6 @@ func TestChannelPostsAndTheirEditsAreIgnored(t *testing.T) {
 	}
 }
 
-func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
-	r := newTestChannel(t)
-	asked := r.server.UserSends(person, "what is this?")
-	photo := r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "photo", Content: []byte("a picture")}})
-	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "an answer", ReplyTo: asked.ID})
-	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "nice", ReplyTo: photo.ID})
-	r.start()
-	got := r.waitForMessages(4)
-	if q := got[2].ReplyTo; q == nil || q.ID != strconv.Itoa(asked.ID) || q.Text != "what is this?" {
-		t.Errorf("the text is quoted as %+v", q)
-	}
-	q := got[3].ReplyTo
-	if q == nil || q.Text != "look" || len(q.Media) != 1 {
-		t.Fatalf("the photo is quoted as %+v", q)
-	}
-	expectContent(t, q.Media[0], "a picture")
-	if q.Media[0] != got[1].Media[0] {
-		t.Errorf("the photo was downloaded twice: %s and %s", got[1].Media[0], q.Media[0])
-	}
-}
-
 func TestContactsAndLocationsAreText(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
@@ -178,47 +117,18 @@ func TestContactsAndLocationsAreText(t *testing.T) {
 	}
 }
 
-func TestAPressIsAnsweredAndReceivedAndTheButtonsAreRemoved(t *testing.T) {
+func TestEveryPressIsAnsweredOnce(t *testing.T) {
 	r := newTestChannel(t)
 	r.start()
-	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
+	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
 	m := r.server.WaitForCount(t, person, 1)[0]
-	if b := m.Buttons(); len(b) != 2 || b[0].Text != "Yes" || b[1].Data != "answer:2" {
-		t.Fatalf("the buttons are %+v", b)
-	}
-	query := r.server.UserPresses(person, 0, m.ID, "answer:2")
-	again := r.server.UserPresses(person, 0, m.ID, "answer:2")
-	got := r.waitForMessages(2)
-	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != "42" || got[0].Chat != chatOf("42") || got[0].ID == got[1].ID {
-		t.Errorf("received %+v", got)
-	}
-	if shown, ok := r.server.AwaitMessages(person, waitLimit, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
-		t.Errorf("the buttons are still there: %+v", shown)
-	}
+	presses := []string{r.server.UserPresses(person, 0, m.ID, "answer:2"), r.server.UserPresses(person, 0, m.ID, "answer:2")}
+	r.waitForMessages(2)
 	r.waitForCalls("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
-	for _, q := range []string{query, again} {
+	for _, q := range presses {
 		if a, ok := r.server.QueryAnswer(q); !ok || a.Times != 1 {
 			t.Errorf("press %s was answered %d times", q, a.Times)
 		}
-	}
-}
-
-func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
-	r := newTestChannel(t, func(o *telegram.Options) {
-		o.Groups = "all"
-		o.Admitted = func(user string) bool { return user == "42" }
-	})
-	r.server.AddChat(telegramtest.Chat{ID: group})
-	r.start()
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
-	m := r.server.WaitForCount(t, group, 1)[0]
-	r.server.UserPresses(group, other, m.ID, "y")
-	r.waitForMessages(1)
-	r.server.UserPresses(group, person, m.ID, "y")
-	r.waitForMessages(2)
-	calls := r.waitForCalls("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
-	if len(calls) != 1 {
-		t.Errorf("the buttons were taken away %d times", len(calls))
 	}
 }
 

@@ -1,7 +1,6 @@
 package telegram_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,31 +12,6 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
-
-func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
-	r := newTestChannel(t)
-	written, err := r.Send(t.Context(), r.planText("hel"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // once more is harmless
-		receipt, err := r.Replace(t.Context(), written.ID, r.planText("**hello**"))
-		if err != nil || receipt != written {
-			t.Fatalf("got %+v, %v", receipt, err)
-		}
-	}
-	if all := r.server.BotMessages(person); len(all) != 1 || all[0].Text != "hello" || len(all[0].Entities) != 1 {
-		t.Errorf("shown is %+v", all)
-	}
-	if err := r.Remove(t.Context(), chatOf("42"), written.ID); err != nil {
-		t.Fatal(err)
-	}
-	_, err = r.Replace(t.Context(), written.ID, r.planText("hello again"))
-	var se *channels.SendError
-	if !errors.Is(err, channels.ErrGone) || !errors.As(err, &se) || !se.Permanent {
-		t.Errorf("of a message that is gone it says %v", err)
-	}
-}
 
 // An edit that must wait keeps other edits waiting, and no answer.
 func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {

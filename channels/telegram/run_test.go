@@ -1,34 +1,16 @@
 package telegram_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
-
-func TestAWrongTokenIsOneClearError(t *testing.T) {
-	for _, token := range []string{"123:wrong-token-that-nobody-must-see", telegramtest.DefaultToken + "x"} {
-		r := newTestChannel(t, func(o *telegram.Options) { o.Token = token })
-		err := r.Run(t.Context(), r.recorder.Receive)
-		if err == nil || !strings.Contains(err.Error(), "channels.telegram.token") || strings.Contains(err.Error(), token) {
-			t.Errorf("Run returned %v", err)
-		}
-		if n := len(r.server.Calls("getUpdates")); n != 0 {
-			t.Errorf("it polled %d times", n)
-		}
-		if strings.Contains(r.logText(), token) {
-			t.Error("the token is in the log")
-		}
-	}
-}
 
 func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 	r := newTestChannel(t)
@@ -118,39 +100,6 @@ func TestRunEndsWhileThePollIsOpen(t *testing.T) {
 	stop := r.start()
 	r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
 	stop()
-}
-
-func TestRunMayBeCalledAgain(t *testing.T) {
-	r := newTestChannel(t)
-	stop := r.start()
-	r.server.UserSends(person, "one")
-	r.waitForMessages(1)
-	stop()
-	r.server.UserSends(person, "two")
-	r.start()
-	if got := r.waitForMessages(2); len(got) != 2 || got[1].Text != "two" {
-		t.Errorf("got %+v", got)
-	}
-}
-
-// Only the context's end makes Run return, whatever receive says.
-func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
-	r := newTestChannel(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	r.server.UserSends(person, "hello")
-	tries := 0
-	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
-		if tries++; tries == 2 {
-			cancel()
-		}
-		return errors.New("no")
-	})
-	if err != nil || tries != 2 {
-		t.Errorf("Run returned %v after %d tries", err, tries)
-	}
-	if r.server.PendingUpdates() != 1 {
-		t.Error("the update was confirmed")
-	}
 }
 
 func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {

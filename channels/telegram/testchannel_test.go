@@ -86,7 +86,7 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 	}
 	ch.SetMemory(h.memory)
 	t.Cleanup(func() {
-		if strings.Contains(channelstest.LogText(t, logs), s.Token) {
+		if strings.Contains(channelstest.LogText(t, logs), o.Token) {
 			t.Error("the token is in the log")
 		}
 	})

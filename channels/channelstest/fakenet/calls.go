@@ -48,6 +48,7 @@ func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, r
 	n.Update(func() {
 		n.calls = append(n.calls, c)
 		h.ID, h.At = len(n.calls), time.Now()
+		w.Header().Set("Date", n.Now().UTC().Format(http.TimeFormat))
 	})
 	f := n.nextFault(c)
 	n.beforeEffect(r.Context(), f, c)
