@@ -19,11 +19,11 @@ func TestAnEditIsReceivedAsAChange(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	id := r.server.UserSends(r.dm, ada, "delete prod https://example.com").ID
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.server.ResolveLinks(r.dm, id, discordtest.Embed{Title: "An example", URL: "https://example.com"}) // not an edit
 	r.server.UserEdits(r.dm, id, "do NOT delete prod https://example.com")
 	r.server.ResolveLinks(r.dm, id, discordtest.Embed{Title: "Another", URL: "https://example.com"}) // repeats the edit
-	got := r.waitForMessages(3)
+	got := r.WaitForMessages(3)
 	for _, in := range got[1:] {
 		if in.Change != channels.Edited || in.ID != id || in.Text != "do NOT delete prod https://example.com" || in.User.ID != ada || in.Chat.ID != r.dm || in.ChangedAt.IsZero() || in.Media != nil {
 			t.Errorf("received %+v", in)
@@ -32,8 +32,8 @@ func TestAnEditIsReceivedAsAChange(t *testing.T) {
 	if !got[1].ChangedAt.Equal(got[2].ChangedAt) {
 		t.Errorf("the times are %v and %v", got[1].ChangedAt, got[2].ChangedAt)
 	}
-	bot := r.sendAnswer(channels.Message{Text: "one"})[0].ID
-	if err := r.Edit(t.Context(), bot, r.planText("two")); err != nil {
+	bot := r.SendAnswer(channels.Message{Text: "one"})[0].ID
+	if err := r.Edit(t.Context(), bot, r.PlanText("two")); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(r.receivedSoFar()); n != 3 {
@@ -48,7 +48,7 @@ func TestOnAServerOnlyChangesOfMessagesToTheBotAreReceived(t *testing.T) {
 	r.startConnected()
 	other := r.server.UserSends(ch, bob, "not for the bot").ID
 	toBot := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> hello").ID
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.server.UserEdits(ch, other, "still not")
 	r.server.UserEdits(ch, toBot, "no mention any more")
 	r.server.UserDeletes(ch, other)
@@ -64,7 +64,7 @@ func TestAChangeIsReceivedAfterItsMessage(t *testing.T) {
 	r := newTestChannel(t)
 	var refused atomic.Int32
 	full := make(chan struct{})
-	r.recorder.Reject = func(channels.Incoming) error {
+	r.Recorder.Reject = func(channels.Incoming) error {
 		select {
 		case <-full:
 			return nil
@@ -75,11 +75,11 @@ func TestAChangeIsReceivedAfterItsMessage(t *testing.T) {
 	}
 	r.startConnected()
 	id := r.server.UserSends(r.dm, ada, "one").ID
-	r.waitForLog("message not received, will retry")
+	r.WaitForLog("message not received, will retry")
 	r.server.UserEdits(r.dm, id, "two")
 	r.server.UserDeletes(r.dm, id)
 	close(full)
-	got := r.waitForMessages(3)
+	got := r.WaitForMessages(3)
 	if got[0].Text != "one" || got[1].Change != channels.Edited || got[2].Change != channels.Deleted || refused.Load() == 0 {
 		t.Errorf("received %+v", got)
 	}
@@ -91,10 +91,10 @@ func TestTheChangeOfAThreadsFirstMessageIsReceivedInTheThread(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.startConnected()
 	id := r.server.UserSends(ch, ada, "one").ID
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.server.UserEdits(ch, id, "two")
 	r.server.UserDeletes(ch, id)
-	for _, in := range r.waitForMessages(3) {
+	for _, in := range r.WaitForMessages(3) {
 		if in.Chat.ID != id || in.ID != id || in.ThreadID != id {
 			t.Errorf("received %+v", in)
 		}
@@ -107,7 +107,7 @@ func TestAForwardedMessageIsMarkedWithItsOrigin(t *testing.T) {
 	news := r.server.AddChannel(g.ID, "news").ID
 	r.startConnected()
 	r.server.UserSends(news, ada, "<@"+r.server.Bot.ID+"> hello")
-	r.waitForMessages(1) // the name of the server's channel is known now
+	r.WaitForMessages(1) // the name of the server's channel is known now
 	r.server.UserPosts(r.dm, ada, discordtest.Message{
 		Reference: &discordtest.Reference{Type: 1, MessageID: "1", ChannelID: news},
 		Snapshots: json.RawMessage(`[{"message":{"content":"it is **out**","timestamp":"2026-03-01T10:00:00.123000+00:00","attachments":[]}}]`),
@@ -131,7 +131,7 @@ func TestFilesHaveTheNamesThatPeopleGaveThem(t *testing.T) {
 	r.startConnected()
 	first := r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "my report.txt", Content: []byte("a")}, discordtest.File{Name: "b.txt", Content: []byte("b")})
 	r.server.UserReplies(r.dm, bob, first.ID, "and this?")
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if in := got[0]; len(in.MediaNames) != 2 || in.MediaNames[0] != "my report.txt" || in.MediaNames[1] != "b.txt" {
 		t.Errorf("the names are %q", in.MediaNames)
 	}
@@ -153,13 +153,13 @@ func TestAChangeOfAnOldMessageIsReceivedAfterARestart(t *testing.T) {
 	edited := first.server.UserSends(ch, ada, mention+"delete prod").ID
 	deleted := first.server.UserSends(ch, ada, mention+"delete all").ID
 	other := first.server.UserSends(ch, bob, "not for the bot").ID
-	first.waitForMessages(2)
+	first.WaitForMessages(2)
 	for n := range 2 { // the search after the restart does not find the first ones
 		first.server.AdvanceClock(time.Hour)
 		first.server.UserSends(first.dm, ada, "later")
-		first.waitForMessages(3 + n)
+		first.WaitForMessages(3 + n)
 	}
-	first.memory.addReceived(first.recorder.Messages())
+	first.memory.addReceived(first.Recorder.Messages())
 	stop()
 	second := first.restart()
 	second.start()
@@ -181,10 +181,10 @@ func TestAChangeOfAnOldMessageIsReceivedAfterARestart(t *testing.T) {
 // waitForNewChanges waits until n changes of messages are received, and returns all of them.
 func (r *testChannel) waitForNewChanges(n int) []channels.Incoming {
 	r.t.Helper()
-	r.waitForMessages(n)
+	r.WaitForMessages(n)
 	isNew := func(in channels.Incoming) bool { return in.Change == "" }
 	changes := func(all []channels.Incoming) []channels.Incoming { return slices.DeleteFunc(slices.Clone(all), isNew) }
-	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(changes(all)) >= n })
+	got, ok := r.Recorder.Await(func(all []channels.Incoming) bool { return len(changes(all)) >= n })
 	if !ok {
 		r.t.Fatalf("received %+v", got)
 	}
@@ -195,14 +195,14 @@ func TestADeletionIsReceivedAfterManyFurtherMessages(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	id := r.server.UserSends(r.dm, ada, "delete all").ID
-	r.memory.addReceived(r.waitForMessages(1))
+	r.memory.addReceived(r.WaitForMessages(1))
 	r.server.AdvanceClock(time.Hour)
 	for range 250 {
 		r.server.UserSends(r.dm, ada, "more")
 	}
-	r.waitForMessages(251)
+	r.WaitForMessages(251)
 	r.server.UserDeletes(r.dm, id)
-	if got := r.waitForMessages(252)[251]; got.ID != id || got.Change != channels.Deleted {
+	if got := r.WaitForMessages(252)[251]; got.ID != id || got.Change != channels.Deleted {
 		t.Errorf("received %+v", got)
 	}
 }

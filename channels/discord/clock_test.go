@@ -34,7 +34,7 @@ func TestAWrongClockLosesNothing(t *testing.T) {
 			s.UserSends(r.dm, ada, "hello")
 			s.AdvanceClock(time.Minute)
 			stop := r.start()
-			if got := textsOf(r.waitForMessages(1)); !slices.Equal(got, []string{"hello"}) {
+			if got := textsOf(r.WaitForMessages(1)); !slices.Equal(got, []string{"hello"}) {
 				t.Errorf("got %q", got)
 			}
 			stop()

@@ -15,13 +15,13 @@ func inThread(t *testing.T) (r *testChannel, channel string, asked channels.Inco
 	channel = r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
 	r.startConnected()
 	r.server.UserSends(channel, ada, "a question")
-	return r, channel, r.waitForMessages(1)[0]
+	return r, channel, r.WaitForMessages(1)[0]
 }
 
 func TestAnAnswerReopensAnArchivedThread(t *testing.T) {
 	r, ch, asked := inThread(t)
 	r.server.ArchiveThread(asked.Chat.ID, false)
-	r.sendAnswer(channels.Message{Chat: asked.Chat, Text: "an answer", ReplyTo: asked.ID})
+	r.SendAnswer(channels.Message{Chat: asked.Chat, Text: "an answer", ReplyTo: asked.ID})
 	if shown := r.server.BotMessages(asked.Chat.ID); len(shown) != 1 || len(r.server.BotMessages(ch)) != 0 {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -36,7 +36,7 @@ func TestAnAnswerToALockedOrDeletedThreadIsSentToItsChannel(t *testing.T) {
 		closeThread(r, asked.Chat.ID)
 		long := strings.TrimSpace(strings.Repeat("word ", 399)) + "."
 		for _, text := range []string{"an answer", long} {
-			r.sendAnswer(channels.Message{Chat: asked.Chat, Text: text, ReplyTo: asked.ID})
+			r.SendAnswer(channels.Message{Chat: asked.Chat, Text: text, ReplyTo: asked.ID})
 		}
 		shown := r.server.BotMessages(ch)
 		if len(shown) != 2 || shown[0].Content != notice+"\nan answer" || shown[1].Content != long {
@@ -45,8 +45,8 @@ func TestAnAnswerToALockedOrDeletedThreadIsSentToItsChannel(t *testing.T) {
 		if ref := shown[0].Reference; ref == nil || ref.MessageID != asked.ID {
 			t.Errorf("it refers to %+v", ref)
 		}
-		progress := r.mustPlan(channels.Message{Chat: asked.Chat, Kind: channels.Progress, Text: "⏳ working"})[0]
-		if err := r.mustFailSend(t.Context(), progress); !err.Permanent {
+		progress := r.MustPlan(channels.Message{Chat: asked.Chat, Kind: channels.Progress, Text: "⏳ working"})[0]
+		if err := r.MustFailSend(t.Context(), progress); !err.Permanent {
 			t.Errorf("progress returns %v", err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestTheNoticeAboutALockedThreadGoesBeforeALongAnswer(t *testing.T) {
 	r, ch, asked := inThread(t)
 	r.server.ArchiveThread(asked.Chat.ID, true)
 	long := strings.TrimSpace(strings.Repeat("word ", 399)) + "."
-	o := r.mustPlan(channels.Message{Chat: asked.Chat, Text: long})[0]
+	o := r.MustPlan(channels.Message{Chat: asked.Chat, Text: long})[0]
 	o.Key = "k"
 	for range 2 { // as after a crash
 		if _, err := r.Send(t.Context(), o); err != nil {
@@ -74,15 +74,15 @@ func TestTheAnswerOfAPrivateThreadStaysOutOfItsChannel(t *testing.T) {
 	thread := r.server.AddPrivateThread(channel, "secret").ID
 	r.startConnected()
 	r.server.UserSends(thread, ada, "a question")
-	asked := r.waitForMessages(1)[0]
+	asked := r.WaitForMessages(1)[0]
 	r.server.ArchiveThread(thread, true)
-	o := r.mustPlan(channels.Message{Chat: asked.Chat, Text: "a secret", ReplyTo: asked.ID})[0]
-	if err := r.mustFailSend(t.Context(), o); !err.Permanent {
+	o := r.MustPlan(channels.Message{Chat: asked.Chat, Text: "a secret", ReplyTo: asked.ID})[0]
+	if err := r.MustFailSend(t.Context(), o); !err.Permanent {
 		t.Errorf("a locked thread: %v", err)
 	}
 	r.server.DeleteChannel(thread)
 	r.receivedSoFar()
-	if err := r.mustFailSend(t.Context(), o); !err.Permanent || len(r.server.BotMessages(channel)) != 0 {
+	if err := r.MustFailSend(t.Context(), o); !err.Permanent || len(r.server.BotMessages(channel)) != 0 {
 		t.Errorf("a deleted thread: %v; shown is %+v", err, r.server.BotMessages(channel))
 	}
 }
@@ -91,16 +91,16 @@ func TestAQuestionOutsideOfItsThreadBelongsToTheThread(t *testing.T) {
 	r, channel, asked := inThread(t)
 	r.server.ArchiveThread(asked.Chat.ID, true)
 	question := channels.Message{Chat: asked.Chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y", Stays: true}}}
-	id := r.sendAnswer(question)[0].ID
+	id := r.SendAnswer(question)[0].ID
 	shown := r.server.BotMessages(channel)
 	if _, err := r.server.UserPresses(ada, id, shown[0].Buttons()[0].CustomID); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.waitForMessages(2)[1]; got.Chat != asked.Chat || got.ThreadID != asked.Chat.ID || got.Press != "y" {
+	if got := r.WaitForMessages(2)[1]; got.Chat != asked.Chat || got.ThreadID != asked.Chat.ID || got.Press != "y" {
 		t.Errorf("received %+v", got)
 	}
 	question.Text, question.Buttons = "which? Yes", nil
-	if err := r.Edit(t.Context(), id, r.mustPlan(question)[0]); err != nil {
+	if err := r.Edit(t.Context(), id, r.MustPlan(question)[0]); err != nil {
 		t.Fatal(err)
 	}
 	if shown = r.server.BotMessages(channel); shown[0].Content != "which? Yes" || len(shown[0].Buttons()) != 0 {

@@ -23,11 +23,11 @@ func TestMissedEventsAreReceivedAfterAResume(t *testing.T) {
 			r := newTestChannel(t)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 			history := len(r.server.Calls(discordtest.GetMessages))
 			drop(r.server)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 			s := r.server.Stats()
@@ -52,12 +52,12 @@ func TestASessionThatIsOverIsStartedAgain(t *testing.T) {
 			r := newTestChannel(t)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 			drop(r.server)
 			r.server.UserSends(r.dm, ada, "two")
 			r.waitForSessions(2)
 			r.server.UserSends(r.dm, ada, "three")
-			if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+			if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -77,12 +77,12 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 			r.server.QueueHandshakeFaults(h, h)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 			h.OnlyResume = h.RefuseStatus == 0 && !h.NoHello
 			r.server.QueueHandshakeFaults(h, h)
 			r.server.CutConnections()
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -100,13 +100,13 @@ func TestADeadConnectionIsDetected(t *testing.T) {
 			r.server.SetHeartbeatInterval(time.Second)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 			connects := r.server.Stats().Connects
 			die(r.server, true)
 			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects && slices.Contains(s.Closes, 4000) })
 			die(r.server, false)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
+			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -128,7 +128,7 @@ func TestAPermanentRefusalNamesTheSettingToChange(t *testing.T) {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			r := newTestChannel(t)
 			r.server.QueueHandshakeFaults(discordtest.HandshakeFault{CloseCode: code})
-			err := r.Run(t.Context(), r.recorder.Receive)
+			err := r.Run(t.Context(), r.Recorder.Receive)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
 			}
@@ -142,7 +142,7 @@ func TestAPermanentRefusalNamesTheSettingToChange(t *testing.T) {
 func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetPrivilegedIntents(0)
-	if err := r.Run(t.Context(), r.recorder.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
+	if err := r.Run(t.Context(), r.Recorder.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
 	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
 	r.server.QueueHandshakeFaults(discordtest.HandshakeFault{CloseCode: 4014})
 	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
-	if err := r.Run(t.Context(), r.recorder.Receive); err == nil {
+	if err := r.Run(t.Context(), r.Recorder.Receive); err == nil {
 		t.Fatal("Run returned nil")
 	}
 	r.startConnected()
@@ -181,7 +181,7 @@ func TestWhenNoSessionIsLeftItIsWaitedFor(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: 200 * time.Millisecond})
 	r.start()
-	r.waitForCalls("GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
+	r.server.WaitForCalls(r.t, "GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if n := r.server.Stats().Identifies; n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}

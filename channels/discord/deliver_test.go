@@ -49,14 +49,14 @@ func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
 		mu.Lock()
 		inside--
 		mu.Unlock()
-		return r.recorder.Receive(ctx, in)
+		return r.Recorder.Receive(ctx, in)
 	})
 	r.server.AwaitReady(t)
 	chats, users := r.addDMs(people)
 	for i := range chats {
 		r.server.UserSends(chats[i], users[i], "hello")
 	}
-	r.waitForMessages(people)
+	r.WaitForMessages(people)
 	mu.Lock()
 	defer mu.Unlock()
 	if most > room {
@@ -76,7 +76,7 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 				return ctx.Err()
 			}
 		}
-		return r.recorder.Receive(ctx, in)
+		return r.Recorder.Receive(ctx, in)
 	})
 	r.server.AwaitReady(t)
 	chats, users := r.addDMs(people)
@@ -87,10 +87,10 @@ func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
 			r.server.UserSends(chats[i], users[i], strconv.Itoa(n))
 		}
 	}
-	r.waitForMessages(people * each)
+	r.WaitForMessages(people * each)
 	close(others)
 	got := map[string][]string{}
-	for _, in := range r.waitForMessages(people*each + 2) {
+	for _, in := range r.WaitForMessages(people*each + 2) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for chat, texts := range got {
@@ -146,7 +146,7 @@ func (l *storeModel) receive(ctx context.Context, in channels.Incoming) error {
 	}
 	l.r.memory.Unlock()
 	l.check(in.Cursor)
-	return l.r.recorder.Receive(ctx, in)
+	return l.r.Recorder.Receive(ctx, in)
 }
 
 func (l *storeModel) storeCursor(_ context.Context, cursor string) error {
@@ -197,10 +197,10 @@ func TestTheCursorNeverSkipsAMessageThatIsBeingReceived(t *testing.T) {
 			r.server.AdvanceClock(time.Minute) // the mark is only five minutes behind
 		}
 		if n%5 == 4 {
-			r.waitForMessages(n * people / 2)
+			r.WaitForMessages(n * people / 2)
 		}
 	}
-	r.waitForMessages(people * each)
+	r.WaitForMessages(people * each)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for chat, texts := range l.order {
@@ -228,7 +228,7 @@ func TestRunWaitsForMessagesThatAreBeingReceived(t *testing.T) {
 			if in.Text == "not stored" {
 				return errors.New("the disk is full")
 			}
-			return r.recorder.Receive(ctx, in)
+			return r.Recorder.Receive(ctx, in)
 		})
 	}()
 	r.server.AwaitReady(t)
@@ -246,7 +246,7 @@ func TestRunWaitsForMessagesThatAreBeingReceived(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := textsOf(r.recorder.Messages()); !slices.Equal(got, []string{"stored"}) {
+	if got := textsOf(r.Recorder.Messages()); !slices.Equal(got, []string{"stored"}) {
 		t.Fatalf("when Run has returned %q was received", got)
 	}
 	r.start()
@@ -270,14 +270,14 @@ func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
 	other := r.server.DM(bob).ID
 	r.waitForMessage(r.server.UserSends(other, bob, "one").ID)
 	r.server.UserSends(r.dm, ada, "from somebody new")
-	r.waitForLog("known chats not stored, will retry")
-	if got := textsOf(r.recorder.Messages()); !slices.Equal(got, []string{"one"}) {
+	r.WaitForLog("known chats not stored, will retry")
+	if got := textsOf(r.Recorder.Messages()); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("got %q", got)
 	}
 	r.memory.Lock()
 	broken = false
 	r.memory.Unlock()
-	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
+	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
 		t.Errorf("got %q", got)
 	}
 }

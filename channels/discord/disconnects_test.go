@@ -110,7 +110,7 @@ func TestNothingIsLostOrRepeatedDuringManyDisconnects(t *testing.T) {
 		total += n
 	}
 	got := map[string][]string{}
-	for _, in := range r.waitForMessages(total) {
+	for _, in := range r.WaitForMessages(total) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for _, c := range chats {

@@ -96,7 +96,7 @@ func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	for _, v := range r.server.Violations() {
 		t.Errorf("violation: %s", v)
 	}
@@ -111,11 +111,11 @@ func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "with a file", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	r.server.UserSends(r.dm, ada, "after it")
 	r.server.UserSends(r.server.DM(bob).ID, bob, "elsewhere")
-	if got := textsOf(r.waitForMessages(1)); got[0] != "elsewhere" {
+	if got := textsOf(r.WaitForMessages(1)); got[0] != "elsewhere" {
 		t.Errorf("got %q", got)
 	}
 	close(hang)
-	if got := strings.Join(textsOf(r.waitForMessages(3)), ", "); got != "elsewhere, with a file, after it" {
+	if got := strings.Join(textsOf(r.WaitForMessages(3)), ", "); got != "elsewhere, with a file, after it" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -124,12 +124,12 @@ func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
 	r := newTestChannel(t)
 	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	first := r.waitForMessages(1)[0]
+	first := r.WaitForMessages(1)[0]
 	stop()
 	again := r.restartWithoutCursor()
 	again.Resume(first.Cursor)
 	again.start()
-	if got := again.waitForMessages(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
+	if got := again.WaitForMessages(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
 		t.Errorf("got %+v, then %+v", first, got)
 	}
 	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {

@@ -25,7 +25,7 @@ func (r *testChannel) writeFiles(n, size int) []channels.File {
 	r.t.Helper()
 	var out []channels.File
 	for i := range n {
-		out = append(out, r.writeFile(fmt.Sprintf("f%02d.bin", i), bytes.Repeat([]byte{byte(i)}, size)))
+		out = append(out, r.WriteFile(fmt.Sprintf("f%02d.bin", i), bytes.Repeat([]byte{byte(i)}, size)))
 	}
 	return out
 }
@@ -41,7 +41,7 @@ func filesPerMessage(shown []discordtest.Message) []int {
 
 func TestFilesGoOutTenAtATimeWithTheText(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "look", Media: r.writeFiles(23, 100)})
+	r.SendAnswer(channels.Message{Text: "look", Media: r.writeFiles(23, 100)})
 	shown := r.server.BotMessages(r.dm)
 	if got := filesPerMessage(shown); !slices.Equal(got, []int{10, 10, 3}) || shown[0].Content != "look" || shown[1].Content != "" {
 		t.Errorf("they went out as %v", got)
@@ -55,9 +55,9 @@ func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> hello")
-	r.waitForMessages(1)
-	files := append(r.writeFiles(4, 4<<20), r.writeFile("big.bin", make([]byte, 12<<20)), r.writeFile("small.bin", []byte("x")))
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
+	r.WaitForMessages(1)
+	files := append(r.writeFiles(4, 4<<20), r.WriteFile("big.bin", make([]byte, 12<<20)), r.WriteFile("small.bin", []byte("x")))
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
 	if got := filesPerMessage(r.server.BotMessages(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
 		t.Errorf("they went out as %v", got)
 	}
@@ -79,13 +79,13 @@ func TestTheFileLimitIsTheGuilds(t *testing.T) {
 	limits(map[string]int64{boosted: 100, general: 100, r.dm: 100}) // nothing is known of them; Send will find out
 	r.startConnected()
 	r.server.UserSends(general, ada, "<@"+r.server.Bot.ID+"> hello")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	limits(map[string]int64{boosted: 50, general: 10})
 }
 
 func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "look", Media: []channels.File{r.writeFile("big.bin", make([]byte, 12<<20)), r.writeFile("small.bin", []byte("x"))}})
+	r.SendAnswer(channels.Message{Text: "look", Media: []channels.File{r.WriteFile("big.bin", make([]byte, 12<<20)), r.WriteFile("small.bin", []byte("x"))}})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord accepts files up to 10 MB here." || len(shown[1].Attachments) != 1 {
 		t.Errorf("shown is %+v", shown)
@@ -97,7 +97,7 @@ func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 
 func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
 	r := newTestChannel(t)
-	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Media: []channels.File{{Path: "/x", Name: "film.mkv", Size: 200 << 20}}})
+	plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Media: []channels.File{{Path: "/x", Name: "film.mkv", Size: 200 << 20}}})
 	if len(plan) != 1 || len(plan[0].Media) != 0 || !strings.Contains(plan[0].Text, `"film.mkv" (209.7 MB) was not sent`) {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -107,13 +107,13 @@ func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
 func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetUploadLimit("", 1<<20)
-	r.sendAnswer(channels.Message{Text: "look", Media: r.writeFiles(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
+	r.SendAnswer(channels.Message{Text: "look", Media: r.writeFiles(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: the upload was larger than Discord accepts here." || len(shown[0].Buttons()) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
-	r.sendAnswer(channels.Message{Text: strings.Repeat("x", 2000), Media: r.writeFiles(1, 100)})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("x", 2000), Media: r.writeFiles(1, 100)})
 	if last := r.server.BotMessages(r.dm)[1]; len(last.Content) > 2010 || !strings.Contains(last.Content, "was not sent") {
 		t.Errorf("shown is %+v", last)
 	}
@@ -122,18 +122,18 @@ func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
 // Discord would underline the name of a file such as __init__.py.
 func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
 	r := newTestChannel(t)
-	gone := r.writeFile("__init__.py", []byte("a"))
-	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
+	gone := r.WriteFile("__init__.py", []byte("a"))
+	o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
 	if err := os.Remove(gone.Path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	big := r.writeFile("__main__.py", make([]byte, 12<<20))
-	r.sendAnswer(channels.Message{Media: []channels.File{big}})
+	big := r.WriteFile("__main__.py", make([]byte, 12<<20))
+	r.SendAnswer(channels.Message{Media: []channels.File{big}})
 	r.server.SetUploadLimit("", 1<<20)
-	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("*a*.py", make([]byte, 2<<20))}})
+	r.SendAnswer(channels.Message{Media: []channels.File{r.WriteFile("*a*.py", make([]byte, 2<<20))}})
 	var shown string
 	for _, m := range r.server.BotMessages(r.dm) {
 		shown += m.Content + "\n"
@@ -173,7 +173,7 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	}
 	for _, chat := range []string{"111", "112", "113", "114"} {
 		o := r.planTextTo(chat, "y")
-		o.Media = []channels.File{r.writeFile("a.txt", []byte("a"))}
+		o.Media = []channels.File{r.WriteFile("a.txt", []byte("a"))}
 		waiting.Go(func() {
 			if _, err := r.Send(ctx, o); err == nil {
 				early.Add(1)
@@ -182,7 +182,7 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	}
 	for range 20 { // by one of them the others wait
 		o := r.planTextTo("222", "z")
-		o.Media = []channels.File{r.writeFile("b.txt", []byte("b"))}
+		o.Media = []channels.File{r.WriteFile("b.txt", []byte("b"))}
 		if _, err := r.Send(ctx, o); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`))}, nil
 	})
 	r := newTestChannel(t, func(o *discord.Options) { o.Client.Transport = discard })
-	o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Media: r.writeFiles(1, size)})[0]
+	o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Media: r.writeFiles(1, size)})[0]
 	ours := allocatedBytes(func() {
 		if _, err := r.Send(t.Context(), o); err != nil {
 			t.Error(err)

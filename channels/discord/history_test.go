@@ -20,7 +20,7 @@ import (
 // first.
 func (r *testChannel) restart(change ...func(*discord.Options)) *testChannel {
 	r.t.Helper()
-	all := r.recorder.Messages()
+	all := r.Recorder.Messages()
 	next := r.restartWithoutCursor(change...)
 	if len(all) > 0 {
 		next.Resume(all[len(all)-1].Cursor)
@@ -38,10 +38,10 @@ func newMessages(before, after []channels.Incoming) []channels.Incoming {
 // waitForNewMessages waits for n messages that an earlier channel has not received.
 func (r *testChannel) waitForNewMessages(before *testChannel, n int) []channels.Incoming {
 	r.t.Helper()
-	old := before.recorder.Messages()
-	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(newMessages(old, all)) >= n })
+	old := before.Recorder.Messages()
+	got, ok := r.Recorder.Await(func(all []channels.Incoming) bool { return len(newMessages(old, all)) >= n })
 	if !ok {
-		r.t.Fatalf("%d new messages should be received and are %q\n%s", n, textsOf(newMessages(old, got)), r.logText())
+		r.t.Fatalf("%d new messages should be received and are %q\n%s", n, textsOf(newMessages(old, got)), r.LogText())
 	}
 	return newMessages(old, got)
 }
@@ -62,7 +62,7 @@ func TestMessagesSentDuringADowntimeAreReceivedOnceInOrder(t *testing.T) {
 	for _, c := range chats {
 		r.server.UserSends(c, ada, "before")
 	}
-	r.waitForMessages(3)
+	r.WaitForMessages(3)
 	stop()
 	want := map[string][]string{}
 	for i := range 230 { // more than two pages
@@ -107,7 +107,7 @@ func TestAnArchivedThreadIsSearched(t *testing.T) {
 	thread := r.server.AddThread(r.server.AddChannel(g.ID, "general").ID, "a thread").ID
 	stop := r.startConnected()
 	r.server.UserSends(thread, ada, "before")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	stop()
 	r.server.UserSends(thread, ada, "meanwhile")
 	r.server.SetEventCopies(dropThreadEvents)
@@ -127,7 +127,7 @@ func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "0")
 	r.server.UserSends(ch, ada, "0")
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 	for i := range 10 {
 		r.server.QueueHandshakeFaults(discordtest.HandshakeFault{RefuseStatus: 503})
 		r.server.ExpireSessions()
@@ -142,7 +142,7 @@ func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
 		}
 	}
 	got := map[string][]string{}
-	for _, in := range r.waitForMessages(62) {
+	for _, in := range r.WaitForMessages(62) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
 	}
 	for _, c := range []string{r.dm, ch} {
@@ -150,7 +150,7 @@ func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
 			t.Errorf("in %s was received %q", c, got[c])
 		}
 	}
-	if n := len(r.recorder.Messages()); n != 62 {
+	if n := len(r.Recorder.Messages()); n != 62 {
 		t.Errorf("%d messages were received", n)
 	}
 }
@@ -168,7 +168,7 @@ func TestTheCursorNeverSkipsAMessageThatIsNotYetRead(t *testing.T) {
 	other := r.server.DM(bob).ID
 	r.server.UserSends(r.dm, ada, "before")
 	r.server.UserSends(other, bob, "before")
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 	stop()
 	r.server.UserSends(r.dm, ada, "meanwhile")
 	hang := make(chan struct{})
@@ -191,7 +191,7 @@ func TestTheCursorNeverSkipsAMessageThatIsNotYetRead(t *testing.T) {
 	third := second.restart(allGroups, noKnownPeople)
 	third.start()
 	for n := 1; ; n++ {
-		if got := third.waitForMessages(n); got[n-1].Chat.ID == r.dm && got[n-1].Text == "meanwhile" {
+		if got := third.WaitForMessages(n); got[n-1].Chat.ID == r.dm && got[n-1].Text == "meanwhile" {
 			break
 		}
 	}
@@ -200,7 +200,7 @@ func TestTheCursorNeverSkipsAMessageThatIsNotYetRead(t *testing.T) {
 func TestTheCursorNeverSkipsARefusedMessage(t *testing.T) {
 	r := newTestChannel(t, allGroups, noKnownPeople)
 	refused := make(chan struct{}, 1000)
-	r.recorder.Reject = func(in channels.Incoming) error {
+	r.Recorder.Reject = func(in channels.Incoming) error {
 		if in.Chat.ID == r.dm {
 			refused <- struct{}{}
 			return errors.New("not this one")
@@ -228,7 +228,7 @@ func TestAMessageWhoseEventIsLateIsFoundAfterARestart(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.server.SetEventCopies(func(event string, data json.RawMessage) int {
 		if event == "MESSAGE_CREATE" && strings.Contains(string(data), "told late") {
 			return 0
@@ -238,7 +238,7 @@ func TestAMessageWhoseEventIsLateIsFoundAfterARestart(t *testing.T) {
 	r.server.AdvanceClock(time.Hour)
 	r.server.UserSends(ch, ada, "told late")
 	r.server.UserSends(r.dm, ada, "said after it")
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 	stop()
 	next := r.restart(allGroups, noKnownPeople)
 	next.start()
@@ -254,13 +254,13 @@ func TestWithoutACursorUnansweredMessagesAreReceived(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
 	r.server.UserSends(r.dm, ada, "answered before")
-	r.sendAnswer(channels.Message{Text: "an answer"})
+	r.SendAnswer(channels.Message{Text: "an answer"})
 	r.server.UserSends(r.dm, ada, "not answered")
 	r.server.UserSends(ch, ada, "just talk")
 	r.server.UserSends(ch, ada, me+"not answered either")
 	time.Sleep(2 * time.Millisecond) // IDs have a resolution of a millisecond
 	r.start()
-	got := textsOf(r.waitForMessages(2))
+	got := textsOf(r.WaitForMessages(2))
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"not answered", "not answered either"}) {
 		t.Errorf("got %q", got)
@@ -275,7 +275,7 @@ func TestEarlierMessagesOfAStrangerAreFoundWhenTheyWriteAgain(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "does it hear me?")
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello?")
-	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
+	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -287,7 +287,7 @@ func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
 			r.Resume(cursor)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "hello")
-			if got := r.waitForMessages(1)[0].Text; got != "hello" {
+			if got := r.WaitForMessages(1)[0].Text; got != "hello" {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -300,7 +300,7 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "secret").ID
 	stop := r.startConnected()
 	r.server.UserSends(ch, ada, "before")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	stop()
 	r.server.UserSends(ch, ada, "meanwhile")
 	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
@@ -335,10 +335,10 @@ func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
 		r.server.UserSends(r.server.DM(user).ID, user, "hello")
 	}
-	r.waitForMessages(600)
+	r.WaitForMessages(600)
 	last := r.server.UserSends(r.dm, ada, "last").ID
 	r.waitForMessage(last)
-	for _, in := range r.recorder.Messages() {
+	for _, in := range r.Recorder.Messages() {
 		if n := len(strings.Fields(in.Cursor)); n > 2 { // the mark, and perhaps when we came
 			t.Fatalf("the cursor holds %d words", n)
 		}
@@ -359,7 +359,7 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 	r.memory.values["chats"] = other
 	r.Resume(first.ID + " t77 " + r.dm)
 	var lost []string
-	r.recorder.Reject = func(in channels.Incoming) error {
+	r.Recorder.Reject = func(in channels.Incoming) error {
 		r.memory.Lock()
 		defer r.memory.Unlock()
 		if list := strings.Fields(r.memory.values["chats"]); !slices.Contains(list, r.dm) || !slices.Contains(list, other) {
@@ -373,7 +373,7 @@ func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T
 	if len(lost) > 0 {
 		t.Errorf("when %q was received the list was not stored", lost)
 	}
-	if got := textsOf(r.recorder.Messages()); !slices.Contains(got, "meanwhile") {
+	if got := textsOf(r.Recorder.Messages()); !slices.Contains(got, "meanwhile") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -389,7 +389,7 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 	})
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	first := r.waitForMessages(1)[0]
+	first := r.WaitForMessages(1)[0]
 	r.server.AdvanceClock(time.Hour)
 	said := r.server.UserSends(ch, ada, "not to you")
 	for {

@@ -22,7 +22,7 @@ func withCommands(t *testing.T, change ...func(*discord.Options)) *testChannel {
 	r := newTestChannel(t, change...)
 	r.SetMenu(menu)
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	return r
 }
 
@@ -48,7 +48,7 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 	again := r.restartWithoutCursor()
 	again.SetMenu(menu)
 	again.start()
-	r.waitForCalls(discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	r.server.WaitForCalls(r.t, discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
 	again.receivedSoFar()
 	if n := len(r.server.Calls(discordtest.PutCommands)); n != 1 {
 		t.Errorf("the same commands were registered %d times", n)
@@ -56,7 +56,7 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 	third := r.restartWithoutCursor()
 	third.SetMenu(menu[:1])
 	third.start()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
 	if n := len(r.server.Commands("")); n != 2 {
 		t.Errorf("%d commands are registered", n)
 	}
@@ -67,8 +67,8 @@ func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
 	r.server.FailNext(discordtest.PutCommands, discordtest.ErrorResponse(403, 50001, "Missing Access"))
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello")
-	r.waitForMessages(1)
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.WaitForMessages(1)
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 }
 
 func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
@@ -81,13 +81,13 @@ func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 		t.Errorf("it was answered with %d", now.Type)
 	}
 	close(download)
-	got := r.waitForMessages(1)[0]
+	got := r.WaitForMessages(1)[0]
 	if got.Text != "what is\nthis?" || got.Chat.ID != r.dm || got.User.ID != ada || got.Press != "" || len(got.Media) != 1 {
 		t.Fatalf("got %+v", got)
 	}
 	expectContent(t, got.Media[0], "a")
 	asked := r.server.WaitForText(t, r.dm, "> what is\n> this?\n> 📎 a.txt")
-	r.sendAnswer(channels.Message{Text: "an answer", ReplyTo: got.ID})
+	r.SendAnswer(channels.Message{Text: "an answer", ReplyTo: got.ID})
 	shown := r.server.WaitForText(t, r.dm, "an answer")
 	if shown.Reference == nil || shown.Reference.MessageID != asked.ID {
 		t.Errorf("the answer refers to %+v and not to %s", shown.Reference, asked.ID)
@@ -97,7 +97,7 @@ func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
 func TestTheGatewaysCommandsAreReceivedAsTheyWouldBeTyped(t *testing.T) {
 	r := withCommands(t)
 	r.runCommand(r.dm, ada, "stop", nil)
-	if got := r.waitForMessages(1)[0]; got.Text != "/stop" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "/stop" {
 		t.Errorf("got %+v", got)
 	}
 	r.server.WaitForText(t, r.dm, "> /stop")
@@ -107,10 +107,10 @@ func TestTheTextAfterACommandIsReceivedWithIt(t *testing.T) {
 	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "key", Help: "send keys", Args: true}})
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	r.runCommand(r.dm, ada, "key", map[string]any{"text": "Escape :wq Enter"})
 	r.runCommand(r.dm, ada, "key", nil)
-	if got := r.waitForMessages(2); got[0].Text != "/key Escape :wq Enter" || got[1].Text != "/key" {
+	if got := r.WaitForMessages(2); got[0].Text != "/key Escape :wq Enter" || got[1].Text != "/key" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -119,12 +119,12 @@ func TestTheTextAfterACommandIsReceivedWithIt(t *testing.T) {
 func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r := withCommands(t)
 	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "think hard"})
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	r.server.WaitForText(t, r.dm, "> think hard")
 	r.server.AdvanceClock(20 * time.Minute)
-	r.sendAnswer(channels.Message{Text: "42", ReplyTo: in.ID})
+	r.SendAnswer(channels.Message{Text: "42", ReplyTo: in.ID})
 	later := r.restartWithoutCursor()
-	later.sendAnswer(channels.Message{Text: "still 42", ReplyTo: in.ID})
+	later.SendAnswer(channels.Message{Text: "still 42", ReplyTo: in.ID})
 	if shown := r.server.WaitForText(t, r.dm, "still 42"); shown.Reference != nil {
 		t.Errorf("it refers to %+v", shown.Reference)
 	}
@@ -135,7 +135,7 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 	r := newTestChannel(t)
 	release := make(chan struct{})
-	r.recorder.Reject = func(channels.Incoming) error {
+	r.Recorder.Reject = func(channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -144,7 +144,7 @@ func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 		}
 	}
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.AwaitInteraction(t, i.ID)
 	if n := len(r.server.Calls(discordtest.EditOriginal)); n != 0 {
@@ -162,7 +162,7 @@ func TestACommandWhoseAnswerIsLostIsAnsweredAgain(t *testing.T) {
 			r := withCommands(t)
 			r.server.FailNext(discordtest.Callback, fault)
 			r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 			r.server.WaitForText(t, r.dm, "> hello")
 		})
 	}
@@ -193,9 +193,9 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 func TestEveryPressIsAnsweredAndTheTextStays(t *testing.T) {
 	r := newTestChannel(t)
 	twice := make(chan struct{}) // the buttons go when the first press was received: not before there are two
-	r.recorder.Reject = func(channels.Incoming) error { <-twice; return nil }
+	r.Recorder.Reject = func(channels.Incoming) error { <-twice; return nil }
 	r.startConnected()
-	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
+	r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
 	m := r.server.WaitForCount(t, r.dm, 1)[0]
 	first, err := r.server.UserPresses(ada, m.ID, "answer:2")
 	again, errAgain := r.server.UserPresses(ada, m.ID, "answer:2")
@@ -222,7 +222,7 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 			buttons = append(buttons, channels.Button{Label: fmt.Sprintf("choice %d %s", i, strings.Repeat("x", 100)), Data: fmt.Sprintf("answer:%d", i)})
 		}
 		buttons = append(buttons, buttons[0]) // which Discord would refuse
-		r.sendAnswer(channels.Message{Text: "which?", Buttons: buttons})
+		r.SendAnswer(channels.Message{Text: "which?", Buttons: buttons})
 		m := r.server.WaitForCount(t, r.dm, 1)[0]
 		lists := m.Buttons()
 		if want := min((n+24)/25, 5); len(lists) != want || lists[0].Type != discordtest.StringSelect {
@@ -232,7 +232,7 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 		if _, err := r.server.UserPresses(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.waitForMessages(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
+		if got := r.WaitForMessages(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -247,7 +247,7 @@ func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "three")
 	r.server.AwaitInteraction(t, i.ID) // which does not wait
 	close(hang)
-	if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+	if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -256,10 +256,10 @@ func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
 	r := withCommands(t)
 	r.server.FailNext(discordtest.Callback, discordtest.Fault{CutBefore: true}, discordtest.ErrorResponse(404, 10062, "Unknown interaction"))
 	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.waitForMessages(1)
-	r.waitForCalls(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
-	r.waitForLog("interaction not acknowledged")
-	if log := r.logText(); strings.Contains(log, i.Token) {
+	r.WaitForMessages(1)
+	r.server.WaitForCalls(r.t, discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	r.WaitForLog("interaction not acknowledged")
+	if log := r.LogText(); strings.Contains(log, i.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

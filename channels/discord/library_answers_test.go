@@ -58,11 +58,11 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	})
 	ch := r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
 	r.startConnected()
-	receipt, err := r.Send(t.Context(), r.planText("hello"))
+	receipt, err := r.Send(t.Context(), r.PlanText("hello"))
 	if err != nil || receipt.ID != "123" {
 		t.Errorf("sent as %+v, %v", receipt, err)
 	}
-	file := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
+	file := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.WriteFile("a.txt", []byte("a"))}})[0]
 	if receipt, err = r.Send(t.Context(), file); err != nil || receipt.ID != "123" {
 		t.Errorf("sent with a file as %+v, %v", receipt, err)
 	}
@@ -70,17 +70,17 @@ func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
 	if len(shown) != 2 {
 		t.Fatalf("shown is %+v", shown)
 	}
-	if err := r.Edit(t.Context(), shown[0].ID, r.planText("edited")); err != nil {
+	if err := r.Edit(t.Context(), shown[0].ID, r.PlanText("edited")); err != nil {
 		t.Error(err)
 	}
 	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> opens a thread")
-	if got := r.waitForMessages(1)[0]; got.ThreadID != m.ID {
+	if got := r.WaitForMessages(1)[0]; got.ThreadID != m.ID {
 		t.Errorf("received %+v", got)
 	}
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.waitForCalls(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	if log := r.logText(); strings.Contains(log, "not registered") || strings.Contains(log, "not shown") || strings.Contains(log, "not opened") {
+	r.server.WaitForCalls(r.t, discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	if log := r.LogText(); strings.Contains(log, "not registered") || strings.Contains(log, "not shown") || strings.Contains(log, "not opened") {
 		t.Errorf("the log is %s", log)
 	}
 }
@@ -111,7 +111,7 @@ func TestRateLimitsThatCannotBeReadCostNoReceipt(t *testing.T) {
 		h.Set("X-RateLimit-Reset-After", "soon")
 		return body
 	}))
-	r.sendAnswer(channels.Message{Text: "hello"})
+	r.SendAnswer(channels.Message{Text: "hello"})
 }
 
 func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
@@ -140,10 +140,10 @@ func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 	}
 	r.start()
 	want := slices.DeleteFunc(numberStrings(said), func(s string) bool { return s == "31" })
-	if got := textsOf(r.waitForMessages(said - 1)); !slices.Equal(got, want) {
+	if got := textsOf(r.WaitForMessages(said - 1)); !slices.Equal(got, want) {
 		t.Errorf("received %q", got)
 	}
-	r.waitForLog("undecodable message skipped")
+	r.WaitForLog("undecodable message skipped")
 }
 
 func toAny[T any](all []T) (out []any) {
@@ -176,13 +176,13 @@ func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 	})
 	r.SetMenu(menu)
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 	r.server.UserSends(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.waitForLog("interaction not acknowledged")
-	r.waitForLog("file not downloaded")
+	r.WaitForLog("interaction not acknowledged")
+	r.WaitForLog("file not downloaded")
 	for _, secret := range []string{i.Token, signature.Load().(string)} {
-		if log := r.logText(); len(secret) < 10 || strings.Contains(log, secret) {
+		if log := r.LogText(); len(secret) < 10 || strings.Contains(log, secret) {
 			t.Errorf("%q is in the log: %s", secret, log)
 		}
 	}
@@ -244,7 +244,7 @@ func TestAnAnswerWithoutEndIsCutOff(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(&endlessSpaces{t: t})}, nil
 		})
 	})
-	if got := r.mustFailSend(t.Context(), r.planText("hello")); !got.Unknown {
+	if got := r.MustFailSend(t.Context(), r.PlanText("hello")); !got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }

@@ -177,14 +177,14 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	g := r.server.AddGuild("home")
 	general := r.server.AddChannel(g.ID, "general").ID
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	r.server.UserSends(general, ada, "opens a thread")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "a command"})
-	r.waitForMessages(2)
-	r.waitForCalls(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	sent := r.sendAnswer(channels.Message{Text: "an answer"})[0]
-	if err := r.Edit(t.Context(), sent.ID, r.planText("another answer")); err != nil {
+	r.WaitForMessages(2)
+	r.server.WaitForCalls(r.t, discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	sent := r.SendAnswer(channels.Message{Text: "an answer"})[0]
+	if err := r.Edit(t.Context(), sent.ID, r.PlanText("another answer")); err != nil {
 		t.Error(err)
 	}
 	if err := r.Remove(t.Context(), chatOf(r.dm), sent.ID); err != nil {
@@ -196,9 +196,9 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	r.server.SetEventCopies(dropThreadEvents)
 	hidden := r.server.AddThread(general, "a thread that is not listed").ID
 	r.server.UserSends(hidden, ada, "in a thread")
-	r.waitForMessages(3)
+	r.WaitForMessages(3)
 	r.Examine(t.Context(), channels.ExamineOptions{})
-	r.waitForCalls(discordtest.OpenDM, func(c []discordtest.Call) bool { return len(c) > 0 }) // which is made in the background
+	r.server.WaitForCalls(r.t, discordtest.OpenDM, func(c []discordtest.Call) bool { return len(c) > 0 }) // which is made in the background
 
 	var routes []string
 	for _, c := range r.server.Calls("") {
@@ -221,16 +221,16 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 // A session of the library locks a route while a call of it is not answered.
 func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "before"}) // then it is known how many calls there may be
+	r.SendAnswer(channels.Message{Text: "before"}) // then it is known how many calls there may be
 	hang := make(chan struct{})
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	first := make(chan error, 1)
 	go func() {
-		_, err := r.Send(t.Context(), r.planText("hangs"))
+		_, err := r.Send(t.Context(), r.PlanText("hangs"))
 		first <- err
 	}()
-	r.waitForCalls(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) == 2 })
-	r.sendAnswer(channels.Message{Text: "meanwhile"})
+	r.server.WaitForCalls(r.t, discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) == 2 })
+	r.SendAnswer(channels.Message{Text: "meanwhile"})
 	close(hang)
 	if err := <-first; err != nil {
 		t.Error(err)
@@ -248,7 +248,7 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 func TestTheLibraryDoesNotWaitForARateLimit(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(24*time.Hour))
-	if got := r.mustFailSend(t.Context(), r.planText("hello")); got.After != 24*time.Hour {
+	if got := r.MustFailSend(t.Context(), r.PlanText("hello")); got.After != 24*time.Hour {
 		t.Errorf("it means %+v", got)
 	}
 	if n := len(r.createCalls()); n != 1 {
@@ -272,9 +272,9 @@ func TestARedirectionIsNotFollowed(t *testing.T) {
 			}, nil
 		})
 	})
-	file := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
-	for _, o := range []channels.Outgoing{r.planText("hello"), file} {
-		if got := r.mustFailSend(t.Context(), o); got.Permanent || !strings.Contains(got.Error(), "307") {
+	file := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.WriteFile("a.txt", []byte("a"))}})[0]
+	for _, o := range []channels.Outgoing{r.PlanText("hello"), file} {
+		if got := r.MustFailSend(t.Context(), o); got.Permanent || !strings.Contains(got.Error(), "307") {
 			t.Errorf("it means %+v", got)
 		}
 	}
@@ -309,8 +309,8 @@ func TestCallsShareAConnection(t *testing.T) {
 		}
 	})
 	for range 3 {
-		sent := r.sendAnswer(channels.Message{Text: "hello"})[0]
-		if err := r.Edit(t.Context(), sent.ID, r.planText("hello again")); err != nil {
+		sent := r.SendAnswer(channels.Message{Text: "hello"})[0]
+		if err := r.Edit(t.Context(), sent.ID, r.PlanText("hello again")); err != nil {
 			t.Error(err)
 		}
 		if err := r.Remove(t.Context(), chatOf(r.dm), sent.ID); err != nil {

@@ -305,7 +305,7 @@ func TestAReplyIsReceivedWithAComponentThatNobodyReads(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	replyToNewComponent(r.server)
-	if got := r.waitForMessages(1)[0]; got.Text != "what is that?" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "what is that?" {
 		t.Errorf("got %+v", got)
 	}
 }

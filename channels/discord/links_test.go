@@ -32,7 +32,7 @@ func TestALinkThatShowsAnotherAddressAlsoShowsItsTarget(t *testing.T) {
 		"in a quote and list": {"> - [bank.example](https://evil.example)", "> - [bank.example](https://evil.example)" + note},
 		"in a heading":        {"#### [bank.example](https://evil.example)", "**[bank.example](https://evil.example)" + note + "**"},
 	} {
-		plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
+		plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
 		if len(plan) != 1 || strings.TrimSpace(plan[0].Text) != c.want {
 			t.Errorf("%s: %q is sent as %q, want %q", name, c.markdown, plan[0].Text, c.want)
 		}
@@ -42,7 +42,7 @@ func TestALinkThatShowsAnotherAddressAlsoShowsItsTarget(t *testing.T) {
 func TestTheBeginningOfALongTextHidesNoAddress(t *testing.T) {
 	r := newTestChannel(t)
 	text := strings.Repeat("[bank.example](https://evil.example) ", 3000)
-	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
+	plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
 	if links, notes := strings.Count(plan[0].Text, "](https://evil.example)"), strings.Count(plan[0].Text, "(leads to evil.example)"); links == 0 || notes != links {
 		t.Errorf("%d links have %d notes: %.300s", links, notes, plan[0].Text)
 	}
@@ -50,7 +50,7 @@ func TestTheBeginningOfALongTextHidesNoAddress(t *testing.T) {
 
 func TestBidiControlsAreNotSentToDiscord(t *testing.T) {
 	r := newTestChannel(t)
-	plan := r.mustPlan(channels.Message{
+	plan := r.MustPlan(channels.Message{
 		Chat: chatOf(r.dm), Text: "a\u202eb", Media: []channels.File{{Name: "x\u202egnp.exe", Size: 1}}, Buttons: []channels.Button{{Label: "N\u202eo", Data: "1"}},
 	})
 	o := plan[len(plan)-1]

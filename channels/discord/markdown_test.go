@@ -27,7 +27,7 @@ func TestMarkdownIsWrittenAsDiscordShowsIt(t *testing.T) {
 		"carriage returns":  {"a\r\nb\r\n", "a\nb"},
 		"a rule":            {"a\n\n---\n\nb", "a\n\n———\n\nb"},
 	} {
-		plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
+		plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: c.markdown})
 		if len(plan) != 1 || plan[0].Text != c.want {
 			t.Errorf("%s: %q is sent as %q, want %q", name, c.markdown, plan[0].Text, c.want)
 		}
@@ -37,7 +37,7 @@ func TestMarkdownIsWrittenAsDiscordShowsIt(t *testing.T) {
 func TestATableThatIsCutStaysCode(t *testing.T) {
 	r := newTestChannel(t)
 	text := "| name | value |\n|---|---|\n" + strings.Repeat("| a name | a value |\n", 200)
-	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
+	plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: text})
 	if len(plan) < 2 {
 		t.Fatalf("it is %d messages", len(plan))
 	}
@@ -51,7 +51,7 @@ func TestATableThatIsCutStaysCode(t *testing.T) {
 // What is native must be so once more when it is the beginning of a long text.
 func TestTheBeginningOfALongTextIsWrittenAsDiscordShowsIt(t *testing.T) {
 	r := newTestChannel(t)
-	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "#### Title\n\n" + strings.Repeat("many words and ", 2000)})
+	plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "#### Title\n\n" + strings.Repeat("many words and ", 2000)})
 	if len(plan) != 1 || !strings.HasPrefix(plan[0].Text, "**Title**\n") || len(plan[0].Media) != 1 {
 		t.Errorf("the plan is %.200v", plan)
 	}

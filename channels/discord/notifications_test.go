@@ -20,10 +20,10 @@ var (
 
 func TestASilentMessageNotifiesNobody(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "quiet", Notification: silent})
-	r.sendAnswer(channels.Message{Text: "quiet file", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}, Notification: silent})
-	id := r.sendAnswer(channels.Message{Text: "heard"})[0].ID
-	if err := r.Edit(t.Context(), id, r.mustPlan(channels.Message{Chat: chatOf(r.dm), Text: "changed", Notification: silent})[0]); err != nil {
+	r.SendAnswer(channels.Message{Text: "quiet", Notification: silent})
+	r.SendAnswer(channels.Message{Text: "quiet file", Media: []channels.File{r.WriteFile("a.txt", []byte("a"))}, Notification: silent})
+	id := r.SendAnswer(channels.Message{Text: "heard"})[0].ID
+	if err := r.Edit(t.Context(), id, r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "changed", Notification: silent})[0]); err != nil {
 		t.Fatal(err) // the server refuses this flag in an edit
 	}
 	shown := r.server.BotMessages(r.dm)
@@ -34,7 +34,7 @@ func TestASilentMessageNotifiesNobody(t *testing.T) {
 
 func TestALongAnswerNotifiesOnce(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: strings.Repeat("A sentence of some length. ", 200)})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("A sentence of some length. ", 200)})
 	shown := r.server.BotMessages(r.dm)
 	for i, m := range shown {
 		if notifies := len(m.Notified) > 0; notifies != (i == len(shown)-1) {
@@ -51,9 +51,9 @@ func TestAReplyNotifiesTheAskerIfItMentions(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	asked := r.server.UserSends(ch, ada, "hello").ID
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "no mention", ReplyTo: asked})
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: strings.Repeat("<@"+bob+"> word ", 200), ReplyTo: asked, Notification: loud})
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "no reply", Notification: loud})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "no mention", ReplyTo: asked})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: strings.Repeat("<@"+bob+"> word ", 200), ReplyTo: asked, Notification: loud})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "no reply", Notification: loud})
 	shown := r.server.BotMessages(ch)
 	if len(shown) < 4 || !slices.Equal(shown[1].Notified, []string{ada}) {
 		t.Fatalf("shown is %+v", shown)
@@ -72,16 +72,16 @@ func TestTheAnswerToACommandOrInTheAskersThreadMentionsTheAskerInItsText(t *test
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.server.UserSends(ch, ada, "open a thread")
-	thread := r.waitForMessages(1)[0]
+	thread := r.WaitForMessages(1)[0]
 	long := strings.TrimSpace(strings.Repeat("word ", 399)) + "."
-	r.sendAnswer(channels.Message{Chat: thread.Chat, Text: long + "\n\nthe end", ReplyTo: thread.ID, Notification: loud})
+	r.SendAnswer(channels.Message{Chat: thread.Chat, Text: long + "\n\nthe end", ReplyTo: thread.ID, Notification: loud})
 	shown := r.server.WaitForCount(t, thread.Chat.ID, 2)
 	if len(shown[0].Notified) != 0 || !slices.Equal(shown[1].Notified, []string{ada}) || shown[1].Content != "the end\n<@"+ada+">" {
 		t.Errorf("shown is %+v", shown)
 	}
 	i := r.runCommand(ch, ada, "ask", map[string]any{"text": "hello"})
 	r.server.AwaitInteraction(t, i.ID)
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "<@" + bob + ">", ReplyTo: "slash-" + i.ID, Notification: loud})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "<@" + bob + ">", ReplyTo: "slash-" + i.ID, Notification: loud})
 	if m := r.server.WaitForText(t, ch, "<@"+bob+">\n<@"+ada+">"); !slices.Equal(m.Notified, []string{ada}) || m.Reference == nil {
 		t.Errorf("shown is %+v", m)
 	}
@@ -97,17 +97,17 @@ func withPrivateCommand(t *testing.T, change ...func(*discord.Options)) (r *test
 	g := r.server.AddGuild("home")
 	channel = r.server.AddChannel(g.ID, "general").ID
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	return r, channel
 }
 
 func TestThePrivateAnswerToACommandIsSeenByItsUserOnly(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	m := channels.Message{Chat: chatOf(ch), Text: "all is well", ReplyTo: in.ID, Notification: secret, Buttons: []channels.Button{{Label: "Again", Data: "/again"}}}
-	r.sendAnswer(m)
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: strings.Repeat("word ", 700), ReplyTo: in.ID, Notification: secret, Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})
+	r.SendAnswer(m)
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: strings.Repeat("word ", 700), ReplyTo: in.ID, Notification: secret, Media: []channels.File{r.WriteFile("a.txt", []byte("a"))}})
 	shown := r.server.BotMessages(ch)
 	if len(shown) != 3 || shown[0].Content != "all is well" || len(shown[0].Buttons()) != 1 || len(shown[2].Attachments) != 1 {
 		t.Fatalf("shown is %+v", shown)
@@ -131,10 +131,10 @@ func TestThePrivateAnswerToACommandIsSeenByItsUserOnly(t *testing.T) {
 func TestAnAnswerThatIsNotPrivateAlsoEndsTheThinkingOfAPrivateCommand(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
-	in := r.waitForMessages(1)[0]
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Progress, Text: "working", ReplyTo: in.ID})
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Failure, Text: "that failed", ReplyTo: in.ID})
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "to all", ReplyTo: in.ID})
+	in := r.WaitForMessages(1)[0]
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Progress, Text: "working", ReplyTo: in.ID})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Failure, Text: "that failed", ReplyTo: in.ID})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "to all", ReplyTo: in.ID})
 	for text, to := range map[string]string{"working": "", "that failed": ada, "to all": ""} {
 		if m := r.server.WaitForText(t, ch, text); m.VisibleTo != to || m.Flags&discordtest.FlagLoading != 0 {
 			t.Errorf("%q is seen by %q", text, m.VisibleTo)
@@ -145,12 +145,12 @@ func TestAnAnswerThatIsNotPrivateAlsoEndsTheThinkingOfAPrivateCommand(t *testing
 func TestAPrivateAnswerIsSentToAllWhenItsTokenHasExpired(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	r.server.AdvanceClock(20 * time.Minute)
 	m := channels.Message{Chat: chatOf(ch), Text: "late", ReplyTo: in.ID, Notification: secret}
-	r.sendAnswer(m)
+	r.SendAnswer(m)
 	m.Text = "after a restart"
-	r.restartWithoutCursor().sendAnswer(m)
+	r.restartWithoutCursor().SendAnswer(m)
 	for _, text := range []string{"late", "after a restart"} {
 		if m := r.server.WaitForText(t, ch, text); m.VisibleTo != "" {
 			t.Errorf("%q is seen by %q", text, m.VisibleTo)
@@ -161,9 +161,9 @@ func TestAPrivateAnswerIsSentToAllWhenItsTokenHasExpired(t *testing.T) {
 func TestTheExpiredTokenOfAnInteractionIsNotTheBots(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	r.server.FailNext(discordtest.EditOriginal, discordtest.ErrorResponse(http.StatusUnauthorized, 50027, "Invalid Webhook Token"))
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "late", ReplyTo: in.ID, Notification: secret})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "late", ReplyTo: in.ID, Notification: secret})
 	if m := r.server.WaitForText(t, ch, "late"); m.VisibleTo != "" {
 		t.Errorf("it is seen by %q", m.VisibleTo)
 	}
@@ -172,12 +172,12 @@ func TestTheExpiredTokenOfAnInteractionIsNotTheBots(t *testing.T) {
 func TestAPrivateAnswerIsShownOnceWhenItIsRepeated(t *testing.T) {
 	r, ch := withPrivateCommand(t)
 	r.runCommand(ch, ada, "status", nil)
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	for i, route := range []string{discordtest.EditOriginal, discordtest.Followup} {
-		o := r.mustPlan(channels.Message{Chat: chatOf(ch), Text: "answer " + string(rune('1'+i)), ReplyTo: in.ID, Notification: secret})[0]
+		o := r.MustPlan(channels.Message{Chat: chatOf(ch), Text: "answer " + string(rune('1'+i)), ReplyTo: in.ID, Notification: secret})[0]
 		o.Key = o.Text
 		r.server.FailNext(route, discordtest.Fault{CutAfter: true})
-		if err := r.mustFailSend(t.Context(), o); !err.Unknown {
+		if err := r.MustFailSend(t.Context(), o); !err.Unknown {
 			t.Errorf("the error is %v", err)
 		}
 		if _, err := r.Send(t.Context(), o); err != nil {
@@ -197,11 +197,11 @@ func TestAPrivateAnswerIsShownOnceWhenItIsRepeated(t *testing.T) {
 func TestAPrivateCommandOfAStrangerIsQuotedToThemOnly(t *testing.T) {
 	r, ch := withPrivateCommand(t, func(o *discord.Options) { o.Admitted = func(string) bool { return false } })
 	r.runCommand(ch, bob, "status", nil)
-	in := r.waitForMessages(1)[0]
+	in := r.WaitForMessages(1)[0]
 	if m := r.server.WaitForText(t, ch, "> /status"); m.VisibleTo != bob {
 		t.Errorf("it is seen by %q", m.VisibleTo)
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "Ask the operator.", ReplyTo: in.ID, Notification: secret})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "Ask the operator.", ReplyTo: in.ID, Notification: secret})
 	if m := r.server.WaitForText(t, ch, "Ask the operator."); m.VisibleTo != bob {
 		t.Errorf("the answer is seen by %q", m.VisibleTo)
 	}
@@ -212,8 +212,8 @@ func TestDetailsAreAButtonThatIsAnsweredPrivately(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	r.startConnected()
-	id := r.sendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})[0].ID
-	folded := r.mustPlan(channels.Message{
+	id := r.SendAnswer(channels.Message{Chat: chatOf(ch), Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})[0].ID
+	folded := r.MustPlan(channels.Message{
 		Chat: chatOf(ch), Kind: channels.Progress, Text: "✓ 20 steps", Details: strings.Repeat("- a step\n", 1000), DetailsPress: "/details 7",
 	})
 	if len(folded) != 1 {
@@ -230,11 +230,11 @@ func TestDetailsAreAButtonThatIsAnsweredPrivately(t *testing.T) {
 		if _, err := r.server.UserPresses(user, id, board.Buttons()[0].CustomID); err != nil {
 			t.Fatal(err)
 		}
-		in := r.waitForMessages(n + 1)[n]
+		in := r.WaitForMessages(n + 1)[n]
 		if in.Press != "/details 7" || in.User.ID != user {
 			t.Errorf("received %+v", in)
 		}
-		r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "steps for " + user, ReplyTo: in.ID, Notification: secret})
+		r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "steps for " + user, ReplyTo: in.ID, Notification: secret})
 		if m := r.server.WaitForText(t, ch, "steps for "+user); m.VisibleTo != user || len(m.Notified) != 0 {
 			t.Errorf("shown is %+v", m)
 		}
@@ -250,12 +250,12 @@ func TestDetailsAreAButtonThatIsAnsweredPrivately(t *testing.T) {
 func TestThePrivateAnswerToAnotherPressIsSeenByItsUserOnly(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
-	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
 	if _, err := r.server.UserPresses(ada, r.server.WaitForCount(t, r.dm, 1)[0].ID, "y"); err != nil {
 		t.Fatal(err)
 	}
-	in := r.waitForMessages(1)[0]
-	r.sendAnswer(channels.Message{Text: "too late", ReplyTo: in.ID, Notification: secret})
+	in := r.WaitForMessages(1)[0]
+	r.SendAnswer(channels.Message{Text: "too late", ReplyTo: in.ID, Notification: secret})
 	if m := r.server.WaitForText(t, r.dm, "too late"); m.VisibleTo != ada {
 		t.Errorf("shown is %+v", m)
 	}

@@ -13,8 +13,8 @@ import (
 
 func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
 	r := newTestChannel(t)
-	r.recorder.Reject = func(in channels.Incoming) error {
-		if in.Text == "one" && r.recorder.Rejected < 2 {
+	r.Recorder.Reject = func(in channels.Incoming) error {
+		if in.Text == "one" && r.Recorder.Rejected < 2 {
 			return errors.New("the disk is full")
 		}
 		return nil
@@ -23,10 +23,10 @@ func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		r.server.UserSends(r.dm, ada, text)
 	}
-	if got := textsOf(r.waitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+	if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
-	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -34,7 +34,7 @@ func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
 func TestARefusedChatDelaysNoOther(t *testing.T) {
 	r := newTestChannel(t)
 	release := make(chan struct{})
-	r.recorder.Reject = func(in channels.Incoming) error {
+	r.Recorder.Reject = func(in channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -52,11 +52,11 @@ func TestARefusedChatDelaysNoOther(t *testing.T) {
 	for i := range 20 {
 		r.server.UserSends(other, bob, fmt.Sprint(i))
 	}
-	if got := r.waitForMessages(20); got[19].Text != "19" || got[0].Chat.ID != other {
+	if got := r.WaitForMessages(20); got[19].Text != "19" || got[0].Chat.ID != other {
 		t.Errorf("got %q", textsOf(got))
 	}
 	close(release)
-	if got := textsOf(r.waitForMessages(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
+	if got := textsOf(r.WaitForMessages(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
 }

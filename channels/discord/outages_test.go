@@ -21,7 +21,7 @@ func TestPendingMessagesAreReceivedInTheNextRun(t *testing.T) {
 	r := newTestChannel(t, noKnownPeople)
 	var mended atomic.Bool
 	refused := make(chan struct{}, 1)
-	r.recorder.Reject = func(channels.Incoming) error {
+	r.Recorder.Reject = func(channels.Incoming) error {
 		if mended.Load() {
 			return nil
 		}
@@ -38,7 +38,7 @@ func TestPendingMessagesAreReceivedInTheNextRun(t *testing.T) {
 	mended.Store(true)
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "two")
-	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
+	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -56,7 +56,7 @@ func TestMessagesDuringAGuildOutageAreFound(t *testing.T) {
 		r.server.SetEventCopies(nil)
 	})
 	r.waitForMessage(r.server.UserSends(ch, ada, "three").ID)
-	if got := textsOf(r.recorder.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
+	if got := textsOf(r.Recorder.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -66,12 +66,12 @@ func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "one")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	h := discordtest.HandshakeFault{RefuseStatus: http.StatusServiceUnavailable}
 	r.server.QueueHandshakeFaults(h, h, h, h, h)
 	r.server.CutConnections()
 	r.server.UserSends(r.server.DM(bob).ID, bob, "two")
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 	if s := r.server.Stats(); s.Readies != 1 || s.Resumed == 0 {
 		t.Errorf("the session was not resumed: %+v", s)
 	}
@@ -90,7 +90,7 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 		return discordtest.Fault{}
 	})
 	r.startConnected()
-	r.waitForLog("history refused")
+	r.WaitForLog("history refused")
 	r.server.SetFault(nil)
 	r.waitForMessage(r.server.UserSends(ch, ada, "one").ID)
 	n := r.server.Stats().Readies
@@ -105,7 +105,7 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 	r := withCommands(t)
 	began, release := make(chan struct{}), make(chan struct{})
-	r.recorder.Reject = func(in channels.Incoming) error {
+	r.Recorder.Reject = func(in channels.Incoming) error {
 		if in.Text == "slow" {
 			close(began)
 			<-release
@@ -119,7 +119,7 @@ func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 		i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 		r.server.AwaitInteraction(t, i.ID)
 	}()
-	if got := textsOf(r.waitForMessages(2)); !slices.Equal(got, []string{"slow", "hello"}) {
+	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"slow", "hello"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -146,7 +146,7 @@ func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
 	next.start()
 	<-asked
 	r.server.DeleteChannel(ch)
-	next.waitForCalls(discordtest.GetMessages, func(calls []discordtest.Call) bool {
+	next.server.WaitForCalls(next.t, discordtest.GetMessages, func(calls []discordtest.Call) bool {
 		return !slices.ContainsFunc(calls, func(c discordtest.Call) bool { return !c.Done })
 	})
 	for _, in := range next.receivedSoFar() {
@@ -169,11 +169,11 @@ func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
 			return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})
 	})
-	r.mustFailSend(t.Context(), r.planTextTo("111", "x"))
+	r.MustFailSend(t.Context(), r.planTextTo("111", "x"))
 	if _, err := r.Send(t.Context(), r.planTextTo("222", "x")); err != nil {
 		t.Fatal(err)
 	}
-	r.mustFailSend(t.Context(), r.planTextTo("111", "y"))
+	r.MustFailSend(t.Context(), r.planTextTo("111", "y"))
 	if n := calls.Load(); n != 1 {
 		t.Errorf("it was asked %d times within the wait", n)
 	}

@@ -20,7 +20,7 @@ import (
 // planTextTo plans a short text to a chat.
 func (r *testChannel) planTextTo(chat, text string) channels.Outgoing {
 	r.t.Helper()
-	return r.mustPlan(channels.Message{Chat: chatOf(chat), Kind: channels.Answer, Text: text})[0]
+	return r.MustPlan(channels.Message{Chat: chatOf(chat), Kind: channels.Answer, Text: text})[0]
 }
 
 // addDMChats adds n DM channels.
@@ -69,7 +69,7 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 		tries++
 		began := time.Now() // before the refusal, so that a pause of this test shortens nothing
 		r.server.FailNext(discordtest.CreateMessage, discordtest.RateLimited(wait))
-		if got := r.mustFailSend(t.Context(), r.planTextTo(chats[0], fmt.Sprint("one ", tries))); got.After < wait*9/10 || got.Permanent {
+		if got := r.MustFailSend(t.Context(), r.planTextTo(chats[0], fmt.Sprint("one ", tries))); got.After < wait*9/10 || got.Permanent {
 			t.Errorf("it means %+v", got)
 		}
 		first := make(chan time.Time, 1)
@@ -108,11 +108,11 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
-	r.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	chats := r.addDMChats(2)
 	r.server.FailNext(discordtest.CreateMessage, discordtest.GloballyRateLimited(30*time.Second))
-	r.mustFailSend(t.Context(), r.planTextTo(chats[0], "one"))
-	if got := r.mustFailSend(t.Context(), r.planTextTo(chats[1], "two")); got.After < 25*time.Second {
+	r.MustFailSend(t.Context(), r.planTextTo(chats[0], "one"))
+	if got := r.MustFailSend(t.Context(), r.planTextTo(chats[1], "two")); got.After < 25*time.Second {
 		t.Errorf("it means %+v", got)
 	}
 	if err := r.Typing(t.Context(), chatOf(chats[1])); err != nil {
@@ -128,12 +128,12 @@ func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 func TestAWaitingSendCanBeCancelled(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, 30*time.Second)
-	if _, err := r.Send(t.Context(), r.planText("one")); err != nil {
+	if _, err := r.Send(t.Context(), r.PlanText("one")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := r.mustFailSend(ctx, r.planText("two")); got.Unknown || got.Permanent {
+	if got := r.MustFailSend(ctx, r.PlanText("two")); got.Unknown || got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
 	if n := len(r.createCalls()); n != 1 { // had it waited to the end, it would have been made
@@ -144,10 +144,10 @@ func TestAWaitingSendCanBeCancelled(t *testing.T) {
 func TestALongWaitIsReturnedAsAnError(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, time.Minute)
-	if _, err := r.Send(t.Context(), r.planText("one")); err != nil {
+	if _, err := r.Send(t.Context(), r.PlanText("one")); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.mustFailSend(t.Context(), r.planText("two")); got.After < 50*time.Second || got.Unknown {
+	if got := r.MustFailSend(t.Context(), r.PlanText("two")); got.After < 50*time.Second || got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }
@@ -184,9 +184,9 @@ func TestRefusedCallsAreBudgeted(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusForbidden, Body: io.NopCloser(strings.NewReader(no))}, nil
 		})
 	})
-	o := r.planText("hello")
+	o := r.PlanText("hello")
 	for asked < 6000 {
-		got := r.mustFailSend(t.Context(), o)
+		got := r.MustFailSend(t.Context(), o)
 		if got.Permanent {
 			continue
 		}
@@ -204,7 +204,7 @@ func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("", discordtest.ErrorResponse(401, 0, "401: Unauthorized"))
 	for range 5 {
-		if got := r.mustFailSend(t.Context(), r.planText("hello")); got.Permanent || got.Unknown {
+		if got := r.MustFailSend(t.Context(), r.PlanText("hello")); got.Permanent || got.Unknown {
 			t.Errorf("it means %+v", got)
 		}
 	}
@@ -219,14 +219,14 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 			return nil, fmt.Errorf("cannot reach %s with %s", req.URL, req.Header.Get("Authorization"))
 		})
 	})
-	r.mustFailSend(t.Context(), r.planText("hello"))
+	r.MustFailSend(t.Context(), r.PlanText("hello"))
 	for _, err := range []error{
-		r.Edit(t.Context(), "1", r.planText("hello")), r.Remove(t.Context(), chatOf(r.dm), "1"), r.Typing(t.Context(), chatOf(r.dm)),
+		r.Edit(t.Context(), "1", r.PlanText("hello")), r.Remove(t.Context(), chatOf(r.dm), "1"), r.Typing(t.Context(), chatOf(r.dm)),
 	} {
 		if err == nil || strings.Contains(err.Error(), r.server.Token) {
 			t.Errorf("the error is %v", err)
 		}
 	}
 	r.start()
-	r.waitForLog("no connection, will retry") // the test channel looks for the token in the log
+	r.WaitForLog("no connection, will retry") // the test channel looks for the token in the log
 }

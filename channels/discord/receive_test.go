@@ -53,7 +53,7 @@ func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
 	want := []string{
 		"Sticker: Wumpus waves", "see https://example.org/x\nA page\nabout things", "Poll: Tea?\n- yes\n- no", "somebody else's words",
 	}
-	if got := textsOf(r.waitForMessages(4)); !slices.Equal(got, want) {
+	if got := textsOf(r.WaitForMessages(4)); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -70,7 +70,7 @@ func TestSystemMessagesAreNotReceived(t *testing.T) {
 	r.server.UserPosts(ch, ada, discordtest.Message{Content: "hook", WebhookID: "99"}) // a webhook
 	r.server.UserSends(ch, ada, "first")
 	r.server.AddThread(ch, "a thread")
-	r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
+	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
 	if got := r.onlyMessage(ch); got.Text != "first" {
 		t.Errorf("got %+v", got)
 	}
@@ -95,7 +95,7 @@ func TestInGuildsMessagesToTheBotAreReceived(t *testing.T) {
 			r.server.UserSends(ch, ada, "<@&"+g.BotRole+"> three")
 			r.server.UserSends(ch, ada, me+" four <@"+bob+">")
 			r.server.UserSends(ch, ada, "hi <@&123> <:wave:456>")
-			ours := r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
+			ours := r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
 			r.server.UserReplies(ch, ada, ours, "five")
 			var received []string
 			if groups != "off" {
@@ -120,7 +120,7 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 	r.server.UserSends(post.ID, ada, "below")
 	r.server.UserSends(ch, ada, "in the channel")
 	got := map[string][]channels.Incoming{}
-	for _, in := range r.waitForMessages(4) {
+	for _, in := range r.WaitForMessages(4) {
 		got[in.Chat.ID] = append(got[in.Chat.ID], in)
 	}
 	for _, want := range []struct {
@@ -136,7 +136,7 @@ func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
 	if post := got[post.ID]; len(post) > 0 && post[0].ID != m.ID {
 		t.Errorf("the post is message %s and received as %s", m.ID, post[0].ID)
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
+	r.SendAnswer(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
 	r.server.WaitForText(t, post.ID, "an answer")
 }
 
@@ -146,7 +146,7 @@ func TestWhoHasNoDisplayNameIsShownByTheUserName(t *testing.T) {
 	r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
 	dm := r.server.DM(bob).ID
 	r.server.UserSends(dm, bob, "hello")
-	if got := r.waitForMessages(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
+	if got := r.WaitForMessages(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
 		t.Errorf("got %+v", got.User)
 	}
 }

@@ -27,7 +27,7 @@ func TestTheSearchSurvivesNetworkErrors(t *testing.T) {
 			}
 			r.server.UserSends(r.dm, ada, "hello")
 			r.start()
-			if got := r.waitForMessages(1); got[0].Text != "hello" {
+			if got := r.WaitForMessages(1); got[0].Text != "hello" {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -39,7 +39,7 @@ func TestMessagesDuringTheSearchAreReceivedAfterIt(t *testing.T) {
 	r := newTestChannel(t, allGroups)
 	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "before")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	stop()
 	var want []string
 	for i := range 350 {
@@ -52,7 +52,7 @@ func TestMessagesDuringTheSearchAreReceivedAfterIt(t *testing.T) {
 	asked := len(r.server.Calls(discordtest.GetMessages))
 	next := r.restart(allGroups)
 	next.startConnected()
-	r.waitForCalls(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
+	r.server.WaitForCalls(r.t, discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
 	for _, text := range want[50:] { // more than are held
 		r.server.UserSends(r.dm, ada, text)
 	}
@@ -67,16 +67,16 @@ func startSearching(t *testing.T) (r *testChannel, goOn func()) {
 	t.Helper()
 	first := newTestChannel(t)
 	stop := first.startConnected()
-	first.waitForCalls(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	first.server.WaitForCalls(first.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
 	first.server.UserSends(first.dm, ada, "zero")
-	first.waitForMessages(1)
+	first.WaitForMessages(1)
 	stop()
 	first.server.UserSends(first.dm, ada, "one")
 	hang := make(chan struct{})
 	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{HangUntil: hang})
 	r = first.restart()
 	r.startConnected()
-	r.waitForCalls(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
+	r.server.WaitForCalls(r.t, discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
 	return r, func() { close(hang) }
 }
 
@@ -121,7 +121,7 @@ func (r *testChannel) expectInOrder(want ...string) {
 	r.t.Helper()
 	var got []string
 	for n := 1; len(got) < len(want); n++ {
-		if in := r.waitForMessages(n)[n-1]; in.Chat.ID == r.dm {
+		if in := r.WaitForMessages(n)[n-1]; in.Chat.ID == r.dm {
 			got = append(got, in.Text)
 		}
 	}

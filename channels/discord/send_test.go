@@ -33,8 +33,8 @@ func TestAnswersOfAnAgentNotifyNobody(t *testing.T) {
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
 	m := r.server.UserSends(ch, ada, "hello")
-	id := r.sendAnswer(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
-	if err := r.Edit(t.Context(), id, r.mustPlan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
+	id := r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
+	if err := r.Edit(t.Context(), id, r.MustPlan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range r.server.BotMessages(ch) {
@@ -52,7 +52,7 @@ func TestAnswersOfAnAgentNotifyNobody(t *testing.T) {
 func TestAReplyRefersToTheQuestionOnce(t *testing.T) {
 	r := newTestChannel(t)
 	m := r.server.UserSends(r.dm, ada, "hello")
-	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 800), ReplyTo: m.ID})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("word ", 800), ReplyTo: m.ID})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) < 2 || shown[0].Reference == nil || shown[0].Reference.MessageID != m.ID || shown[1].Reference != nil {
 		t.Errorf("shown is %+v", shown)
@@ -63,10 +63,10 @@ func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
 	r := newTestChannel(t)
 	m := r.server.UserSends(r.dm, ada, "hello")
 	r.server.UserDeletes(r.dm, m.ID)
-	r.sendAnswer(channels.Message{Text: "an answer", ReplyTo: m.ID})
-	r.sendAnswer(channels.Message{Text: "to a press", ReplyTo: "press-123"})
+	r.SendAnswer(channels.Message{Text: "an answer", ReplyTo: m.ID})
+	r.SendAnswer(channels.Message{Text: "to a press", ReplyTo: "press-123"})
 	r.server.FailNext(discordtest.CreateMessage, discordtest.ErrorResponse(403, 160002, "You cannot reply without permission to read message history"))
-	r.sendAnswer(channels.Message{Text: "blind", ReplyTo: m.ID})
+	r.SendAnswer(channels.Message{Text: "blind", ReplyTo: m.ID})
 	for i, m := range r.server.BotMessages(r.dm) {
 		if m.Reference != nil {
 			t.Errorf("message %d refers to %+v", i, m.Reference)
@@ -79,8 +79,8 @@ func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
 
 func TestProgressMakesNoSound(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
-	r.sendAnswer(channels.Message{Text: "done"})
+	r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
+	r.SendAnswer(channels.Message{Text: "done"})
 	calls := r.createCalls()
 	if f := bodyOf(t, calls[0])["flags"]; f != float64(1<<12) {
 		t.Errorf("progress has the flags %v", f)
@@ -96,10 +96,10 @@ func TestProgressMakesNoSound(t *testing.T) {
 func TestAMessageIsEditedAndRemoved(t *testing.T) {
 	r := newTestChannel(t)
 	button := []channels.Button{{Label: "Stop", Data: "/stop"}}
-	id := r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "one", Buttons: button})[0].ID
+	id := r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "one", Buttons: button})[0].ID
 	edit := func(text string, buttons []channels.Button) {
 		t.Helper()
-		o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Progress, Text: text, Buttons: buttons})[0]
+		o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Progress, Text: text, Buttons: buttons})[0]
 		if err := r.Edit(t.Context(), id, o); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestAMessageIsEditedAndRemoved(t *testing.T) {
 	if shown := r.server.BotMessages(r.dm); len(shown) != 0 {
 		t.Errorf("shown is %+v", shown)
 	}
-	if err := r.Edit(t.Context(), id, r.planText("four")); err == nil {
+	if err := r.Edit(t.Context(), id, r.PlanText("four")); err == nil {
 		t.Error("a message that is gone was edited")
 	}
 }
@@ -139,7 +139,7 @@ func TestTypingIsShown(t *testing.T) {
 func TestTextIsSplitAtDiscordsLimit(t *testing.T) {
 	r := newTestChannel(t)
 	text := "Intro\n\n```go\n" + strings.Repeat("fmt.Println(\"hello\") // 👍🏽\n", 150) + "```\n\nThe end."
-	plan := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})
+	plan := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})
 	if len(plan) < 2 || len(plan) > 5 {
 		t.Fatalf("it is cut into %d parts", len(plan))
 	}
@@ -151,13 +151,13 @@ func TestTextIsSplitAtDiscordsLimit(t *testing.T) {
 	if !strings.HasPrefix(plan[1].Text, "```go\n") {
 		t.Errorf("the second part begins with %.20q", plan[1].Text)
 	}
-	r.sendAnswer(channels.Message{Text: text})
+	r.SendAnswer(channels.Message{Text: text})
 }
 
 func TestALongTextIsADocument(t *testing.T) {
 	r := newTestChannel(t)
 	text := "# Title\n\n" + strings.Repeat("A line of **text**.\n", 1000)
-	r.sendAnswer(channels.Message{Text: text})
+	r.SendAnswer(channels.Message{Text: text})
 	shown := r.server.BotMessages(r.dm)
 	if len(shown) != 1 || len(shown[0].Attachments) != 1 || string(shown[0].Attachments[0].Content) != text || shown[0].Attachments[0].Filename != "answer.md" {
 		t.Errorf("shown is %.500v", shown)
@@ -178,8 +178,8 @@ func TestTwoBotsInOneProcessDoNotDisturbEachOther(t *testing.T) {
 	if got := two.onlyMessage(); got.Text != "to two" {
 		t.Errorf("got %+v", got)
 	}
-	one.sendAnswer(channels.Message{Text: "from one"})
-	two.sendAnswer(channels.Message{Text: "from two"})
+	one.SendAnswer(channels.Message{Text: "from one"})
+	two.SendAnswer(channels.Message{Text: "from two"})
 	one.server.WaitForText(t, one.dm, "from one")
 	two.server.WaitForText(t, two.dm, "from two")
 }

@@ -15,7 +15,7 @@ import (
 func TestARepeatedSendIsOneMessage(t *testing.T) {
 	r := newTestChannel(t)
 	for i, fault := range []discordtest.Fault{{CutAfter: true}, {CutBefore: true}, discordtest.TruncatedJSON(), discordtest.BadGateway(), {}} {
-		o := r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: "hello", Media: []channels.File{r.writeFile("a.txt", []byte("a"))}})[0]
+		o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: "hello", Media: []channels.File{r.WriteFile("a.txt", []byte("a"))}})[0]
 		o.Key = []string{"1", "2", "3", "4", "9223372036854775807"}[i]
 		r.server.FailNext(discordtest.CreateMessage, fault)
 		first, err := r.Send(t.Context(), o)
@@ -42,7 +42,7 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 // Keys begin again with a new state, soon after which Discord may still remember the old ones.
 func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 	r := newTestChannel(t)
-	one, two := r.planText("one"), r.planText("two")
+	one, two := r.PlanText("one"), r.PlanText("two")
 	one.Key, two.Key = "1", "1"
 	for _, o := range []channels.Outgoing{one, two} {
 		if _, err := r.Send(t.Context(), o); err != nil {
@@ -76,7 +76,7 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newTestChannel(t)
 			r.server.FailNext(discordtest.CreateMessage, c.fault)
-			got := r.mustFailSend(t.Context(), r.planText("hello"))
+			got := r.MustFailSend(t.Context(), r.PlanText("hello"))
 			if got.Permanent != c.want.permanent || got.Unknown != c.want.unknown || got.After < c.want.after || got.After > c.want.after+time.Second {
 				t.Errorf("it means %+v", got)
 			}
@@ -87,7 +87,7 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 func TestAServerThatCannotBeReachedHasSeenNothing(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.Close()
-	if got := r.mustFailSend(t.Context(), r.planText("hello")); got.Permanent || got.Unknown {
+	if got := r.MustFailSend(t.Context(), r.PlanText("hello")); got.Permanent || got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
 }
@@ -99,10 +99,10 @@ func TestASendThatIsCutOffByItsContextIsUnknown(t *testing.T) {
 	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{HangUntil: hang})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		r.waitForCalls(discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) > 0 })
+		r.server.WaitForCalls(r.t, discordtest.CreateMessage, func(c []discordtest.Call) bool { return len(c) > 0 })
 		cancel()
 	}()
-	if got := r.mustFailSend(ctx, r.planText("hello")); !got.Unknown || got.Permanent {
+	if got := r.MustFailSend(ctx, r.PlanText("hello")); !got.Unknown || got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
 }
@@ -112,10 +112,10 @@ func TestAnInvalidChatIsRefused(t *testing.T) {
 	if _, err := r.Plan(channels.Message{Chat: chatOf("general"), Text: "x"}); err == nil {
 		t.Error("it is planned")
 	}
-	if got := r.mustFailSend(t.Context(), channels.Outgoing{Chat: chatOf("general"), Text: "x"}); !got.Permanent {
+	if got := r.MustFailSend(t.Context(), channels.Outgoing{Chat: chatOf("general"), Text: "x"}); !got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
-	if r.Edit(t.Context(), "x", r.planText("x")) == nil || r.Remove(t.Context(), chatOf(r.dm), "") == nil || r.Typing(t.Context(), chatOf("")) == nil {
+	if r.Edit(t.Context(), "x", r.PlanText("x")) == nil || r.Remove(t.Context(), chatOf(r.dm), "") == nil || r.Typing(t.Context(), chatOf("")) == nil {
 		t.Error("it is taken")
 	}
 	if _, err := r.Plan(channels.Message{Chat: chatOf(r.dm), Text: "x", Buttons: []channels.Button{{Label: "x", Data: strings.Repeat("x", 101)}}}); err == nil {

@@ -4,15 +4,11 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
@@ -34,13 +30,12 @@ const waitLimit = 5 * time.Minute
 // testChannel is a channel on a test server.
 type testChannel struct {
 	*discord.Channel
-	t        *testing.T
-	server   *discordtest.Server
-	dm       string // Ada's DM channel
-	dir      string
-	logs     *observer.ObservedLogs
-	recorder *channelstest.Recorder
-	memory   *fakeMemory
+	*channelstest.Driver
+	t      *testing.T
+	server *discordtest.Server
+	dm     string // Ada's DM channel
+	dir    string
+	memory *fakeMemory
 }
 
 // fakeMemory implements channels.Memory for a channel under test.
@@ -108,10 +103,10 @@ func (r *testChannel) restartWithoutCursor(change ...func(*discord.Options)) *te
 // newTestChannelOn returns a channel on a server that may have served another channel.
 func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*discord.Options)) *testChannel {
 	t.Helper()
-	core, logs := observer.New(zapcore.DebugLevel)
+	driver, log := channelstest.NewDriver(t)
 	transport := &http.Transport{}
 	o := discord.Options{
-		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
+		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: transport}, Unpaced: true,
 		Folder: channelstest.ChatFolders(dir, "media"),
 		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
 	}
@@ -123,24 +118,18 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if strings.Contains(channelstest.LogText(t, logs), o.Token) {
-			t.Error("the token is in the log")
-		}
-	})
+	t.Cleanup(transport.CloseIdleConnections)
+	dm := s.DM(ada).ID
+	driver.Drive(ch, chatOf(dm), o.Token)
 	m := &fakeMemory{values: map[string]string{}, known: map[string]bool{}}
 	ch.SetMemory(m)
-	return &testChannel{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, recorder: channelstest.NewRecorder(), memory: m}
+	return &testChannel{Channel: ch, Driver: driver, t: t, server: s, dm: dm, dir: dir, memory: m}
 }
 
 // start runs the channel until stop is called or the test ends. Run must not return an error.
 func (r *testChannel) start() (stop func()) {
-	return channelstest.Start(r.t, r.Channel, r.recorder.Receive)
+	return channelstest.Start(r.t, r.Channel, r.Recorder.Receive)
 }
-
-// logText returns the log as JSON lines.
-func (r *testChannel) logText() string { return channelstest.LogText(r.t, r.logs) }
 
 // startConnected starts the channel and waits until it is connected to the gateway.
 func (r *testChannel) startConnected() (stop func()) {
@@ -154,16 +143,6 @@ func (r *testChannel) startConnected() (stop func()) {
 func (r *testChannel) waitForSessions(n int) {
 	r.t.Helper()
 	r.server.AwaitStats(r.t, func(s discordtest.Stats) bool { return s.Readies >= n })
-}
-
-// waitForMessages waits until n messages are received, and returns all of them.
-func (r *testChannel) waitForMessages(n int) []channels.Incoming {
-	r.t.Helper()
-	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(all) >= n })
-	if !ok {
-		r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(got), n, got, r.logText())
-	}
-	return got
 }
 
 // receivedSoFar returns the received messages after all events so far are handled. It sends a
@@ -184,17 +163,17 @@ func (r *testChannel) receivedSoFar(chats ...string) []channels.Incoming {
 	for _, chat := range append(chats, r.dm) {
 		mark(chat, ada)
 	}
-	return slices.DeleteFunc(r.recorder.Messages(), func(in channels.Incoming) bool { return marks[in.ID] })
+	return slices.DeleteFunc(r.Recorder.Messages(), func(in channels.Incoming) bool { return marks[in.ID] })
 }
 
 // waitForMessage waits until the message with this ID is received.
 func (r *testChannel) waitForMessage(id string) {
 	r.t.Helper()
-	all, ok := r.recorder.Await(func(all []channels.Incoming) bool {
+	all, ok := r.Recorder.Await(func(all []channels.Incoming) bool {
 		return slices.ContainsFunc(all, func(in channels.Incoming) bool { return in.ID == id })
 	})
 	if !ok {
-		r.t.Fatalf("the last message was not received: %+v\n%s", all, r.logText())
+		r.t.Fatalf("the last message was not received: %+v\n%s", all, r.LogText())
 	}
 }
 
@@ -218,58 +197,3 @@ func textsOf(all []channels.Incoming) []string {
 }
 
 func chatOf(id string) channels.Chat { return channels.Chat{Channel: discord.Name, ID: id} }
-
-// sendAnswer plans and sends an answer to Ada, and returns the receipts.
-func (r *testChannel) sendAnswer(m channels.Message) []channels.Receipt {
-	r.t.Helper()
-	if m.Chat.ID == "" {
-		m.Chat = chatOf(r.dm)
-	}
-	if m.Kind == "" {
-		m.Kind = channels.Answer
-	}
-	return channelstest.MustSend(r.t, r.Channel, m)
-}
-
-func (r *testChannel) mustPlan(m channels.Message) []channels.Outgoing {
-	r.t.Helper()
-	return channelstest.MustPlan(r.t, r.Channel, m)
-}
-
-// planText plans a short text to Ada.
-func (r *testChannel) planText(text string) channels.Outgoing {
-	r.t.Helper()
-	return r.mustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})[0]
-}
-
-// writeFile writes a file for a message.
-func (r *testChannel) writeFile(name string, content []byte) channels.File {
-	r.t.Helper()
-	return channelstest.WriteFile(r.t, name, content)
-}
-
-// mustFailSend returns the error of a send that must fail, and checks that the token is not in it.
-func (r *testChannel) mustFailSend(ctx context.Context, o channels.Outgoing) *channels.SendError {
-	r.t.Helper()
-	return channelstest.MustFailSend(ctx, r.t, r.Channel, o, r.server.Token)
-}
-
-// waitForCalls waits until enough reports true for the calls of a route.
-func (r *testChannel) waitForCalls(route string, enough func([]discordtest.Call) bool) []discordtest.Call {
-	r.t.Helper()
-	calls, ok := r.server.AwaitCalls(route, waitLimit, enough)
-	if !ok {
-		r.t.Fatalf("the calls of %s are %+v\n%s", route, calls, r.logText())
-	}
-	return calls
-}
-
-// waitForLog waits until a message is logged.
-func (r *testChannel) waitForLog(what string) {
-	r.t.Helper()
-	for deadline := time.Now().Add(waitLimit); r.logs.FilterMessage(what).Len() == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("the log does not say %q: %s", what, r.logText())
-		}
-	}
-}

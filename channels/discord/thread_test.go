@@ -19,14 +19,14 @@ func TestAConversationGetsAThreadIfWanted(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	me := "<@" + r.server.Bot.ID + "> "
 	m := r.server.UserSends(ch, ada, me+"what is\nthis? "+strings.Repeat("long ", 30))
-	first := r.waitForMessages(1)[0]
+	first := r.WaitForMessages(1)[0]
 	if first.Chat.ID != m.ID || first.ThreadID != m.ID || first.ID != m.ID {
 		t.Fatalf("got %+v", first)
 	}
-	r.sendAnswer(channels.Message{Chat: first.Chat, Text: "an answer", ReplyTo: first.ID})
+	r.SendAnswer(channels.Message{Chat: first.Chat, Text: "an answer", ReplyTo: first.ID})
 	r.server.WaitForText(t, first.Chat.ID, "an answer")
 	r.server.UserSends(first.Chat.ID, ada, "and that?") // without a mention: the thread is the bot's
-	if got := r.waitForMessages(2)[1]; got.Chat != first.Chat || got.Text != "and that?" {
+	if got := r.WaitForMessages(2)[1]; got.Chat != first.Chat || got.Text != "and that?" {
 		t.Errorf("got %+v", got)
 	}
 	calls := r.server.Calls(discordtest.StartThreadFromMessage)
@@ -34,7 +34,7 @@ func TestAConversationGetsAThreadIfWanted(t *testing.T) {
 		t.Errorf("the threads are %+v", calls)
 	}
 	r.server.UserSends(r.dm, ada, "privately")
-	if got := r.waitForMessages(3)[2]; got.Chat.ID != r.dm {
+	if got := r.WaitForMessages(3)[2]; got.Chat.ID != r.dm {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestAThreadThatExistsIsGoneOnWithAfterARestart(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	stop := r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	first := r.waitForMessages(1)[0]
+	first := r.WaitForMessages(1)[0]
 	stop()
 	r.server.UserSends(first.Chat.ID, ada, "two")
 	next := r.restart(withThreads)
@@ -63,7 +63,7 @@ func TestWithoutThePermissionForThreadsTheConversationStays(t *testing.T) {
 	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.ErrorResponse(403, 50013, "Missing Permissions"))
 	r.startConnected()
 	r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	if got := r.waitForMessages(1)[0]; got.Chat.ID != ch || got.ThreadID != "" {
+	if got := r.WaitForMessages(1)[0]; got.Chat.ID != ch || got.ThreadID != "" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -75,10 +75,10 @@ func TestAThreadIsTriedAgainWhenItsAnswerIsLost(t *testing.T) {
 	r.server.FailNext(discordtest.StartThreadFromMessage, discordtest.Fault{CutAfter: true})
 	r.startConnected()
 	m := r.server.UserSends(ch, ada, "<@"+r.server.Bot.ID+"> one")
-	if got := r.waitForMessages(1)[0]; got.Chat.ID != m.ID {
+	if got := r.WaitForMessages(1)[0]; got.Chat.ID != m.ID {
 		t.Errorf("got %+v", got)
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf(m.ID), Text: "an answer"})
+	r.SendAnswer(channels.Message{Chat: chatOf(m.ID), Text: "an answer"})
 	if shown := r.server.BotMessages(m.ID); !slices.ContainsFunc(shown, func(m discordtest.Message) bool { return m.Content == "an answer" }) {
 		t.Errorf("shown is %+v", shown)
 	}

@@ -11,11 +11,11 @@ func TestAMessageHasTheNameOfItsChannel(t *testing.T) {
 	ch := r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
 	r.startConnected()
 	r.server.UserSends(ch, ada, "one")
-	if in := r.waitForMessages(1)[0]; in.Title != "#general" || !in.Group {
+	if in := r.WaitForMessages(1)[0]; in.Title != "#general" || !in.Group {
 		t.Errorf("received %+v", in)
 	}
 	r.server.UserSends(r.dm, ada, "two")
-	if in := r.waitForMessages(2)[1]; in.Title != "" || in.Group {
+	if in := r.WaitForMessages(2)[1]; in.Title != "" || in.Group {
 		t.Errorf("received %+v", in)
 	}
 }

@@ -24,7 +24,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 				}
 				return telegramtest.Fault{HangUntil: shown}
 			})
-			r.sendAnswer(channels.Message{Media: []channels.File{r.sparseFile(name, 2<<20)}})
+			r.SendAnswer(channels.Message{Media: []channels.File{r.sparseFile(name, 2<<20)}})
 			if calls := r.server.Calls("sendChatAction"); len(calls) == 0 || calls[0].Params["action"] != want {
 				t.Errorf("the actions are %+v", calls)
 			}
@@ -34,7 +34,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 
 func TestASmallFileIsNotAnnounced(t *testing.T) {
 	r := newTestChannel(t)
-	if _, err := r.Send(context.Background(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(2)})[0]); err != nil {
+	if _, err := r.Send(context.Background(), r.MustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(2)})[0]); err != nil {
 		t.Fatal(err)
 	}
 	if calls := r.server.Calls(""); len(calls) != 1 {

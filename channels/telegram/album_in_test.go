@@ -38,7 +38,7 @@ func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
 		media[captioned].Caption = "my holiday"
 		m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
 		r.start()
-		got := r.waitForMessages(1)[0]
+		got := r.WaitForMessages(1)[0]
 		expectAlbum(t, got, 4, "my holiday")
 		if got.ID != strconv.Itoa(m[0].ID) {
 			t.Errorf("its id is %s", got.ID)
@@ -60,7 +60,7 @@ func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
 	r := newTestChannel(t, waitForFullAlbum)
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(fullAlbum)...)
 	r.start()
-	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "ten")
+	expectAlbum(t, r.WaitForMessages(1)[0], fullAlbum, "ten")
 }
 
 // sendAlbumSlowly offers the parts of an album one by one, as a slow upload does.
@@ -80,18 +80,18 @@ func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
 	updates := sendAlbumSlowly(r.server, fullAlbum)
 	before := len(updates)
 	r.start()
-	r.waitForMessages(before) // the photos as they were put on the server
+	r.WaitForMessages(before) // the photos as they were put on the server
 	first := r.server.InjectUpdate(updates[0])
 	r.waitForConfirmation(int64(first))
 	r.server.InjectUpdate(updates[1])
 	r.server.UserSends(other, "meanwhile")
-	if got := r.waitForMessages(before + 1)[before]; got.Text != "meanwhile" {
+	if got := r.WaitForMessages(before + 1)[before]; got.Text != "meanwhile" {
 		t.Fatalf("update %d is open, and received is %+v", first, got)
 	}
 	for _, u := range updates[2:] {
 		r.waitForConfirmation(int64(r.server.InjectUpdate(u))) // each by a poll of its own
 	}
-	expectAlbum(t, r.waitForMessages(before + 2)[before+1], fullAlbum, "")
+	expectAlbum(t, r.WaitForMessages(before + 2)[before+1], fullAlbum, "")
 	if got := len(r.receivedSoFar()); got != before+2 {
 		t.Errorf("%d messages were received", got)
 	}
@@ -102,7 +102,7 @@ func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
 	r.server.UserSends(person, "what do you say?")
 	r.start()
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	expectAlbum(t, got[0], 2, "look")
 	if got[1].Text != "what do you say?" {
 		t.Errorf("received %+v", got[1])
@@ -116,7 +116,7 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
 	stop := first.start()
 	s.UserSends(other, "meanwhile")
-	got := first.waitForMessages(1)
+	got := first.WaitForMessages(1)
 	first.waitForConfirmation(int64(s.InjectUpdate(`{"poll":{}}`))) // the album as well: polling would not see it again
 	stop()
 	if len(got) != 1 || got[0].Text != "meanwhile" {
@@ -125,7 +125,7 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	second := newTestChannelOn(t, s, h)
 	second.Resume(got[0].Cursor)
 	second.start()
-	second.waitForMessages(1) // though Telegram has nothing more to say, for as long as a poll may take
+	second.WaitForMessages(1) // though Telegram has nothing more to say, for as long as a poll may take
 	expectAlbum(t, second.onlyMessage(), 3, "look")
 }
 
@@ -138,14 +138,14 @@ func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	first := newTestChannelOn(t, s, h)
 	s.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(2)...)
 	stop := first.start()
-	first.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
+	first.server.WaitForCalls(first.t, telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
 	stop()
-	if got := first.recorder.Messages(); len(got) != 0 {
+	if got := first.Recorder.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
 	second := newTestChannelOn(t, s, h)
 	second.start()
-	got := second.waitForMessages(1)[0]
+	got := second.WaitForMessages(1)[0]
 	expectAlbum(t, got, 2, "look")
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(got.Media[0]), ".*")); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
@@ -160,5 +160,5 @@ func TestAnAlbumInAGroupIsTakenIfOnePartSpeaksToTheBot(t *testing.T) {
 	media := photos(3)
 	media[1].Caption = "@nano_test_bot sort these"
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: group}, media...)
-	expectAlbum(t, r.waitForMessages(1)[0], 3, "sort these")
+	expectAlbum(t, r.WaitForMessages(1)[0], 3, "sort these")
 }

@@ -22,7 +22,7 @@ func (r *testChannel) writePictures(n int) []channels.File {
 	r.t.Helper()
 	var files []channels.File
 	for i := range n {
-		files = append(files, r.writeFile(itoa(i)+".png", telegramtest.PNG(10+i, 10)))
+		files = append(files, channelstest.WriteFile(r.t, itoa(i)+".png", telegramtest.PNG(10+i, 10)))
 	}
 	return files
 }
@@ -41,7 +41,7 @@ func TestAnAlbumGoesOutWithoutAFileThatIsGone(t *testing.T) {
 		if err := os.Remove(files[1].Path); err != nil {
 			t.Fatal(err)
 		}
-		r.sendAnswer(channels.Message{Text: c.text, Media: files})
+		r.SendAnswer(channels.Message{Text: c.text, Media: files})
 		shown := r.server.BotMessages(person)
 		said := shown[0].Caption + "\n" + shown[len(shown)-1].Text
 		if got := kindsOf(shown); got != c.want || !strings.HasPrefix(said, c.text) || strings.Count(said, `⚠ "1.png" was not sent`) != 1 {
@@ -54,8 +54,8 @@ func TestAPictureThatIsNoPhotoLeavesTheAlbumAndGoesAsADocument(t *testing.T) {
 	for name, content := range map[string][]byte{"impossible": telegramtest.PNG(2100, 100), "broken": []byte("text")} {
 		t.Run(name, func(t *testing.T) {
 			r := newTestChannel(t)
-			r.sendAnswer(channels.Message{Text: "look", Media: []channels.File{
-				r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", content), r.writeFile("c.mp4", []byte("x")),
+			r.SendAnswer(channels.Message{Text: "look", Media: []channels.File{
+				r.WriteFile("a.png", telegramtest.PNG(10, 10)), r.WriteFile("b.png", content), r.WriteFile("c.mp4", []byte("x")),
 			}})
 			shown := r.server.BotMessages(person)
 			if got := kindsOf(shown); got != "[photo video ] document" || shown[0].Caption != "look" {
@@ -86,7 +86,7 @@ func TestAnAlbumThatIsRefusedGoesOutInSingleFilesAndWhatIsRefusedIsNamed(t *test
 			r := newTestChannel(t)
 			r.server.FailNext("sendMediaGroup", c.album...)
 			r.server.FailNext("sendPhoto", c.single...)
-			receipts := r.sendAnswer(channels.Message{Text: "**three**", Media: r.writePictures(3)})
+			receipts := r.SendAnswer(channels.Message{Text: "**three**", Media: r.writePictures(3)})
 			shown := r.server.BotMessages(person)
 			if got := kindsOf(shown); got != c.want || shown[0].Caption != "three" || len(shown[0].CaptionEntities) != 1 || receipts[0].ID != fmt.Sprint(shown[0].ID) {
 				t.Errorf("shown is %s, %q, receipt %+v", got, shown[0].Caption, receipts)
@@ -104,9 +104,9 @@ func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
 	r := newTestChannel(t)
 	var files []channels.File
 	for i := range 5 {
-		files = append(files, r.writeFile(itoa(i)+".png", []byte("no picture")))
+		files = append(files, channelstest.WriteFile(r.t, itoa(i)+".png", []byte("no picture")))
 	}
-	r.sendAnswer(channels.Message{Media: files})
+	r.SendAnswer(channels.Message{Media: files})
 	for i, m := range r.server.WaitForCount(t, person, 5) {
 		if f, _ := r.server.File(m.File().FileID); m.Kind() != "document" || f.Name != files[i].Name {
 			t.Errorf("message %d is %s %q", i, m.Kind(), f.Name)
@@ -117,7 +117,7 @@ func TestAnAlbumOfBrokenPicturesArrivesInOrder(t *testing.T) {
 func TestWhereTheChatIsTheReasonAnAlbumIsNotTakenApart(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.DeleteChat(person)
-	se := r.mustFailSend(t.Context(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
+	se := r.MustFailSend(t.Context(), r.MustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
 	if calls := r.server.Calls(""); !se.Permanent || len(calls) != 1 {
 		t.Errorf("got %+v after %d calls", se, len(calls))
 	}
@@ -138,7 +138,7 @@ func TestWhenSomeOfAnAlbumWasSentTheOutcomeIsUnknown(t *testing.T) {
 			r := newTestChannel(t)
 			r.server.FailNext("sendMediaGroup", telegramtest.ErrorResponse(400, "Bad Request: MEDIA_EMPTY"))
 			r.server.FailNext("sendPhoto", telegramtest.Fault{}, c.fault)
-			se := r.mustFailSend(t.Context(), r.mustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
+			se := r.MustFailSend(t.Context(), r.MustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(3)})[0])
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After < c.after || se.After > c.after+time.Second {
 				t.Errorf("got %+v", se)
 			}
@@ -191,7 +191,7 @@ func TestManyRefusedFilesBelowALongTextAreNamedInMessagesThatFit(t *testing.T) {
 			Path: "/nowhere", Name: fmt.Sprintf("recording-of-a-long-meeting-number-%03d.mp4", i), Kind: channels.Video, Size: 60 << 20,
 		})
 	}
-	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 10000), Media: files})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("word ", 10000), Media: files})
 	said := ""
 	for _, m := range r.server.BotMessages(person) {
 		said += m.Text + "\n"
@@ -209,11 +209,11 @@ func TestAnAlbumThatIsRefusedHalfwayContinuesWhereItEnded(t *testing.T) {
 		"for a long time":    telegramtest.RateLimited(3600),
 	} {
 		r := newTestChannel(t)
-		good, bad := r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", telegramtest.PNG(1, 5000))
-		o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: "three", Media: []channels.File{good, good, bad}})[0]
+		good, bad := r.WriteFile("a.png", telegramtest.PNG(10, 10)), r.WriteFile("b.png", telegramtest.PNG(1, 5000))
+		o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: "three", Media: []channels.File{good, good, bad}})[0]
 		o.Key = "key"
 		r.server.FailNext("sendDocument", fault)
-		se := r.mustFailSend(t.Context(), o)
+		se := r.MustFailSend(t.Context(), o)
 		if se.Unknown || se.Permanent || !se.Partial || len(r.server.BotMessages(person)) != 2 {
 			t.Errorf("%s: the error is %+v, sent are %d", name, se, len(r.server.BotMessages(person)))
 		}

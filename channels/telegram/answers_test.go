@@ -16,7 +16,7 @@ func TestASendIsJudgedByTheFieldsOfItsAnswerThatCanBeDecoded(t *testing.T) {
 		`{"ok":true,"result":{"message_id":5},"error_code":"none"}`,
 	} {
 		r.server.FailNext("sendMessage", telegramtest.Fault{Body: body})
-		if receipt, err := r.Send(t.Context(), r.planText("hello")); err != nil || receipt.ID != "5" {
+		if receipt, err := r.Send(t.Context(), r.PlanText("hello")); err != nil || receipt.ID != "5" {
 			t.Errorf("%s gives the receipt %+v, %v", body, receipt, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestTelegramIsWaitedForAsLongAsItAsks(t *testing.T) {
 	} {
 		r := newTestChannel(t) // each with a pace of its own
 		r.server.FailNext("sendMessage", telegramtest.Fault{Status: http.StatusTooManyRequests, Body: body})
-		if se := r.mustFailSend(t.Context(), r.planText("hello")); se.After != want || se.Permanent || se.Unknown {
+		if se := r.MustFailSend(t.Context(), r.PlanText("hello")); se.After != want || se.Permanent || se.Unknown {
 			t.Errorf("%s means %+v", body, se)
 		}
 	}
@@ -45,7 +45,7 @@ func TestARefusalByAProxyIsNotFinal(t *testing.T) {
 	r := newTestChannel(t)
 	for _, status := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusProxyAuthRequired} {
 		r.server.FailNext("sendMessage", telegramtest.Fault{Status: status, Body: "<html>no</html>"})
-		if se := r.mustFailSend(t.Context(), r.planText("hello")); se.Permanent || se.Unknown {
+		if se := r.MustFailSend(t.Context(), r.PlanText("hello")); se.Permanent || se.Unknown {
 			t.Errorf("%d means %+v", status, se)
 		}
 	}

@@ -61,7 +61,7 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
 	r := newTestChannel(t)
 	var healed atomic.Bool
-	r.recorder.Reject = func(in channels.Incoming) error {
+	r.Recorder.Reject = func(in channels.Incoming) error {
 		if in.Chat == chatOf("42") && !healed.Load() {
 			return errors.New("its folder cannot be made")
 		}
@@ -70,23 +70,23 @@ func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
 	r.server.UserSends(person, "stuck")
 	r.server.UserSends(other, "beside it")
 	r.start()
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	r.server.UserSends(person, "behind it")
 	r.server.UserSends(other, "by the next poll")
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if got[0].Text != "beside it" || got[1].Text != "by the next poll" {
 		t.Errorf("received %+v", got)
 	}
 	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
-	r.waitForFailedReceive()
+	r.WaitForLog("message not received, will retry")
 	healed.Store(true)
 	got = r.receivedSoFar()[2:]
 	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logText(), "message not received"); n != 1 {
-		t.Errorf("it is logged %d times: %s", n, r.logText())
+	if n := strings.Count(r.LogText(), "message not received"); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, r.LogText())
 	}
 }
 
@@ -111,7 +111,7 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 		r.server.UserSends(other+1+int64(i), "beside it")
 	}
 	r.startRefusing(refuse)
-	got := r.waitForMessages(6)
+	got := r.WaitForMessages(6)
 	var pending []string
 	for _, in := range got {
 		if in.Chat == chatOf("42") {
@@ -130,21 +130,21 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 			t.Errorf("the cursor %s passes message %d, which is not received", in.Cursor, stuck.ID)
 		}
 	}
-	r.waitForFailedReceive()
+	r.WaitForLog("message not received, will retry")
 	close(healed)
 	got = r.receivedSoFar()[6:]
 	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logText(), "message not received"); n != 1 {
-		t.Errorf("it is logged %d times: %s", n, r.logText())
+	if n := strings.Count(r.LogText(), "message not received"); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, r.LogText())
 	}
 }
 
 // newUpdate is the cursor of the message with a text that was received.
 func (r *testChannel) newUpdate(text string) string {
 	r.t.Helper()
-	for _, in := range r.recorder.Messages() {
+	for _, in := range r.Recorder.Messages() {
 		if in.Text == text {
 			return in.Cursor
 		}
@@ -241,7 +241,7 @@ func TestANewPartBesideOneThatComesAgainIsAMessageOfItsOwn(t *testing.T) {
 			r := newWebhookChannel(t)
 			updates := sendAlbumSlowly(r.server, fullAlbum+1)
 			stop := r.start()
-			r.waitForMessages(fullAlbum + 1)
+			r.WaitForMessages(fullAlbum + 1)
 			for i, u := range updates {
 				updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
 			}
@@ -249,18 +249,18 @@ func TestANewPartBesideOneThatComesAgainIsAMessageOfItsOwn(t *testing.T) {
 			for _, u := range updates[:fullAlbum] {
 				r.deliverUntilAccepted(secret, u)
 			}
-			expectAlbum(t, r.waitForMessages(fullAlbum + 2)[fullAlbum+1], fullAlbum, "")
+			expectAlbum(t, r.WaitForMessages(fullAlbum + 2)[fullAlbum+1], fullAlbum, "")
 			stop()
 			second := r.restart(shortQuiet)
 			second.start()
 			for _, i := range order {
 				second.deliverUntilAccepted(secret, updates[i])
 			}
-			if got := second.waitForMessages(1)[0]; got.ID != "1010" || len(got.Media) != 1 {
+			if got := second.WaitForMessages(1)[0]; got.ID != "1010" || len(got.Media) != 1 {
 				t.Errorf("received %+v", got)
 			}
 			second.waitForNoParts()
-			if got := second.recorder.Messages(); len(got) != 1 {
+			if got := second.Recorder.Messages(); len(got) != 1 {
 				t.Errorf("received %+v", got)
 			}
 		})

@@ -23,8 +23,8 @@ func TestAnAnswerIntoAClosedOrDeletedTopicGoesToTheGroup(t *testing.T) {
 			asked := r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: topic, Text: "question"})
 			end(r.server, topic)
 			chat := chatOf(fmt.Sprintf("%d_%d", forum, topic))
-			r.sendAnswer(channels.Message{Chat: chat, Text: "the **answer**", ReplyTo: strconv.Itoa(asked.ID)})
-			r.sendAnswer(channels.Message{Chat: chat, Text: strings.Repeat("x", 4090)})
+			r.SendAnswer(channels.Message{Chat: chat, Text: "the **answer**", ReplyTo: strconv.Itoa(asked.ID)})
+			r.SendAnswer(channels.Message{Chat: chat, Text: strings.Repeat("x", 4090)})
 			var texts []string
 			for _, m := range r.server.BotMessages(forum) {
 				if m.Thread != 0 || m.ReplyTo != nil {
@@ -47,7 +47,7 @@ func TestProgressInAClosedTopicIsNotShownElsewhere(t *testing.T) {
 	r := newTestChannel(t)
 	topic := r.server.AddTopic(forum, "work")
 	r.server.CloseTopic(forum, topic)
-	for _, o := range r.mustPlan(channels.Message{Chat: chatOf(fmt.Sprintf("%d_%d", forum, topic)), Kind: channels.Progress, Text: "working"}) {
+	for _, o := range r.MustPlan(channels.Message{Chat: chatOf(fmt.Sprintf("%d_%d", forum, topic)), Kind: channels.Progress, Text: "working"}) {
 		o.Transient = true
 		if _, err := r.Send(t.Context(), o); err == nil {
 			t.Error("the progress was sent")
@@ -64,14 +64,14 @@ func TestAPressOnAQuestionOutsideOfItsTopicBelongsToTheTopic(t *testing.T) {
 	topic := first.server.AddTopic(forum, "work")
 	first.server.CloseTopic(forum, topic)
 	chat, buttons := chatOf(fmt.Sprintf("%d_%d", forum, topic)), []channels.Button{{Label: "Yes", Data: "y"}}
-	first.sendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: buttons})
-	first.sendAnswer(channels.Message{Chat: chatOf(fmt.Sprint(forum)), Text: "which of the group?", Buttons: buttons})
+	first.SendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: buttons})
+	first.SendAnswer(channels.Message{Chat: chatOf(fmt.Sprint(forum)), Text: "which of the group?", Buttons: buttons})
 	r := newTestChannelOn(t, server, state)
 	r.start()
 	for _, m := range r.server.BotMessages(forum) {
 		r.server.UserPresses(forum, person, m.ID, "y")
 	}
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if got[0].Chat != chat || got[0].ThreadID != strconv.Itoa(topic) || got[1].Chat != chatOf(fmt.Sprint(forum)) || got[1].ThreadID != "" {
 		t.Errorf("received %+v", got)
 	}

@@ -87,7 +87,7 @@ func TestAFileHasTheNameThatThePersonGaveIt(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "my report.txt", Content: []byte("x")}})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "photo", Content: []byte("x")}})
 	r.start()
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if fmt.Sprint(got[0].MediaNames) != "[my report.txt]" || !strings.HasSuffix(got[0].Media[0], "-my_report.txt") || got[1].MediaNames != nil {
 		t.Errorf("received %+v", got)
 	}

@@ -20,7 +20,7 @@ func folded(m telegramtest.Message) string {
 
 func TestDetailsAreFoldedBelowTheText(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "✓ **20 steps**", Details: "- ran `go vet`\n\n> quoted\n\n```\nok\n```"})
+	r.SendAnswer(channels.Message{Text: "✓ **20 steps**", Details: "- ran `go vet`\n\n> quoted\n\n```\nok\n```"})
 	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "✓ 20 steps\n• ran go vet\n\nquoted\n\nok" || folded(m) != "• ran go vet\n\nquoted\n\nok" {
 		t.Errorf("shown is %q, folded %q", m.Text, folded(m))
@@ -41,17 +41,17 @@ func TestDetailsAreCutToFitWithTheText(t *testing.T) {
 	for name, m := range map[string]channels.Message{
 		"a short text": {Text: "short", Details: long},
 		"a long text":  {Text: strings.Repeat("word ", 800), Details: long},
-		"a caption":    {Text: "short", Details: long, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
-		"a file":       {Details: long, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
+		"a caption":    {Text: "short", Details: long, Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}},
+		"a file":       {Details: long, Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}},
 	} {
 		before := len(r.server.BotMessages(person))
-		r.sendAnswer(m)
+		r.SendAnswer(m)
 		shown := r.server.BotMessages(person)[before:]
 		if len(shown) != 1 || !strings.HasSuffix(folded(shown[0]), "…") || !strings.HasPrefix(shown[0].TextOrCaption(), strings.TrimSpace(m.Text)) {
 			t.Errorf("%s: shown is %q", name, captions(shown))
 		}
 	}
-	r.sendAnswer(channels.Message{Text: strings.Repeat("x", 4090), Details: long})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("x", 4090), Details: long})
 	if shown := r.server.BotMessages(person); shown[len(shown)-1].Text != strings.Repeat("x", 4090) {
 		t.Errorf("shown without any room for details is %q", shown[len(shown)-1].Text)
 	}
@@ -59,8 +59,8 @@ func TestDetailsAreCutToFitWithTheText(t *testing.T) {
 
 func TestDetailsAreBelowTheLastTextOfSeveral(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{
-		Text: strings.Repeat("word ", 1000), Details: "below", Media: []channels.File{r.writeFile("a.pdf", []byte("x"))},
+	r.SendAnswer(channels.Message{
+		Text: strings.Repeat("word ", 1000), Details: "below", Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))},
 	})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 3 || folded(shown[0]) != "" || folded(shown[1]) != "below" || folded(shown[2]) != "" {
@@ -70,8 +70,8 @@ func TestDetailsAreBelowTheLastTextOfSeveral(t *testing.T) {
 
 func TestAMessageIsFoldedByAnEdit(t *testing.T) {
 	r := newTestChannel(t)
-	id := r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ 3 steps\n• one\n• two"})[0].ID
-	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "✓ 3 steps", Details: "• one\n• two"})[0]
+	id := r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ 3 steps\n• one\n• two"})[0].ID
+	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "✓ 3 steps", Details: "• one\n• two"})[0]
 	if err := r.Edit(t.Context(), id, o); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAMessageIsFoldedByAnEdit(t *testing.T) {
 func TestDetailsWithManyEntitiesStayFolded(t *testing.T) {
 	r := newTestChannel(t)
 	links := strings.Repeat("[a](https://example.org) ", 99)
-	r.sendAnswer(channels.Message{Text: links, Details: strings.Repeat("`code` ", 99) + "end"})
+	r.SendAnswer(channels.Message{Text: links, Details: strings.Repeat("`code` ", 99) + "end"})
 	m := r.server.BotMessages(person)[0]
 	if len(m.Entities) > 100 || !strings.HasSuffix(folded(m), "end") {
 		t.Errorf("of %d entities folded is %q", len(m.Entities), folded(m))

@@ -15,7 +15,7 @@ import (
 func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
 	r := newTestChannel(t)
 	for _, text := range []string{"one", "one **two**"} {
-		o := r.planText(text)
+		o := r.PlanText(text)
 		o.Buttons = []channels.Button{{Label: "Stop", Data: "/stop"}} // a draft has none
 		if err := r.Draft(t.Context(), "turn 1", o); err != nil {
 			t.Fatal(err)
@@ -29,13 +29,13 @@ func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
 	if calls[0].IntParam("draft_id") != d.ID {
 		t.Error("the drafts of one answer have different identifiers")
 	}
-	if err := r.Draft(t.Context(), "turn 2", r.planText("other")); err != nil {
+	if err := r.Draft(t.Context(), "turn 2", r.PlanText("other")); err != nil {
 		t.Fatal(err)
 	}
 	if other, _ := r.server.Draft(person); other.ID == d.ID {
 		t.Error("the drafts of two answers have the same identifier")
 	}
-	r.sendAnswer(channels.Message{Text: "one two three"})
+	r.SendAnswer(channels.Message{Text: "one two three"})
 	if d, ok := r.server.Draft(person); ok {
 		t.Errorf("beside the message the chat shows the draft %+v", d)
 	}
@@ -58,20 +58,20 @@ func TestDraftsAreForPrivateChatsThatHaveThemSwitchedOn(t *testing.T) {
 func TestAServerWithoutDraftsIsAskedOnce(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.ForgetMethods("sendMessageDraft")
-	err := r.Draft(t.Context(), "turn", r.planText("hello"))
+	err := r.Draft(t.Context(), "turn", r.PlanText("hello"))
 	var se *channels.SendError
 	if !errors.As(err, &se) || !se.Permanent || r.Drafts(chatOf("42")) || r.Drafts(chatOf("43")) {
 		t.Errorf("the error is %v", err)
 	}
-	if !strings.Contains(r.logText(), "does not know a method") {
-		t.Errorf("the log is %s", r.logText())
+	if !strings.Contains(r.LogText(), "does not know a method") {
+		t.Errorf("the log is %s", r.LogText())
 	}
 }
 
 func TestADraftWhoseFormattingIsRefusedIsShownWithoutIt(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendMessageDraft", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities"))
-	if err := r.Draft(t.Context(), "turn", r.planText("a **bold** word")); err != nil {
+	if err := r.Draft(t.Context(), "turn", r.PlanText("a **bold** word")); err != nil {
 		t.Fatal(err)
 	}
 	if d, _ := r.server.Draft(person); d.Text != "a bold word" || len(d.Entities) != 0 {

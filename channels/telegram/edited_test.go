@@ -95,13 +95,13 @@ func TestAnEditThatWaitsSurvivesARestart(t *testing.T) {
 	last := int64(s.InjectUpdate(`{"poll":{}}`))
 	first.waitForConfirmation(last) // Telegram has forgotten the updates
 	stop()
-	if got := first.recorder.Messages(); len(got) != 0 {
+	if got := first.Recorder.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
 	second := newTestChannelOn(t, s, h)
 	second.Resume(h.memory.Cursor())
 	second.start()
-	second.waitForMessages(2)
+	second.WaitForMessages(2)
 	id := strconv.Itoa(album[0].ID)
 	second.expectChanges(id+" old", "edited"+id+" new")
 }

@@ -37,8 +37,8 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newTestChannel(t)
 			r.server.FailNext("sendMessage", c.fault)
-			o := r.planText("hello")
-			se := r.mustFailSend(t.Context(), o)
+			o := r.PlanText("hello")
+			se := r.MustFailSend(t.Context(), o)
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After != c.after {
 				t.Errorf("got %+v", se)
 			}
@@ -51,13 +51,13 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 
 func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testing.T) {
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
 	messages := map[string]channels.Message{
 		"text":     {Text: "hello"},
 		"buttons":  {Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "1"}}},
 		"photo":    {Text: "hello", Media: []channels.File{picture}},
-		"document": {Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
-		"voice":    {Media: []channels.File{r.writeFile("a.ogg", []byte("x"))}},
+		"document": {Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}},
+		"voice":    {Media: []channels.File{r.WriteFile("a.ogg", []byte("x"))}},
 		"album":    {Text: "hello", Media: []channels.File{picture, picture}},
 	}
 	for name, m := range messages {
@@ -69,8 +69,8 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 					fault.Body = body
 					r.server.FailNext("", fault)
 					m.Chat, m.Kind = chatOf("42"), channels.Answer
-					o := r.mustPlan(m)[0]
-					if se := r.mustFailSend(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
+					o := r.MustPlan(m)[0]
+					if se := r.MustFailSend(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
 						t.Errorf("got %+v", se)
 					}
 					before := len(r.server.BotMessages(person))
@@ -92,8 +92,8 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 
 func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 	r := newTestChannel(t)
-	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
-	next := r.mustPlan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
+	id := r.SendAnswer(channels.Message{Text: "one"})[0].ID
+	next := r.MustPlan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
 	r.server.FailNext("editMessageText", telegramtest.ErrorAfterEffect(502))
 	var se *channels.SendError
 	if err := r.Edit(t.Context(), id, next); !asSendError(err, &se) || !se.Unknown {
@@ -114,11 +114,11 @@ func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 func TestBlockedAndForgottenChatsAreFinal(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.Block(person)
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 	r.server.DeleteChat(person)
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
@@ -134,14 +134,14 @@ func TestATimeoutAfterTheRequestWasWrittenIsUnknown(t *testing.T) {
 		r.server.AwaitCalls("sendMessage", waitLimit, func(c []telegramtest.Call) bool { return len(c) == 1 })
 		cancel()
 	}()
-	if se := r.mustFailSend(ctx, r.planText("hello")); !se.Unknown || se.Permanent {
+	if se := r.MustFailSend(ctx, r.PlanText("hello")); !se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
 
 func TestAServerThatIsNotThereMayBeTriedAgain(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.APIBase = "http://" + addrtest.Reserve(t) })
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); se.Unknown || se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
@@ -150,7 +150,7 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 	r := newTestChannel(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if se := r.mustFailSend(ctx, r.planText("hello")); se.Unknown || se.Permanent || !errors.Is(se, context.Canceled) {
+	if se := r.MustFailSend(ctx, r.PlanText("hello")); se.Unknown || se.Permanent || !errors.Is(se, context.Canceled) {
 		t.Errorf("got %+v", se)
 	}
 	if calls := r.server.Calls(""); len(calls) != 0 {
@@ -164,10 +164,10 @@ func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 	r.server.FailNext("sendMessage", refused)
 	r.server.FailNext("sendPhoto", refused)
 	r.server.FailNext("sendMediaGroup", refused)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
-	r.sendAnswer(channels.Message{Text: "**bold** words"})
-	r.sendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
-	r.sendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
+	r.SendAnswer(channels.Message{Text: "**bold** words"})
+	r.SendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
+	r.SendAnswer(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 4 {
 		t.Fatalf("shown are %+v", shown)
@@ -178,7 +178,7 @@ func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
 		}
 	}
 	r.server.FailNext("sendMessage", refused)
-	if se := r.mustFailSend(t.Context(), r.planText("plain already")); !se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("plain already")); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
@@ -187,8 +187,8 @@ func TestAfterAFloodErrorOnlyThatChatWaits(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.AddUser(telegramtest.User{ID: other})
 	r.server.FailNext("sendMessage", telegramtest.RateLimited(3600))
-	r.mustFailSend(t.Context(), r.planText("hello"))
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
+	r.MustFailSend(t.Context(), r.PlanText("hello"))
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
 		t.Errorf("got %+v", se)
 	}
 	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
@@ -197,20 +197,20 @@ func TestAfterAFloodErrorOnlyThatChatWaits(t *testing.T) {
 	if calls := r.server.Calls(""); len(calls) != 1 {
 		t.Errorf("%d calls were made", len(calls))
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf("43"), Text: "hello"})
+	r.SendAnswer(channels.Message{Chat: chatOf("43"), Text: "hello"})
 }
 
 func TestAFileThatTelegramDoesNotTakeIsNamedAndItsCaptionArrives(t *testing.T) {
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
-	r.sendAnswer(channels.Message{Text: "nothing in it", Media: []channels.File{r.writeFile("empty.pdf", nil)}})
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
+	r.SendAnswer(channels.Message{Text: "nothing in it", Media: []channels.File{r.WriteFile("empty.pdf", nil)}})
 	shown := r.server.BotMessages(person)
 	if kindsOf(shown) != "text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") {
 		t.Errorf("shown are %+v", shown)
 	}
 	r.server.Block(person)
-	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0]
-	if se := r.mustFailSend(t.Context(), o); !se.Permanent {
+	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0]
+	if se := r.MustFailSend(t.Context(), o); !se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
@@ -224,7 +224,7 @@ func TestTheTokenDoesNotFollowARedirect(t *testing.T) {
 			return respond(req, 302, `moved`, "Location", "http://evil.example/"+req.URL.Path), nil
 		})
 	})
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); strings.Contains(se.Error(), r.server.Token) {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); strings.Contains(se.Error(), r.server.Token) {
 		t.Errorf("got %v", se)
 	}
 }

@@ -83,7 +83,7 @@ func TestACommentIsOneMessageWithItsForwardByWebhook(t *testing.T) {
 	r.forwards(person, 900, "first")
 	r.forwards(person, 901, "second")
 	r.server.UserSends(person, "/help")
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if got[0].Text != "is this true?\nfirst\nsecond" || got[0].Comment() != "is this true?" || got[1].Text != "/help" {
 		t.Errorf("received %+v", got)
 	}
@@ -95,7 +95,7 @@ func TestATextIsOneMessageWithItsAlbumByWebhook(t *testing.T) {
 	r.start()
 	r.server.UserSends(person, "look at these")
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(3)...)
-	got := r.waitForMessages(1)[0]
+	got := r.WaitForMessages(1)[0]
 	if got.Text != "look at these\nholiday" || len(got.Media) != 3 {
 		t.Errorf("received %+v", got)
 	}
@@ -106,7 +106,7 @@ func TestALoneTextByWebhookIsReceivedAfterAMoment(t *testing.T) {
 	r := newWebhookChannel(t, func(o *telegram.Options) { o.Timing.Comment = 0 })
 	r.start()
 	r.server.UserSends(person, "hello")
-	if got := r.waitForMessages(1)[0]; got.Text != "hello" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "hello" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -117,11 +117,11 @@ func TestTwoShortMessagesByWebhookStayTwoAndTheSecondEndsTheWaitOfTheFirst(t *te
 	r.start()
 	r.server.UserSends(person, "one")
 	r.server.UserSends(person, "two")
-	if got := r.waitForMessages(1); got[0].Text != "one" {
+	if got := r.WaitForMessages(1); got[0].Text != "one" {
 		t.Errorf("received %+v", got)
 	}
 	r.server.UserSends(person, "/stop")
-	if got := r.waitForMessages(3); got[1].Text != "two" || got[2].Text != "/stop" {
+	if got := r.WaitForMessages(3); got[1].Text != "two" || got[2].Text != "/stop" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -133,7 +133,7 @@ func TestAButtonEndsTheWaitOfAText(t *testing.T) {
 	r.server.UserSends(person, "one")
 	r.receivedAll()
 	r.server.InjectUpdate(`{"callback_query":{"id":"1","from":{"id":42},"data":"x","message":{"message_id":5,"date":1,"chat":{"id":42,"type":"private"}}}}`)
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 }
 
 func TestACommentByWebhookSurvivesARestartBeforeItsForward(t *testing.T) {
@@ -143,12 +143,12 @@ func TestACommentByWebhookSurvivesARestartBeforeItsForward(t *testing.T) {
 	first.server.UserSends(person, "is this true?")
 	first.receivedAll()
 	stop()
-	if got := first.recorder.Messages(); len(got) != 0 {
+	if got := first.Recorder.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
 	second := first.restart(waitForComment)
 	second.start()
-	if got := second.waitForMessages(1); got[0].Text != "is this true?" {
+	if got := second.WaitForMessages(1); got[0].Text != "is this true?" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -158,9 +158,9 @@ func TestAForwardAfterATextToTheBotInAGroupIsReceivedAsWell(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.start()
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: person, Text: "@nano_test_bot is this true?"})
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.forwards(group, 900, "news")
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if !got[1].Follows || got[1].Forwarded == nil || got[0].Follows {
 		t.Errorf("received %+v", got)
 	}

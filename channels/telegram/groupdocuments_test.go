@@ -19,7 +19,7 @@ func (r *testChannel) mixedFiles() (files []channels.File) {
 		if strings.HasSuffix(name, ".ogg") {
 			content = []byte("OggS OpusHead")
 		}
-		files = append(files, r.writeFile(name, content))
+		files = append(files, r.WriteFile(name, content))
 	}
 	return files
 }
@@ -42,7 +42,7 @@ func sentAs(messages []telegramtest.Message) string {
 
 func TestDocumentsAndAudioAreSentSingly(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
+	r.SendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
 	if got := sentAs(r.server.BotMessages(person)); got != "photo+photo document audio document audio voice" {
 		t.Errorf("sent are %s", got)
 	}
@@ -50,7 +50,7 @@ func TestDocumentsAndAudioAreSentSingly(t *testing.T) {
 
 func TestDocumentsAndAudioAreSentInAlbumsIfTheSettingSaysSo(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.GroupDocuments = true })
-	r.sendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
+	r.SendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
 	shown := r.server.BotMessages(person)
 	if got := sentAs(shown); got != "photo+photo document+document audio+audio voice" {
 		t.Errorf("sent are %s", got)
@@ -60,9 +60,9 @@ func TestDocumentsAndAudioAreSentInAlbumsIfTheSettingSaysSo(t *testing.T) {
 	}
 	var many []channels.File
 	for range 12 {
-		many = append(many, r.writeFile("a.pdf", []byte("x")))
+		many = append(many, r.WriteFile("a.pdf", []byte("x")))
 	}
-	r.sendAnswer(channels.Message{Media: many})
+	r.SendAnswer(channels.Message{Media: many})
 	if got := sentAs(r.server.BotMessages(person)[len(shown):]); got != "document"+strings.Repeat("+document", 9)+" document+document" {
 		t.Errorf("twelve are sent as %s", got)
 	}

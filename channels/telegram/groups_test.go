@@ -53,7 +53,7 @@ func TestAReplyToTheBotIsReceivedAndAReplyToOthersIsNot(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.start()
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
 	mine := r.server.WaitForCount(t, group, 1)[0]
 	theirs := r.server.UserSends(group, "so am I")
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, Text: "to you", ReplyTo: theirs.ID})
@@ -89,7 +89,7 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 	a := r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: one, Text: "in one"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Topic: two, Text: "in two"})
 	r.server.UserPosts(telegramtest.UserPost{Chat: forum, Text: "in general"})
-	got := r.waitForMessages(3) // chats are received side by side, in no order
+	got := r.WaitForMessages(3) // chats are received side by side, in no order
 	said := []string{"in one", "in two", "in general"}
 	slices.SortFunc(got, func(a, b channels.Incoming) int { return slices.Index(said, a.Text) - slices.Index(said, b.Text) })
 	for i, want := range []string{fmt.Sprintf("%d_%d", forum, one), fmt.Sprintf("%d_%d", forum, two), strconv.FormatInt(forum, 10)} {
@@ -100,7 +100,7 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 	if got[0].ThreadID != strconv.Itoa(one) || got[2].ThreadID != "" {
 		t.Errorf("the threads are %q and %q", got[0].ThreadID, got[2].ThreadID)
 	}
-	r.sendAnswer(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
+	r.SendAnswer(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
 	m := r.server.WaitForCount(t, forum, 1)[0]
 	if m.Thread != one || m.ReplyTo == nil || m.ReplyTo.ID != a.ID {
 		t.Errorf("the answer is %+v", m)
@@ -114,7 +114,7 @@ func TestAThreadOfRepliesIsNoTopic(t *testing.T) {
 	m := r.server.UserSends(super, "first")
 	r.server.UserPosts(telegramtest.UserPost{Chat: super, Text: "second", ReplyTo: m.ID})
 	r.start()
-	for _, in := range r.waitForMessages(2) {
+	for _, in := range r.WaitForMessages(2) {
 		if in.Chat != chatOf(strconv.Itoa(super)) {
 			t.Errorf("received %+v", in)
 		}
@@ -126,9 +126,9 @@ func TestAPressInATopicBelongsToTheTopic(t *testing.T) {
 	r.start()
 	topic := r.server.AddTopic(forum, "one")
 	chat := chatOf(fmt.Sprintf("%d_%d", forum, topic))
-	r.sendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.SendAnswer(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
 	r.server.UserPresses(forum, person, r.server.WaitForCount(t, forum, 1)[0].ID, "y")
-	if got := r.waitForMessages(1)[0]; got.Chat != chat || got.Press != "y" {
+	if got := r.WaitForMessages(1)[0]; got.Chat != chat || got.Press != "y" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -140,15 +140,15 @@ func TestAGroupThatBecameASupergroupIsWrittenToThere(t *testing.T) {
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		if running { // it is told, and need not find out
 			r.start()
-			r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+			r.server.WaitForCalls(r.t, "getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
 		}
 		r.server.Migrate(group, super)
 		if running {
 			r.server.UserSends(person, "now")
-			r.waitForMessages(1)
+			r.WaitForMessages(1)
 		}
-		r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
-		r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "again"})
+		r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+		r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "again"})
 		if shown := r.server.BotMessages(super); len(shown) != 2 || shown[0].Text != "hello" {
 			t.Errorf("the supergroup shows %+v", shown)
 		}

@@ -93,7 +93,7 @@ func TestACommandOvertakesThePasteOfAnotherPerson(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: group, From: other, Text: strings.Repeat("x", 4001)})
 	r.server.UserSends(group, "/stop")
 	r.start()
-	if got := r.waitForMessages(1)[0]; got.Text != "/stop" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "/stop" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -168,13 +168,13 @@ func TestAPasteSurvivesARestartBetweenItsPieces(t *testing.T) {
 	stop := first.start()
 	first.waitForConfirmation(int64(s.InjectUpdate(`{"poll":{}}`))) // Telegram has forgotten it
 	stop()
-	if got := first.recorder.Messages(); len(got) != 0 {
+	if got := first.Recorder.Messages(); len(got) != 0 {
 		t.Fatalf("received %d messages", len(got))
 	}
 	s.UserSends(person, "end")
 	second := newTestChannelOn(t, s, h, waitForRest)
 	second.Resume(h.memory.Cursor())
 	second.start()
-	second.waitForMessages(1)
+	second.WaitForMessages(1)
 	second.expectTexts(long + "end")
 }

@@ -215,10 +215,10 @@ func TestAnImportedFileThatCannotBeRemovedStopsNothing(t *testing.T) {
 		}
 		return os.MkdirAll(filepath.Join(file, "a folder that is not empty"), 0o700)
 	})
-	if got := r.waitForMessages(1); got[0].Text != "part 110" {
+	if got := r.WaitForMessages(1); got[0].Text != "part 110" {
 		t.Errorf("received %+v", got)
 	}
-	if log := r.logText(); strings.Contains(log, "will retry") || !strings.Contains(log, "cannot be removed") {
+	if log := r.LogText(); strings.Contains(log, "will retry") || !strings.Contains(log, "cannot be removed") {
 		t.Errorf("the log is %s", log)
 	}
 }

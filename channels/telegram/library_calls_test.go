@@ -40,14 +40,14 @@ func makeEveryCall(t *testing.T) map[string]string {
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	stop = r.start()
 	s.UserPosts(telegramtest.UserPost{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.waitForMessages(1)
-	receipts := r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
+	r.WaitForMessages(1)
+	receipts := r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
 	s.UserPresses(person, 0, s.BotMessages(person)[0].ID, "yes")
-	r.waitForMessages(2)
+	r.WaitForMessages(2)
 	for _, method := range []string{"answerCallbackQuery", "editMessageReplyMarkup", "setMyCommands"} {
-		r.waitForCalls(method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+		r.server.WaitForCalls(r.t, method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	}
-	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}})
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -55,7 +55,7 @@ func makeEveryCall(t *testing.T) map[string]string {
 		}
 	}
 	must(r.Typing(t.Context(), chatOf("42")))
-	must(r.Edit(t.Context(), receipts[0].ID, r.planText("changed")))
+	must(r.Edit(t.Context(), receipts[0].ID, r.PlanText("changed")))
 	must(r.Remove(t.Context(), chatOf("42"), receipts[0].ID))
 	must(r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan"}}))
 	must(r.SetChatMenu(t.Context(), chatOf("42"), nil))
@@ -127,11 +127,11 @@ func TestCallsShareOneConnection(t *testing.T) {
 			return new(net.Dialer).DialContext(ctx, network, address)
 		}
 	})
-	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
-	if err := r.Edit(t.Context(), id, r.planText("two")); err != nil {
+	id := r.SendAnswer(channels.Message{Text: "one"})[0].ID
+	if err := r.Edit(t.Context(), id, r.PlanText("two")); err != nil {
 		t.Error(err)
 	}
-	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}})
 	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
 		t.Error(err)
 	}
@@ -143,15 +143,15 @@ func TestCallsShareOneConnection(t *testing.T) {
 func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 	const one, album = `{"message_id":7,"date":"today","chat":["new"]}`, `[{"message_id":7,"date":"today"},{"message_id":8,"chat":["new"]}]`
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
 	for method, m := range map[string]channels.Message{
 		"sendMessage":    {Text: "hello"},
 		"sendPhoto":      {Media: []channels.File{picture}},
-		"sendVideo":      {Media: []channels.File{r.writeFile("a.mp4", []byte("x"))}},
-		"sendAnimation":  {Media: []channels.File{r.writeFile("a.gif", []byte("GIF89a"))}},
-		"sendAudio":      {Media: []channels.File{r.writeFile("a.mp3", []byte("x"))}},
-		"sendVoice":      {Media: []channels.File{r.writeFile("a.ogg", []byte("OggS OpusHead"))}},
-		"sendDocument":   {Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
+		"sendVideo":      {Media: []channels.File{r.WriteFile("a.mp4", []byte("x"))}},
+		"sendAnimation":  {Media: []channels.File{r.WriteFile("a.gif", []byte("GIF89a"))}},
+		"sendAudio":      {Media: []channels.File{r.WriteFile("a.mp3", []byte("x"))}},
+		"sendVoice":      {Media: []channels.File{r.WriteFile("a.ogg", []byte("OggS OpusHead"))}},
+		"sendDocument":   {Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}},
 		"sendMediaGroup": {Media: []channels.File{picture, picture}},
 	} {
 		result := one
@@ -159,7 +159,7 @@ func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 			result = album
 		}
 		r.server.FailNext(method, telegramtest.Fault{Body: `{"ok":true,"result":` + result + `}`})
-		if got := r.sendAnswer(m); len(got) != 1 || got[0].ID != "7" {
+		if got := r.SendAnswer(m); len(got) != 1 || got[0].ID != "7" {
 			t.Errorf("%s: the receipts are %+v", method, got)
 		}
 		if calls := r.server.Calls(method); len(calls) != 1 {
@@ -173,12 +173,12 @@ func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
 
 func TestASuccessfulCallSucceedsEvenIfTheLibraryCannotDecodeIt(t *testing.T) {
 	r := newTestChannel(t)
-	id := r.sendAnswer(channels.Message{Text: "one"})[0].ID
+	id := r.SendAnswer(channels.Message{Text: "one"})[0].ID
 	strange := telegramtest.Fault{Body: `{"ok":true,"result":{"message_id":"new","chat":[]}}`}
 	for _, method := range []string{"editMessageText", "deleteMessage", "sendChatAction", "setMyCommands"} {
 		r.server.FailNext(method, strange)
 	}
-	if err := r.Edit(t.Context(), id, r.planText("two")); err != nil {
+	if err := r.Edit(t.Context(), id, r.PlanText("two")); err != nil {
 		t.Error(err)
 	}
 	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
@@ -191,7 +191,7 @@ func TestASuccessfulCallSucceedsEvenIfTheLibraryCannotDecodeIt(t *testing.T) {
 		t.Error(err)
 	}
 	r.server.FailNext("sendMessage", strange) // sent, but nobody knows as which message
-	if se := r.mustFailSend(t.Context(), r.planText("hello")); !se.Unknown || se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}
 }
@@ -228,7 +228,7 @@ func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
 
 func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
 	r := newTestChannel(t)
-	o := r.planText("ab **bold**")
+	o := r.PlanText("ab **bold**")
 	o.Text = strings.Replace(o.Text, "ab", "\xff\xfe", 1)
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)

@@ -237,7 +237,7 @@ func TestAMessageIsReceivedWithAFieldThatNobodyReads(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.InjectUpdate(`{"message":` + halfAStar + `}`)
 	r.start()
-	if got := r.waitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
 		t.Errorf("got %+v", got)
 	}
 }

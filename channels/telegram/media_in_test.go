@@ -78,7 +78,7 @@ func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
 	}
 	r.start()
 	seen := map[string]bool{}
-	for i, in := range r.waitForMessages(len(names)) {
+	for i, in := range r.WaitForMessages(len(names)) {
 		if len(in.Media) != 1 {
 			t.Fatalf("%q: %+v", names[i].sent, in)
 		}
@@ -129,9 +129,9 @@ func TestAFileBeyondTheLimitOfTheChatIsNamedToBothAndTheRestIsReceived(t *testin
 	r.SetFiles(files)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "one", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("123456")}})
 	r.start()
-	r.waitForMessages(1) // files of one batch are downloaded at the same time
+	r.WaitForMessages(1) // files of one batch are downloaded at the same time
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "two", Media: &telegramtest.Media{Kind: "document", Name: "b.txt", Content: []byte("12345")}})
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	const why = `⚠ "b.txt" was not received: the files that this chat has sent may have up to 10 bytes together`
 	if len(got[0].Media) != 1 || len(got[1].Media) != 0 || !strings.HasPrefix(got[1].Text, "two\n"+why) {
 		t.Errorf("the agent receives %+v", got)
@@ -241,14 +241,14 @@ func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.server.UserSends(person, "behind it")
 	r.start()
-	r.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.server.WaitForCalls(r.t, telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 	r.server.UserSends(other, "hello")
-	first := r.waitForMessages(1)[0]
+	first := r.WaitForMessages(1)[0]
 	if first.Text != "hello" {
 		t.Fatalf("received %+v", first)
 	}
 	close(slow)
-	got := r.waitForMessages(3)
+	got := r.WaitForMessages(3)
 	if got[1].Text != "slow" || got[2].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
@@ -292,7 +292,7 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 	if got := r.onlyMessage(); !strings.Contains(got.Text, `"big.bin" was not received`) {
 		t.Errorf("received %+v", got)
 	}
-	if log := r.logText(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
+	if log := r.LogText(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

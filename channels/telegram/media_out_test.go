@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -70,7 +71,7 @@ func TestFilesGoOutInTheWayTelegramShowsThem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newTestChannel(t)
-			r.sendAnswer(channels.Message{Text: "*here*", Media: []channels.File{r.writeFile(c.name, c.content)}})
+			r.SendAnswer(channels.Message{Text: "*here*", Media: []channels.File{r.WriteFile(c.name, c.content)}})
 			shown := r.server.BotMessages(person)
 			if kindsOf(shown) != c.want || shown[0].Caption != "here" || len(shown[0].CaptionEntities) != 1 {
 				t.Fatalf("shown is %s: %+v", kindsOf(shown), shown)
@@ -86,10 +87,10 @@ func TestAnAlbumIsOneCallWithTheCaptionOnOneItem(t *testing.T) {
 	r := newTestChannel(t)
 	var files []channels.File
 	for i := range 3 {
-		files = append(files, r.writeFile("same name.png", telegramtest.PNG(10+i, 10)))
+		files = append(files, r.WriteFile("same name.png", telegramtest.PNG(10+i, 10)))
 	}
-	files = append(files, r.writeFile("clip.mp4", []byte("a film")))
-	receipts := r.sendAnswer(channels.Message{Text: "**four** of them", Media: files})
+	files = append(files, r.WriteFile("clip.mp4", []byte("a film")))
+	receipts := r.SendAnswer(channels.Message{Text: "**four** of them", Media: files})
 	calls := r.server.Calls("")
 	if len(calls) != 1 || calls[0].Method != "sendMediaGroup" || len(receipts) != 1 {
 		t.Fatalf("the calls are %+v", calls)
@@ -121,9 +122,9 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 		if strings.HasSuffix(n, ".png") {
 			content = telegramtest.PNG(10, 10)
 		}
-		files = append(files, r.writeFile(n, content))
+		files = append(files, r.WriteFile(n, content))
 	}
-	r.sendAnswer(channels.Message{Text: "all", Media: files})
+	r.SendAnswer(channels.Message{Text: "all", Media: files})
 	shown := r.server.BotMessages(person)
 	if got := kindsOf(shown); got != "[photo photo video ] audio animation document document" || shown[0].Caption != "all" {
 		t.Errorf("shown is %s", got)
@@ -134,7 +135,7 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 		for range n {
 			many = append(many, files[0])
 		}
-		r.sendAnswer(channels.Message{Media: many})
+		r.SendAnswer(channels.Message{Media: many})
 		if calls := r.server.Calls(""); len(calls) != (n+9)/10 {
 			t.Errorf("%d pictures are %d calls", n, len(calls))
 		}
@@ -143,9 +144,9 @@ func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
 
 func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
-	r.sendAnswer(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
-	r.sendAnswer(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
+	r.SendAnswer(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
 	if got := kindsOf(r.server.BotMessages(person)); got != "text [photo photo ] [photo photo ]" {
 		t.Errorf("shown is %s", got)
 	}
@@ -153,7 +154,7 @@ func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
 
 // sparseFile returns a file of this size that occupies no disk space.
 func (r *testChannel) sparseFile(name string, size int64) channels.File {
-	f := r.writeFile(name, telegramtest.PNG(10, 10))
+	f := channelstest.WriteFile(r.t, name, telegramtest.PNG(10, 10))
 	if err := os.Truncate(f.Path, size); err != nil {
 		r.t.Fatal(err)
 	}
@@ -179,17 +180,17 @@ func asOfficialServer(o *telegram.Options) {
 func TestALocalServerAcceptsLargeFiles(t *testing.T) {
 	r := newTestChannel(t)
 	large := r.sparseFile("large.bin", 60_000_000)
-	r.sendAnswer(channels.Message{Text: "first try", Media: []channels.File{large}})
+	r.SendAnswer(channels.Message{Text: "first try", Media: []channels.File{large}})
 	if m := r.server.WaitForCount(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not accept it." {
 		t.Errorf("a server that is not local shows %+v", m)
 	}
 	r.server.SetLocalServer(t.TempDir())
-	r.sendAnswer(channels.Message{Text: "second try", Media: []channels.File{large, r.writeFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Text: "second try", Media: []channels.File{large, r.WriteFile("a.pdf", []byte("x"))}})
 	shown := r.server.WaitForCount(t, person, 3)[1:]
 	if kindsOf(shown) != "document document" || shown[0].Document.FileSize != large.Size || shown[0].Caption != "second try" {
 		t.Errorf("a local server shows %s: %+v", kindsOf(shown), shown)
 	}
-	plan := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{{Path: "/nowhere", Name: "b.bin", Size: 2001 << 20}}})
+	plan := r.MustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{{Path: "/nowhere", Name: "b.bin", Size: 2001 << 20}}})
 	if len(plan) != 1 || !strings.Contains(plan[0].Text, "up to 2000 MB") {
 		t.Errorf("the plan is %+v", plan)
 	}
@@ -206,8 +207,8 @@ func TestTheFileLimitIsTelegrams(t *testing.T) {
 func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
 	r := newTestChannel(t, asOfficialServer)
 	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
-	r.sendAnswer(channels.Message{Text: "here", Media: []channels.File{big, r.writeFile("a.pdf", []byte("x"))}})
-	r.sendAnswer(channels.Message{Media: []channels.File{big}})
+	r.SendAnswer(channels.Message{Text: "here", Media: []channels.File{big, r.WriteFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Media: []channels.File{big}})
 	shown := r.server.BotMessages(person)
 	if kindsOf(shown) != "document text" {
 		t.Fatalf("shown is %s", kindsOf(shown))
@@ -226,7 +227,7 @@ func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
 		files = append(files, channels.File{Path: "/nowhere", Name: fmt.Sprintf("%d.mp4", i), Kind: channels.Video, Size: 20 << 20})
 	}
 	var sizes []int
-	for _, o := range r.mustPlan(channels.Message{Chat: chatOf("42"), Media: files}) {
+	for _, o := range r.MustPlan(channels.Message{Chat: chatOf("42"), Media: files}) {
 		sizes = append(sizes, len(o.Media))
 	}
 	if fmt.Sprint(sizes) != "[2 2 2 1]" {
@@ -236,10 +237,10 @@ func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
 
 func TestFilesAreOpenedAgainOnEachTry(t *testing.T) {
 	r := newTestChannel(t)
-	f := r.writeFile("a.pdf", []byte("first"))
-	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
+	f := r.WriteFile("a.pdf", []byte("first"))
+	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
 	r.server.FailNext("sendDocument", telegramtest.BadGateway())
-	r.mustFailSend(t.Context(), o)
+	r.MustFailSend(t.Context(), o)
 	if _, err := r.Send(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestHungUploadsDoNotStopOthersAndHaveABound(t *testing.T) {
 	var work errgroup.Group
 	upload := func(n int) {
 		for range n {
-			o := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})[0]
+			o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}})[0]
 			work.Go(func() error {
 				_, err := r.Send(context.Background(), o)
 				return err
@@ -280,11 +281,11 @@ func TestHungUploadsDoNotStopOthersAndHaveABound(t *testing.T) {
 		}
 	}
 	upload(15)
-	r.waitForCalls("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 15 })
-	r.sendAnswer(channels.Message{Chat: chatOf("43"), Media: r.writePictures(1)})
+	r.server.WaitForCalls(r.t, "sendDocument", func(c []telegramtest.Call) bool { return len(c) == 15 })
+	r.SendAnswer(channels.Message{Chat: chatOf("43"), Media: r.writePictures(1)})
 	upload(5)
-	r.waitForCalls("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 16 })
-	r.sendAnswer(channels.Message{Text: "text does not wait"})
+	r.server.WaitForCalls(r.t, "sendDocument", func(c []telegramtest.Call) bool { return len(c) == 16 })
+	r.SendAnswer(channels.Message{Text: "text does not wait"})
 	close(hold)
 	if err := work.Wait(); err != nil || most != 16 {
 		t.Errorf("%d uploads ran at once (%v)", most, err)
@@ -309,7 +310,7 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 			return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 		})
 	})
-	o := r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{r.sparseFile("big.bin", 45<<20)}})[0]
+	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{r.sparseFile("big.bin", 45<<20)}})[0]
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var work errgroup.Group
@@ -331,7 +332,7 @@ func TestAsManyLargeUploadsAsMayRunCostNoMemory(t *testing.T) {
 func TestSoundThatMayNotBeAVoiceMessageIsADocument(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendVoice", telegramtest.ErrorResponse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
-	r.sendAnswer(channels.Message{Media: []channels.File{r.writeFile("a.ogg", []byte("OggS OpusHead and more"))}})
+	r.SendAnswer(channels.Message{Media: []channels.File{r.WriteFile("a.ogg", []byte("OggS OpusHead and more"))}})
 	if got := kindsOf(r.server.BotMessages(person)); got != "document" {
 		t.Errorf("shown is %s", got)
 	}

@@ -29,7 +29,7 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 	if got[2].ReplyTo == nil || got[2].ReplyTo.ID != got[1].ID {
 		t.Errorf("the reply is to %+v, not to %s", got[2].ReplyTo, got[1].ID)
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
 	if m := r.server.WaitForCount(t, super, 1)[0]; m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
 		t.Errorf("the answer replies to %+v", m.ReplyTo)
 	}
@@ -82,14 +82,14 @@ func TestEditingAMessageOfTheOldGroupChangesNothingInTheSupergroup(t *testing.T)
 		for range 3 {
 			r.server.UserSends(group, "so that the transient message's number is high enough")
 		}
-		transient := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
+		transient := r.SendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
 		r.server.Migrate(group, super)
 		if told {
 			r.start()
 			r.receivedSoFar()
 		}
 		for range 3 { // one of them has the transient message's number
-			r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
+			r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
 		}
 		o := channels.Outgoing{Chat: chatOf("-77"), Text: "changed"}
 		var se *channels.SendError
@@ -104,7 +104,7 @@ func TestEditingAMessageOfTheOldGroupChangesNothingInTheSupergroup(t *testing.T)
 				t.Errorf("shown is %+v", m)
 			}
 		}
-		last := r.sendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working again"})[0]
+		last := r.SendAnswer(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working again"})[0]
 		if err := r.Edit(t.Context(), last.ID, o); err != nil {
 			t.Error(err)
 		}
@@ -126,7 +126,7 @@ func TestAnAnswerToAMessageOfTheOldGroupIsNoReply(t *testing.T) {
 	for range asked.ID + 1 {
 		r.server.UserSends(super, "others talk on")
 	}
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
 	if shown := r.server.BotMessages(super); len(shown) != 1 || shown[0].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
@@ -141,7 +141,7 @@ func TestAMoveIsRememberedAfterARestart(t *testing.T) {
 	r.receivedSoFar()
 	stop()
 	r = newTestChannelOn(t, s, h, allGroups)
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "hello"})
 	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.BotMessages(super)) != 1 {
 		t.Errorf("the calls are %+v", calls)
 	}
@@ -160,9 +160,9 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	r.state.memory.FailWrites(errors.New("the disk is full"))
 	r.server.Migrate(group, super)
 	r.server.UserSends(super, "after")
-	r.waitForFailedReceive()
-	if r.server.PendingUpdates() == 0 || len(r.recorder.Messages()) != 0 {
-		t.Errorf("%d updates wait, %d were received", r.server.PendingUpdates(), len(r.recorder.Messages()))
+	r.WaitForLog("message not received, will retry")
+	if r.server.PendingUpdates() == 0 || len(r.Recorder.Messages()) != 0 {
+		t.Errorf("%d updates wait, %d were received", r.server.PendingUpdates(), len(r.Recorder.Messages()))
 	}
 	r.state.memory.FailWrites(nil)
 	if got := r.onlyMessage(); got.Chat != chatOf("-77") {

@@ -40,15 +40,15 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 	}
 	r.server.UserSends(person, "one")
 	r.startRefusing(refuse)
-	cursor, err := strconv.ParseInt(r.waitForMessages(1)[0].Cursor, 10, 64)
+	cursor, err := strconv.ParseInt(r.WaitForMessages(1)[0].Cursor, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 3 })
+	calls := r.server.WaitForCalls(r.t, "getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 3 })
 	if offset := calls[2].IntParam("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
 	}
-	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -60,7 +60,7 @@ func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 			r.server.UserSends(person, "hello")
 			r.Resume(cursor)
 			r.start()
-			if got := r.waitForMessages(1)[0].Text; got != "hello" {
+			if got := r.WaitForMessages(1)[0].Text; got != "hello" {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -73,11 +73,11 @@ func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
 	id := r.server.InjectUndecodableUpdate()
 	r.server.UserSends(person, "after")
 	r.start()
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if got[0].Text != "before" || got[1].Text != "after" {
 		t.Errorf("got %+v", got)
 	}
-	if log := r.logText(); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
+	if log := r.LogText(); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -87,7 +87,7 @@ func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
 	r.server.InjectUpdate(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
 		"text":"hello","forward_origin":{"type":"telepathy"},"effect":{"x":[1]}}}`)
 	r.start()
-	if got := r.waitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
+	if got := r.WaitForMessages(1)[0]; got.Text != "hello" || got.ID != "7" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -111,7 +111,7 @@ func TestContactsAndLocationsAreText(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Location: &telegramtest.Location{Latitude: 52.5, Longitude: 13.25}})
 	r.start()
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	if got[0].Text != "Contact: Bob B, +4912345" || got[1].Text != "Location: 52.5, 13.25" {
 		t.Errorf("got %q and %q", got[0].Text, got[1].Text)
 	}
@@ -120,11 +120,11 @@ func TestContactsAndLocationsAreText(t *testing.T) {
 func TestEveryPressIsAnsweredOnce(t *testing.T) {
 	r := newTestChannel(t)
 	r.start()
-	r.sendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
+	r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
 	m := r.server.WaitForCount(t, person, 1)[0]
 	presses := []string{r.server.UserPresses(person, 0, m.ID, "answer:2"), r.server.UserPresses(person, 0, m.ID, "answer:2")}
-	r.waitForMessages(2)
-	r.waitForCalls("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
+	r.WaitForMessages(2)
+	r.server.WaitForCalls(r.t, "answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
 	for _, q := range presses {
 		if a, ok := r.server.QueryAnswer(q); !ok || a.Times != 1 {
 			t.Errorf("press %s was answered %d times", q, a.Times)
@@ -136,7 +136,7 @@ func TestTheMenuIsSetWhenItStarts(t *testing.T) {
 	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	r.start()
-	r.waitForCalls("setMyCommands", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	r.server.WaitForCalls(r.t, "setMyCommands", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
 	if got := r.server.Commands("default"); len(got) != 1 || got[0].Command != "stop" || got[0].Description != "stop it" {
 		t.Errorf("the menu is %+v", got)
 	}
@@ -148,7 +148,7 @@ func TestTheMenuIsSetAgainUntilItWorks(t *testing.T) {
 	r.server.FailNext("setMyCommands", telegramtest.BadGateway(), telegramtest.Fault{CutBefore: true})
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	r.start()
-	r.waitForCalls("setMyCommands", func(c []telegramtest.Call) bool { return len(c) == 3 && c[2].Done })
+	r.server.WaitForCalls(r.t, "setMyCommands", func(c []telegramtest.Call) bool { return len(c) == 3 && c[2].Done })
 	if got := r.server.Commands("default"); len(got) != 1 {
 		t.Errorf("the menu is %+v", got)
 	}
@@ -160,5 +160,5 @@ func TestAMenuThatIsRefusedIsOnlyLogged(t *testing.T) {
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
 	r.start()
 	r.server.UserSends(person, "hello")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 }

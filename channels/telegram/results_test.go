@@ -27,17 +27,17 @@ func TestAResultThatIsNullIsAskedForAgain(t *testing.T) {
 	}
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.start()
-	if got := r.waitForMessages(1)[0]; len(got.Media) != 1 {
+	if got := r.WaitForMessages(1)[0]; len(got.Media) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if n := r.logs.FilterMessageSnippet("will retry").Len(); n != 3 {
-		t.Errorf("%d results were missed:\n%s", n, r.logText())
+	if n := r.Logs.FilterMessageSnippet("will retry").Len(); n != 3 {
+		t.Errorf("%d results were missed:\n%s", n, r.LogText())
 	}
 
 	hooked := newWebhookChannel(t, func(o *telegram.Options) { o.Timing.Watch = time.Millisecond })
 	hooked.server.FailNext("getWebhookInfo", null, null)
 	hooked.start()
-	hooked.waitForCalls("getWebhookInfo", func(c []telegramtest.Call) bool { return len(c) > 3 })
+	hooked.server.WaitForCalls(hooked.t, "getWebhookInfo", func(c []telegramtest.Call) bool { return len(c) > 3 })
 	if n := len(hooked.server.Calls("setWebhook")); n != 1 {
 		t.Errorf("the webhook was set %d times", n)
 	}
@@ -49,7 +49,7 @@ func TestABotWithoutAnIDIsAskedForAgain(t *testing.T) {
 	r.server.FailNext("getMe", resultFault("{}"))
 	r.server.UserSends(person, "hello")
 	r.start()
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	if id, err := r.state.memory.Load(t.Context(), "bot"); err != nil || id == "0" {
 		t.Errorf("the state is that of the bot %q, %v", id, err)
 	}
@@ -66,15 +66,15 @@ func TestExamineSaysThatAResultIsNull(t *testing.T) {
 // A receipt must name the message. The gateway repeats what is unknown, and says so.
 func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
 	for method, o := range map[string]channels.Outgoing{
-		"sendMessage":    r.planText("hello"),
-		"sendPhoto":      r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0],
-		"sendMediaGroup": r.mustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture, picture}})[0],
+		"sendMessage":    r.PlanText("hello"),
+		"sendPhoto":      r.MustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0],
+		"sendMediaGroup": r.MustPlan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture, picture}})[0],
 	} {
 		for _, sent := range []string{`null`, `{}`, `[]`, `[null]`, `[{}]`, `true`, `{"message_id":null}`} {
 			r.server.FailNext(method, resultFault(sent))
-			if se := r.mustFailSend(t.Context(), o); !se.Unknown || se.Permanent {
+			if se := r.MustFailSend(t.Context(), o); !se.Unknown || se.Permanent {
 				t.Errorf("%s answered with %s means %+v", method, sent, se)
 			}
 		}
@@ -101,9 +101,9 @@ func TestAResultIsReadWhateverItsOtherFieldsAre(t *testing.T) {
 	r.server.FailNext("getFile", resultFault(strangeFile))
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.start()
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	if n := len(r.server.Calls("getFile")); n != 1 {
-		t.Errorf("the file was asked for %d times:\n%s", n, r.logText())
+		t.Errorf("the file was asked for %d times:\n%s", n, r.LogText())
 	}
 }
 
@@ -121,6 +121,6 @@ func TestAMessageIsReceivedWhateverItsPartsSayThatNobodyReads(t *testing.T) {
 	r.start()
 	got := r.receivedSoFar()
 	if len(got) != 4 {
-		t.Errorf("got %+v\n%s", got, r.logText())
+		t.Errorf("got %+v\n%s", got, r.LogText())
 	}
 }

@@ -25,7 +25,7 @@ func TestTablesHeadingsAndTaskListsAreSentAsARichMessage(t *testing.T) {
 		"# [a](https://example.org) [b](c)\n1\n2\n\n---": `<h1><a href="https://example.org">a</a> b (c)</h1><p>1<br>2</p><hr/>`,
 	} {
 		before := len(r.server.BotMessages(person))
-		r.sendAnswer(channels.Message{Text: text, Buttons: []channels.Button{{Label: "OK", Data: "ok"}}})
+		r.SendAnswer(channels.Message{Text: text, Buttons: []channels.Button{{Label: "OK", Data: "ok"}}})
 		shown := r.server.BotMessages(person)[before:]
 		if len(shown) != 1 || shown[0].Rich != want || len(shown[0].Buttons()) != 1 || shown[0].Silent {
 			t.Errorf("%q is shown as %+v", text, shown)
@@ -36,12 +36,12 @@ func TestTablesHeadingsAndTaskListsAreSentAsARichMessage(t *testing.T) {
 func TestOtherMessagesAreNotRich(t *testing.T) {
 	r := newTestChannel(t)
 	off := newTestChannel(t, func(o *telegram.Options) { o.Rich = "off" })
-	r.sendAnswer(channels.Message{Text: "a **plain** text\n- with\n- a list"})
-	r.sendAnswer(channels.Message{Text: report, Kind: channels.Progress})
-	r.sendAnswer(channels.Message{Text: report, Details: "more"})
-	r.sendAnswer(channels.Message{Text: report, Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
-	r.sendAnswer(channels.Message{Text: strings.Repeat(report+"\n\n", 200)})
-	off.sendAnswer(channels.Message{Text: report})
+	r.SendAnswer(channels.Message{Text: "a **plain** text\n- with\n- a list"})
+	r.SendAnswer(channels.Message{Text: report, Kind: channels.Progress})
+	r.SendAnswer(channels.Message{Text: report, Details: "more"})
+	r.SendAnswer(channels.Message{Text: report, Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Text: strings.Repeat(report+"\n\n", 200)})
+	off.SendAnswer(channels.Message{Text: report})
 	for _, m := range append(r.server.BotMessages(person), off.server.BotMessages(person)...) {
 		if m.Rich != "" {
 			t.Errorf("rich is %q", m.Rich)
@@ -52,8 +52,8 @@ func TestOtherMessagesAreNotRich(t *testing.T) {
 func TestAServerWithoutRichMessagesGetsThePlainOneAndIsAskedOnce(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.ForgetMethods("sendRichMessage")
-	r.sendAnswer(channels.Message{Text: "# one"})
-	r.sendAnswer(channels.Message{Text: "# two"})
+	r.SendAnswer(channels.Message{Text: "# one"})
+	r.SendAnswer(channels.Message{Text: "# two"})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || shown[0].Text != "one" || shown[1].Text != "two" || len(r.server.Calls("sendRichMessage")) != 1 {
 		t.Errorf("shown are %q after %d calls", captions(shown), len(r.server.Calls("sendRichMessage")))
@@ -63,8 +63,8 @@ func TestAServerWithoutRichMessagesGetsThePlainOneAndIsAskedOnce(t *testing.T) {
 func TestARefusedRichMessageIsSentPlainAndTheNextOneRich(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendRichMessage", telegramtest.ErrorResponse(400, "Bad Request: RICH_MESSAGE_INVALID"))
-	r.sendAnswer(channels.Message{Text: "# one"})
-	r.sendAnswer(channels.Message{Text: "# two"})
+	r.SendAnswer(channels.Message{Text: "# one"})
+	r.SendAnswer(channels.Message{Text: "# two"})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || shown[0].Text != "one" || shown[1].Rich != "<h1>two</h1>" {
 		t.Errorf("shown are %+v", shown)
@@ -74,8 +74,8 @@ func TestARefusedRichMessageIsSentPlainAndTheNextOneRich(t *testing.T) {
 func TestARichMessageWhoseOutcomeIsUnknownIsNotSentTwice(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendRichMessage", telegramtest.ErrorAfterEffect(502))
-	o := r.planText(report)
-	if se := r.mustFailSend(t.Context(), o); !se.Unknown {
+	o := r.PlanText(report)
+	if se := r.MustFailSend(t.Context(), o); !se.Unknown {
 		t.Errorf("the error is %+v", se)
 	}
 	if shown := r.server.BotMessages(person); len(shown) != 1 {
@@ -92,9 +92,9 @@ func TestARichMessageWhoseOutcomeIsUnknownIsNotSentTwice(t *testing.T) {
 
 func TestAStreamedTextIsEditedIntoARichMessageAndBack(t *testing.T) {
 	r := newTestChannel(t)
-	id := r.sendAnswer(channels.Message{Text: "Report"})[0].ID
+	id := r.SendAnswer(channels.Message{Text: "Report"})[0].ID
 	for range 2 { // a repetition changes nothing
-		if _, err := r.Replace(t.Context(), id, r.planText(report)); err != nil {
+		if _, err := r.Replace(t.Context(), id, r.PlanText(report)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,11 +102,11 @@ func TestAStreamedTextIsEditedIntoARichMessageAndBack(t *testing.T) {
 	if m.Text != "" || !strings.HasPrefix(m.Rich, "<h1>Report</h1><table") || m.Edits != 1 {
 		t.Errorf("shown is %+v", m)
 	}
-	if err := r.Edit(t.Context(), id, r.planText("plain")); err != nil || r.server.BotMessages(person)[0].Text != "plain" {
+	if err := r.Edit(t.Context(), id, r.PlanText("plain")); err != nil || r.server.BotMessages(person)[0].Text != "plain" {
 		t.Errorf("shown is %+v: %v", r.server.BotMessages(person)[0], err)
 	}
 	r.server.FailNext("editMessageText", telegramtest.ErrorResponse(400, "Bad Request: message text is empty"))
-	if err := r.Edit(t.Context(), id, r.planText("# title")); err != nil || r.server.BotMessages(person)[0].Text != "title" {
+	if err := r.Edit(t.Context(), id, r.PlanText("# title")); err != nil || r.server.BotMessages(person)[0].Text != "title" {
 		t.Errorf("after a refusal shown is %+v: %v", r.server.BotMessages(person)[0], err)
 	}
 }
@@ -116,7 +116,7 @@ func TestRichMessagesOfNastyMarkdownAreAccepted(t *testing.T) {
 	r := newTestChannel(t)
 	for name, text := range channelstest.PathologicalMarkdown {
 		source := "# heading\n\n" + text(3000)
-		r.sendAnswer(channels.Message{Text: source})
+		r.SendAnswer(channels.Message{Text: source})
 		if v := r.server.TakeViolations(); v != nil {
 			code, _ := entities.Rich(source)
 			t.Errorf("%s: %q\n%.300s", name, v, code)

@@ -15,7 +15,7 @@ import (
 func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("getUpdates", telegramtest.ErrorResponse(401, "Unauthorized"))
-	if err := r.Run(t.Context(), r.recorder.Receive); err == nil || !strings.Contains(err.Error(), "401") {
+	if err := r.Run(t.Context(), r.Recorder.Receive); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -73,8 +73,8 @@ func TestAConflictIsExplained(t *testing.T) {
 		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, description))
 		r.server.UserSends(person, "hello")
 		r.start()
-		r.waitForMessages(1)
-		if log := r.logText(); !strings.Contains(log, want) {
+		r.WaitForMessages(1)
+		if log := r.LogText(); !strings.Contains(log, want) {
 			t.Errorf("the log does not contain %q: %s", want, log)
 		}
 	}
@@ -89,8 +89,8 @@ func TestAStalledPollIsCutAndMadeAgain(t *testing.T) {
 	r.server.FailNext("getUpdates", telegramtest.Fault{HangUntil: never})
 	r.server.UserSends(person, "hello")
 	r.start()
-	r.waitForMessages(1)
-	if log := r.logText(); !strings.Contains(log, "no response in time") {
+	r.WaitForMessages(1)
+	if log := r.LogText(); !strings.Contains(log, "no response in time") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -98,7 +98,7 @@ func TestAStalledPollIsCutAndMadeAgain(t *testing.T) {
 func TestRunEndsWhileThePollIsOpen(t *testing.T) {
 	r := newTestChannel(t)
 	stop := r.start()
-	r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.server.WaitForCalls(r.t, "getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
 	stop()
 }
 
@@ -110,9 +110,9 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 			return nil, errors.New("cannot reach " + req.URL.String())
 		})
 	})
-	r.mustFailSend(t.Context(), r.planText("hello"))
+	r.MustFailSend(t.Context(), r.PlanText("hello"))
 	for _, err := range []error{
-		r.Edit(t.Context(), "1", r.planText("hello")), r.Remove(t.Context(), chatOf("42"), "1"), r.Typing(t.Context(), chatOf("42")),
+		r.Edit(t.Context(), "1", r.PlanText("hello")), r.Remove(t.Context(), chatOf("42"), "1"), r.Typing(t.Context(), chatOf("42")),
 	} {
 		if err == nil || strings.Contains(err.Error(), r.server.Token) {
 			t.Errorf("the error is %v", err)
@@ -124,7 +124,7 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	r.start()
 	<-seen
 	<-seen // the first was logged
-	if log := r.logText(); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
+	if log := r.LogText(); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

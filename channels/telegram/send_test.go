@@ -21,7 +21,7 @@ func entityText(m telegramtest.Message, e telegramtest.Entity) string {
 
 func TestMarkdownBecomesTextWithEntities(t *testing.T) {
 	r := newTestChannel(t)
-	receipts := r.sendAnswer(channels.Message{Text: "👋 **bold** and `code` and [a link](https://example.org)"})
+	receipts := r.SendAnswer(channels.Message{Text: "👋 **bold** and `code` and [a link](https://example.org)"})
 	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "👋 bold and code and a link" || receipts[0].ID != strconv.Itoa(m.ID) {
 		t.Errorf("shown is %q under %d, receipt %+v", m.Text, m.ID, receipts)
@@ -40,7 +40,7 @@ func TestMarkdownBecomesTextWithEntities(t *testing.T) {
 func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
 	r := newTestChannel(t)
 	text := strings.Repeat(strings.Repeat("👨‍👩‍👧‍👦 **wörd** ", 10)+"\n\n", 70)
-	r.sendAnswer(channels.Message{Text: text})
+	r.SendAnswer(channels.Message{Text: text})
 	shown := r.server.BotMessages(person)
 	if len(shown) < 2 {
 		t.Fatalf("%d messages", len(shown))
@@ -65,7 +65,7 @@ func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
 func TestAVeryLongTextIsADocumentWithItsBeginning(t *testing.T) {
 	r := newTestChannel(t)
 	text := "# Title\n\n" + strings.Repeat("A sentence of some words. ", 2000)
-	r.sendAnswer(channels.Message{Text: text, Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}})
+	r.SendAnswer(channels.Message{Text: text, Media: []channels.File{r.WriteFile("a.png", telegramtest.PNG(10, 10))}})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || shown[0].Kind() != "document" || shown[1].Kind() != "photo" {
 		t.Fatalf("shown are %+v", shown)
@@ -78,8 +78,8 @@ func TestAVeryLongTextIsADocumentWithItsBeginning(t *testing.T) {
 
 func TestProgressIsSilent(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working"})
-	r.sendAnswer(channels.Message{Kind: channels.Failure, Text: "Error (E1): no"})
+	r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ working"})
+	r.SendAnswer(channels.Message{Kind: channels.Failure, Text: "Error (E1): no"})
 	shown := r.server.BotMessages(person)
 	if !shown[0].Silent || shown[1].Silent {
 		t.Errorf("shown are %+v", shown)
@@ -91,15 +91,15 @@ func TestInGroupsTheFirstPartRepliesToTheQuestion(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	question := r.server.UserSends(group, "tell me")
 	id := strconv.Itoa(question.ID)
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: strings.Repeat("word ", 1000), ReplyTo: id})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: strings.Repeat("word ", 1000), ReplyTo: id})
 	shown := r.server.BotMessages(group)
 	if len(shown) != 2 || shown[0].ReplyTo == nil || shown[0].ReplyTo.ID != question.ID || shown[1].ReplyTo != nil {
 		t.Errorf("shown are %+v", shown)
 	}
 	r.server.UserDeletes(group, question.ID)
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "still there", ReplyTo: id})
-	r.sendAnswer(channels.Message{Chat: chatOf("-77"), Text: "to a press", ReplyTo: "press-123"})
-	r.sendAnswer(channels.Message{Text: "in private", ReplyTo: id})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "still there", ReplyTo: id})
+	r.SendAnswer(channels.Message{Chat: chatOf("-77"), Text: "to a press", ReplyTo: "press-123"})
+	r.SendAnswer(channels.Message{Text: "in private", ReplyTo: id})
 	if m := r.server.WaitForCount(t, person, 1)[0]; m.ReplyTo != nil {
 		t.Errorf("in private it is %+v", m)
 	}
@@ -108,7 +108,7 @@ func TestInGroupsTheFirstPartRepliesToTheQuestion(t *testing.T) {
 func TestButtonsAreUnderTheLastPart(t *testing.T) {
 	r := newTestChannel(t)
 	buttons := []channels.Button{{Label: "Yes", Data: "1"}, {Label: "No", Data: "2"}, {Label: strings.Repeat("long ", 30), Data: "3"}, {Data: "4"}}
-	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 1000), Buttons: buttons})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("word ", 1000), Buttons: buttons})
 	shown := r.server.BotMessages(person)
 	if len(shown) != 2 || len(shown[0].Buttons()) != 0 || len(shown[1].Buttons()) != 4 {
 		t.Fatalf("shown are %+v", shown)
@@ -116,10 +116,10 @@ func TestButtonsAreUnderTheLastPart(t *testing.T) {
 	if rows := shown[1].ReplyMarkup.Rows; len(rows[0]) != 2 || len(rows[1]) != 1 {
 		t.Errorf("the rows are %+v", rows)
 	}
-	pictures := []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", telegramtest.PNG(10, 10))}
-	r.sendAnswer(channels.Message{Text: "which?", Media: pictures, Buttons: buttons})
-	r.sendAnswer(channels.Message{Media: pictures, Buttons: buttons})
-	r.sendAnswer(channels.Message{Text: "this?", Media: pictures[:1], Buttons: buttons})
+	pictures := []channels.File{r.WriteFile("a.png", telegramtest.PNG(10, 10)), r.WriteFile("b.png", telegramtest.PNG(10, 10))}
+	r.SendAnswer(channels.Message{Text: "which?", Media: pictures, Buttons: buttons})
+	r.SendAnswer(channels.Message{Media: pictures, Buttons: buttons})
+	r.SendAnswer(channels.Message{Text: "this?", Media: pictures[:1], Buttons: buttons})
 	shown = r.server.BotMessages(person)[2:]
 	if len(shown) != 7 || shown[2].Text != "which?" || len(shown[2].Buttons()) != 4 || len(shown[5].Buttons()) != 4 ||
 		shown[6].Caption != "this?" || len(shown[6].Buttons()) != 4 {
@@ -135,11 +135,11 @@ func TestARepetitionIsLedByAMark(t *testing.T) {
 	for _, m := range []channels.Message{
 		{Text: "some **bold** words"},
 		{Text: strings.Repeat("x", 4095)},
-		{Text: "a **bold** caption", Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}},
-		{Media: []channels.File{r.writeFile("a.png", telegramtest.PNG(10, 10))}},
+		{Text: "a **bold** caption", Media: []channels.File{r.WriteFile("a.png", telegramtest.PNG(10, 10))}},
+		{Media: []channels.File{r.WriteFile("a.png", telegramtest.PNG(10, 10))}},
 	} {
 		m.Chat, m.Kind = chatOf("42"), channels.Answer
-		for _, o := range r.mustPlan(m) {
+		for _, o := range r.MustPlan(m) {
 			o.Repeat = true
 			if _, err := r.Send(context.Background(), o); err != nil {
 				t.Error(err)
@@ -161,8 +161,8 @@ func TestARepetitionIsLedByAMark(t *testing.T) {
 func TestAnEditReplacesTextAndButtons(t *testing.T) {
 	r := newTestChannel(t)
 	stop := []channels.Button{{Label: "Stop", Data: "/stop"}}
-	id := r.sendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ one", Buttons: stop})[0].ID
-	next := r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **two**", Buttons: stop})[0]
+	id := r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ one", Buttons: stop})[0].ID
+	next := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **two**", Buttons: stop})[0]
 	for range 2 { // the second changes nothing
 		if err := r.Edit(t.Context(), id, next); err != nil {
 			t.Error(err)
@@ -173,7 +173,7 @@ func TestAnEditReplacesTextAndButtons(t *testing.T) {
 		t.Errorf("shown is %+v", m)
 	}
 	r.server.FailNext("editMessageText", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities: no"))
-	next = r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **three**"})[0]
+	next = r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "⏳ **three**"})[0]
 	if err := r.Edit(t.Context(), id, next); err != nil {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestAnEditReplacesTextAndButtons(t *testing.T) {
 
 func TestAMessageIsRemovedAndOneThatIsGoneIsNoError(t *testing.T) {
 	r := newTestChannel(t)
-	id := r.sendAnswer(channels.Message{Text: "hello"})[0].ID
+	id := r.SendAnswer(channels.Message{Text: "hello"})[0].ID
 	for range 2 {
 		if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
 			t.Error(err)

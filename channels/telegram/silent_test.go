@@ -18,26 +18,26 @@ func captions(messages []telegramtest.Message) (out []string) {
 
 func TestASilentMessageNotifiesNobody(t *testing.T) {
 	r := newTestChannel(t)
-	picture := r.writeFile("a.png", telegramtest.PNG(10, 10))
+	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
 	for name, m := range map[string]channels.Message{
 		"text":      {Text: "hello"},
 		"photo":     {Media: []channels.File{picture}},
 		"album":     {Media: []channels.File{picture, picture}},
-		"video":     {Media: []channels.File{r.writeFile("a.mp4", []byte("x"))}},
-		"animation": {Media: []channels.File{r.writeFile("a.gif", []byte("GIF89a"))}},
-		"audio":     {Media: []channels.File{r.writeFile("a.mp3", []byte("x"))}},
-		"voice":     {Media: []channels.File{r.writeFile("a.ogg", []byte("OggS OpusHead"))}},
-		"document":  {Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}},
+		"video":     {Media: []channels.File{r.WriteFile("a.mp4", []byte("x"))}},
+		"animation": {Media: []channels.File{r.WriteFile("a.gif", []byte("GIF89a"))}},
+		"audio":     {Media: []channels.File{r.WriteFile("a.mp3", []byte("x"))}},
+		"voice":     {Media: []channels.File{r.WriteFile("a.ogg", []byte("OggS OpusHead"))}},
+		"document":  {Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}},
 		"long text": {Text: strings.Repeat("word ", 5000)},
 	} {
 		loud := len(r.server.Notifying(person))
 		m.Silent = true
-		r.sendAnswer(m)
+		r.SendAnswer(m)
 		if got := r.server.Notifying(person); len(got) != loud {
 			t.Errorf("a silent %s notifies", name)
 		}
 		m.Silent = false
-		r.sendAnswer(m)
+		r.SendAnswer(m)
 		if got := r.server.Notifying(person); len(got) != loud+1 {
 			t.Errorf("of a %s %d messages notify", name, len(got)-loud)
 		}
@@ -46,7 +46,7 @@ func TestASilentMessageNotifiesNobody(t *testing.T) {
 
 func TestAMessageInSeveralPartsNotifiesOnceWhenItIsComplete(t *testing.T) {
 	r := newTestChannel(t)
-	r.sendAnswer(channels.Message{Text: strings.Repeat("word ", 1500), Media: []channels.File{r.writeFile("a.pdf", []byte("x"))}})
+	r.SendAnswer(channels.Message{Text: strings.Repeat("word ", 1500), Media: []channels.File{r.WriteFile("a.pdf", []byte("x"))}})
 	shown := r.server.BotMessages(person)
 	if len(shown) < 3 {
 		t.Fatalf("%d messages are shown", len(shown))
@@ -58,8 +58,8 @@ func TestAMessageInSeveralPartsNotifiesOnceWhenItIsComplete(t *testing.T) {
 
 func TestASplitAlbumNotifiesOnce(t *testing.T) {
 	r := newTestChannel(t)
-	good, bad := r.writeFile("a.png", telegramtest.PNG(10, 10)), r.writeFile("b.png", []byte("no picture"))
-	r.sendAnswer(channels.Message{Text: "three", Media: []channels.File{good, good, bad}})
+	good, bad := r.WriteFile("a.png", telegramtest.PNG(10, 10)), r.WriteFile("b.png", []byte("no picture"))
+	r.SendAnswer(channels.Message{Text: "three", Media: []channels.File{good, good, bad}})
 	if got := r.server.Notifying(person); len(got) != 1 || got[0].Caption != "three" {
 		t.Errorf("people are notified of %q", captions(got))
 	}

@@ -5,14 +5,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
@@ -36,12 +32,11 @@ const waitLimit = 5 * time.Minute
 // testChannel is a channel on a test server.
 type testChannel struct {
 	*telegram.Channel
-	t        *testing.T
-	server   *telegramtest.Server
-	state    *botState
-	dir      string
-	logs     *observer.ObservedLogs
-	recorder *channelstest.Recorder
+	*channelstest.Driver
+	t      *testing.T
+	server *telegramtest.Server
+	state  *botState
+	dir    string
 }
 
 // botState is the state of a bot, which outlives a channel.
@@ -68,10 +63,10 @@ func newTestChannel(t *testing.T, change ...func(*telegram.Options)) *testChanne
 // newTestChannelOn returns a channel on a server that may have served another channel.
 func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change ...func(*telegram.Options)) *testChannel {
 	t.Helper()
-	core, logs := observer.New(zapcore.DebugLevel)
+	driver, log := channelstest.NewDriver(t)
 	network := newRoutes(t)
 	o := telegram.Options{
-		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: network}, Unpaced: true,
+		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: network}, Unpaced: true,
 		Folder: channelstest.ChatFolders(h.dir, "media"),
 		// The parts of one poll are one album, however short this time is. waitForFullAlbum is for
 		// parts that arrive separately.
@@ -85,22 +80,18 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 		t.Fatal(err)
 	}
 	ch.SetMemory(h.memory)
-	t.Cleanup(func() {
-		if strings.Contains(channelstest.LogText(t, logs), o.Token) {
-			t.Error("the token is in the log")
-		}
-	})
-	return &testChannel{Channel: ch, t: t, server: s, state: h, dir: h.dir, logs: logs, recorder: channelstest.NewRecorder()}
+	driver.Drive(ch, chatOf("42"), o.Token)
+	return &testChannel{Channel: ch, Driver: driver, t: t, server: s, state: h, dir: h.dir}
 }
 
 // start runs the channel until stop is called or the test ends. Run must not return an error.
 func (r *testChannel) start() (stop func()) {
-	return channelstest.Start(r.t, r.Channel, r.state.memory.WrapReceive(r.recorder.Receive))
+	return channelstest.Start(r.t, r.Channel, r.state.memory.WrapReceive(r.Recorder.Receive))
 }
 
 // startRefusing is start with a store that refuses messages, both whole ones and parts.
 func (r *testChannel) startRefusing(refuse channels.Receive) (stop func()) {
-	return channelstest.Start(r.t, r.Channel, refusingReceive(refuse, r.state.memory.WrapReceive(r.recorder.Receive)))
+	return channelstest.Start(r.t, r.Channel, refusingReceive(refuse, r.state.memory.WrapReceive(r.Recorder.Receive)))
 }
 
 // refusingReceive returns a Receive that refuses messages, both whole ones and parts.
@@ -113,42 +104,19 @@ func refusingReceive(refuse, receive channels.Receive) channels.Receive {
 	}
 }
 
-// logText returns the log as JSON lines.
-func (r *testChannel) logText() string { return channelstest.LogText(r.t, r.logs) }
-
-// waitForFailedReceive waits until a failed receive is logged.
-func (r *testChannel) waitForFailedReceive() {
-	r.t.Helper()
-	for deadline := time.Now().Add(waitLimit); r.logs.FilterMessage("message not received, will retry").Len() == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("nothing went wrong: %s", r.logText())
-		}
-	}
-}
-
-// waitForMessages waits until n messages are received, and returns all of them.
-func (r *testChannel) waitForMessages(n int) []channels.Incoming {
-	r.t.Helper()
-	got, ok := r.recorder.Await(func(all []channels.Incoming) bool { return len(all) >= n })
-	if !ok {
-		r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(got), n, got, r.logText())
-	}
-	return got
-}
-
 // receivedSoFar returns the received messages after all updates so far are handled.
 func (r *testChannel) receivedSoFar() []channels.Incoming {
 	r.t.Helper()
 	last := int64(r.server.InjectUpdate(`{"poll":{}}`)) // an update that is not for the bot
 	r.waitForConfirmation(last)
 	r.waitForNoParts()
-	return r.recorder.Messages()
+	return r.Recorder.Messages()
 }
 
 // waitForConfirmation waits until the channel has confirmed an update.
 func (r *testChannel) waitForConfirmation(id int64) {
 	r.t.Helper()
-	r.waitForCalls("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].IntParam("offset") > id })
+	r.server.WaitForCalls(r.t, "getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].IntParam("offset") > id })
 }
 
 // waitForNoParts waits until no part is stored.
@@ -156,7 +124,7 @@ func (r *testChannel) waitForNoParts() {
 	r.t.Helper()
 	for deadline := time.Now().Add(waitLimit); len(r.state.memory.StoredParts()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("pending are %v\n%s", r.state.memory.StoredParts(), r.logText())
+			r.t.Fatalf("pending are %v\n%s", r.state.memory.StoredParts(), r.LogText())
 		}
 	}
 }
@@ -183,48 +151,3 @@ func (r *testChannel) expectNoMessage() {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func chatOf(id string) channels.Chat { return channels.Chat{Channel: telegram.Name, ID: id} }
-
-// sendAnswer plans and sends an answer to the person, and returns the receipts.
-func (r *testChannel) sendAnswer(m channels.Message) []channels.Receipt {
-	r.t.Helper()
-	if m.Chat.ID == "" {
-		m.Chat = chatOf("42")
-	}
-	if m.Kind == "" {
-		m.Kind = channels.Answer
-	}
-	return channelstest.MustSend(r.t, r.Channel, m)
-}
-
-func (r *testChannel) mustPlan(m channels.Message) []channels.Outgoing {
-	r.t.Helper()
-	return channelstest.MustPlan(r.t, r.Channel, m)
-}
-
-// planText plans a short text to the person.
-func (r *testChannel) planText(text string) channels.Outgoing {
-	r.t.Helper()
-	return r.mustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: text})[0]
-}
-
-// writeFile writes a file for a message.
-func (r *testChannel) writeFile(name string, content []byte) channels.File {
-	r.t.Helper()
-	return channelstest.WriteFile(r.t, name, content)
-}
-
-// mustFailSend returns the error of a send that must fail, and checks that the token is not in it.
-func (r *testChannel) mustFailSend(ctx context.Context, o channels.Outgoing) *channels.SendError {
-	r.t.Helper()
-	return channelstest.MustFailSend(ctx, r.t, r.Channel, o, r.server.Token)
-}
-
-// waitForCalls waits until enough reports true for the calls of a method.
-func (r *testChannel) waitForCalls(method string, enough func([]telegramtest.Call) bool) []telegramtest.Call {
-	r.t.Helper()
-	calls, ok := r.server.AwaitCalls(method, waitLimit, enough)
-	if !ok {
-		r.t.Fatalf("the calls of %s are %+v\n%s", method, calls, r.logText())
-	}
-	return calls
-}

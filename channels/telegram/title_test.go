@@ -11,7 +11,7 @@ func TestAMessageHasTheTitleOfItsGroup(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: -55, Type: "group", Title: "Operations"})
 	r.start()
 	r.server.UserPosts(telegramtest.UserPost{Chat: -55, Text: "one"})
-	if in := r.waitForMessages(1)[0]; in.Title != "Operations" || !in.Group {
+	if in := r.WaitForMessages(1)[0]; in.Title != "Operations" || !in.Group {
 		t.Errorf("received %+v", in)
 	}
 }

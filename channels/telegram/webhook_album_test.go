@@ -26,7 +26,7 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 	media[2].Caption = "my holiday"
 	m := r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person}, media...)
 	r.server.UserSends(person, "what do you say?")
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	expectAlbum(t, got[0], fullAlbum, "my holiday")
 	if got[0].ID != strconv.Itoa(m[0].ID) || got[0].Cursor != "" || got[1].Text != "what do you say?" {
 		t.Errorf("received %+v", got)
@@ -44,7 +44,7 @@ func TestAFullAlbumByWebhookIsNotWaitedFor(t *testing.T) {
 	r := newWebhookChannel(t)
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "ten"}, photos(fullAlbum)...)
 	r.start()
-	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "ten")
+	expectAlbum(t, r.WaitForMessages(1)[0], fullAlbum, "ten")
 }
 
 func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
@@ -65,14 +65,14 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 				t.Fatalf("%d are left", first.server.PendingUpdates())
 			}
 			stop()
-			if got := first.recorder.Messages(); len(got) != 0 {
+			if got := first.Recorder.Messages(); len(got) != 0 {
 				t.Fatalf("received %+v", got)
 			}
 			// Nothing but the other parts, or that there are none, ends the waiting.
 			second := first.restart(func(o *telegram.Options) { o.Timing.Resend, o.Timing.Quiet = 30*time.Hour, c.quiet })
 			second.start()
 			first.proxy.letThrough(-1)
-			expectAlbum(t, second.waitForMessages(1)[0], c.parts, "look")
+			expectAlbum(t, second.WaitForMessages(1)[0], c.parts, "look")
 			if got := second.receivedAll(); len(got) != 1 {
 				t.Errorf("received %+v", got)
 			}
@@ -86,18 +86,18 @@ func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
 	updates := sendAlbumSlowly(r.server, fullAlbum)
 	stop := r.start()
-	r.waitForMessages(fullAlbum) // the photos as they were put on the server
+	r.WaitForMessages(fullAlbum) // the photos as they were put on the server
 	for i, u := range updates {
 		updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
 		r.deliverUntilAccepted("s", updates[i])
 		r.deliverUntilAccepted("s", updates[i]) // also while the album is not complete
 	}
-	expectAlbum(t, r.waitForMessages(fullAlbum + 1)[fullAlbum], fullAlbum, "")
+	expectAlbum(t, r.WaitForMessages(fullAlbum + 1)[fullAlbum], fullAlbum, "")
 	again := func(r *webhookChannel, want int) {
 		t.Helper()
 		r.deliverUntilAccepted("s", updates[1])
 		r.server.UserSends(person, "after") // comes behind it
-		if got := r.waitForMessages(want); got[want-1].Text != "after" {
+		if got := r.WaitForMessages(want); got[want-1].Text != "after" {
 			t.Errorf("received %+v", got)
 		}
 	}
@@ -114,14 +114,14 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	r := newWebhookChannel(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
 	updates := sendAlbumSlowly(r.server, fullAlbum+1)
 	stop := r.start()
-	r.waitForMessages(fullAlbum + 1)
+	r.WaitForMessages(fullAlbum + 1)
 	tried := make(chan struct{}, 100)
-	r.recorder.Lock()
-	r.recorder.Reject = func(channels.Incoming) error {
+	r.Recorder.Lock()
+	r.Recorder.Reject = func(channels.Incoming) error {
 		tried <- struct{}{}
 		return errors.New("killed right after it was stored")
 	}
-	r.recorder.Unlock()
+	r.Recorder.Unlock()
 	deliver := func(r *webhookChannel, i int) {
 		t.Helper()
 		r.deliverUntilAccepted("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
@@ -133,7 +133,7 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	stop()
 	second := r.restart(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
 	var late atomic.Bool
-	second.recorder.Reject = func(channels.Incoming) error {
+	second.Recorder.Reject = func(channels.Incoming) error {
 		if !late.Load() {
 			return errors.New("not yet")
 		}
@@ -142,7 +142,7 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	second.start()
 	deliver(second, fullAlbum)
 	late.Store(true)
-	got := second.waitForMessages(2)
+	got := second.WaitForMessages(2)
 	expectAlbum(t, got[0], fullAlbum, "")
 	if len(got[1].Media) != 1 || got[1].ID != "1010" {
 		t.Errorf("the late part is %+v", got[1])
@@ -158,7 +158,7 @@ func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
 	stop := first.start()
 	first.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "a file", Media: &photos(1)[0]})
 	first.server.UserSends(person, "and a word")
-	first.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	first.server.WaitForCalls(first.t, telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 	first.server.UserSends(other, "meanwhile")
 	if got := first.receivedAll(); len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
@@ -166,13 +166,13 @@ func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
 	stop()
 	second := first.restart()
 	second.start()
-	got := second.waitForMessages(2)
+	got := second.WaitForMessages(2)
 	if len(got[0].Media) != 1 || got[0].Text != "a file" || got[1].Text != "and a word" {
 		t.Errorf("received %+v", got)
 	}
 	expectContent(t, got[0].Media[0], "photo 0")
 	second.server.UserSends(person, "done")
-	second.waitForMessages(3)
+	second.WaitForMessages(3)
 	second.waitForNoParts()
 }
 
@@ -192,7 +192,7 @@ func TestAnUpdateThatCannotBeStoredIsNotConfirmed(t *testing.T) {
 		t.Errorf("%d are left", r.server.PendingUpdates())
 	}
 	r.state.memory.FailWrites(nil)
-	expectAlbum(t, r.waitForMessages(1)[0], fullAlbum, "look")
+	expectAlbum(t, r.WaitForMessages(1)[0], fullAlbum, "look")
 }
 
 func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
@@ -209,10 +209,10 @@ func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 	}
 	r.server.UserSends(person, "hello")
 	r.start()
-	if got := r.waitForMessages(1); got[0].Text != "hello" {
+	if got := r.WaitForMessages(1); got[0].Text != "hello" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(r.logText(), "cannot be read and stays there"); n != 3 {
-		t.Errorf("%d are logged: %s", n, r.logText())
+	if n := strings.Count(r.LogText(), "cannot be read and stays there"); n != 3 {
+		t.Errorf("%d are logged: %s", n, r.LogText())
 	}
 }

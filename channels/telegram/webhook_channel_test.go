@@ -118,9 +118,9 @@ func (r *webhookChannel) restart(change ...func(*telegram.Options)) *webhookChan
 func (r *webhookChannel) receivedAll() []channels.Incoming {
 	r.t.Helper()
 	if !r.server.AwaitPending(0, waitLimit) {
-		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.PendingUpdates(), r.server.Deliveries(), r.logText())
+		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.PendingUpdates(), r.server.Deliveries(), r.LogText())
 	}
-	return r.recorder.Messages()
+	return r.Recorder.Messages()
 }
 
 // waitForDeliveries waits until n deliveries were answered, and returns all of them.
@@ -136,7 +136,7 @@ func (r *webhookChannel) waitForDeliveries(n int) []telegramtest.Delivery {
 		return done >= n
 	})
 	if !ok {
-		r.t.Fatalf("the deliveries are %+v\n%s", all, r.logText())
+		r.t.Fatalf("the deliveries are %+v\n%s", all, r.LogText())
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func (r *webhookChannel) waitForDeliveries(n int) []telegramtest.Delivery {
 // waitForRegistration waits for setWebhook, and returns the call.
 func (r *webhookChannel) waitForRegistration() telegramtest.Call {
 	r.t.Helper()
-	return r.waitForCalls("setWebhook", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Done })[0]
+	return r.server.WaitForCalls(r.t, "setWebhook", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Done })[0]
 }
 
 // postUpdate delivers an update to the webhook, and returns the status and the body of the

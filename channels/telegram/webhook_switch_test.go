@@ -25,7 +25,7 @@ func TestALeftOverWebhookIsRemovedToPoll(t *testing.T) {
 	r := hook.switchToPolling()
 	r.server.FailNext("deleteWebhook", telegramtest.BadGateway())
 	r.start()
-	if got := r.waitForMessages(1); got[0].Text != "while nobody was there" {
+	if got := r.WaitForMessages(1); got[0].Text != "while nobody was there" {
 		t.Errorf("received %+v", got)
 	}
 	calls := r.server.Calls("deleteWebhook")
@@ -39,18 +39,18 @@ func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	r := newTestChannel(t)
 	r.start()
 	r.server.UserSends(person, "one")
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	for range 2 { // one of them may be the request for more after a text
 		r.server.FailNext("getUpdates", telegramtest.ErrorResponse(409, "Conflict: can't use getUpdates method while webhook is active"))
 	}
 	r.server.UserSends(person, "two")
-	r.waitForMessages(2) // by the poll that was open; the next one is refused
+	r.WaitForMessages(2) // by the poll that was open; the next one is refused
 	r.server.UserSends(person, "three")
-	r.waitForMessages(3)
+	r.WaitForMessages(3)
 	if n := len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("it was removed %d times", n)
 	}
-	if log := r.logText(); !strings.Contains(log, "another program has set a webhook") {
+	if log := r.LogText(); !strings.Contains(log, "another program has set a webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -72,7 +72,7 @@ func TestAnAlbumThatBeganByWebhookEndsByPolling(t *testing.T) {
 			r.Resume("12345") // from before the webhook
 			r.start()
 			r.server.UserSends(person, "and?")
-			got := r.waitForMessages(2)
+			got := r.WaitForMessages(2)
 			expectAlbum(t, got[0], 4, "look")
 			if got[1].Text != "and?" {
 				t.Errorf("received %+v", got[1])
@@ -96,13 +96,13 @@ func TestPolledPendingMessagesAreReceivedOnceInWebhookMode(t *testing.T) {
 	r.server.UserPosts(telegramtest.UserPost{Chat: other, Text: "slow", Media: &photos(1)[0]})
 	stop := r.start()
 	r.server.UserSends(person, "hello")
-	r.waitForMessages(1) // otherwise the text may belong to the album
+	r.WaitForMessages(1) // otherwise the text may belong to the album
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(3)...)
-	expectAlbum(t, r.waitForMessages(2)[1], 3, "look")
+	expectAlbum(t, r.WaitForMessages(2)[1], 3, "look")
 	stop()
 	hook.start()
 	r.server.UserSends(person, "and?")
-	hook.waitForMessages(2)
+	hook.WaitForMessages(2)
 	hook.waitForNoParts()
 	for _, in := range hook.receivedAll() {
 		if in.Text != "slow" && in.Text != "and?" {

@@ -66,7 +66,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	stop := r.start()
 	call := r.waitForRegistration()
 	r.server.UserSends(person, "hello")
-	m := r.waitForMessages(1)[0]
+	m := r.WaitForMessages(1)[0]
 	if m.Text != "hello" || m.Cursor != "" {
 		t.Errorf("received %+v", m)
 	}
@@ -83,7 +83,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	if n := len(r.server.Calls("getUpdates")) + len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("%d calls poll or remove the webhook", n)
 	}
-	if log := r.logText(); strings.Contains(log, secret) {
+	if log := r.LogText(); strings.Contains(log, secret) {
 		t.Error("the secret is in the log")
 	}
 	if status, _ := r.postUpdate(secret, "{}"); status != http.StatusServiceUnavailable {
@@ -104,7 +104,7 @@ func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 			t.Errorf("with the secret %q it answers %d", secret, status)
 		}
 	}
-	if got := r.recorder.Messages(); len(got) != 0 {
+	if got := r.Recorder.Messages(); len(got) != 0 {
 		t.Errorf("received %+v", got)
 	}
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.proxy.URL, "http://"))
@@ -118,7 +118,7 @@ func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !resp.Close {
 		t.Errorf("without a body: %+v, %v", resp, err)
 	}
-	if status, _ := r.postUpdate("s3cret_-", update); status != http.StatusOK || len(r.recorder.Messages()) != 1 {
+	if status, _ := r.postUpdate("s3cret_-", update); status != http.StatusOK || len(r.Recorder.Messages()) != 1 {
 		t.Errorf("with the right secret it answers %d", status)
 	}
 }
@@ -127,7 +127,7 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 	t.Parallel()
 	r := newWebhookChannel(t)
 	began, let := make(chan struct{}), make(chan struct{})
-	r.recorder.Reject = func(channels.Incoming) error {
+	r.Recorder.Reject = func(channels.Incoming) error {
 		close(began)
 		<-let
 		return nil
@@ -156,7 +156,7 @@ func TestRefusedUpdatesAreDeliveredAgainInOrder(t *testing.T) {
 		}
 		return nil
 	})
-	got := r.waitForMessages(2)
+	got := r.WaitForMessages(2)
 	r.receivedAll()
 	if got[0].Text != "one" || got[1].Text != "two" {
 		t.Errorf("received %+v", got)
@@ -168,7 +168,7 @@ func TestRefusedUpdatesAreDeliveredAgainInOrder(t *testing.T) {
 	if fmt.Sprint(statuses) != "[503 503 503 200 200]" {
 		t.Errorf("the answers are %v", statuses)
 	}
-	if n := strings.Count(r.logText(), "the disk is full"); n != 1 {
+	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -179,7 +179,7 @@ func TestUndecodableUpdatesAreSkippedInWebhookMode(t *testing.T) {
 	broken := r.server.InjectUndecodableUpdate()
 	r.server.UserSends(person, "after")
 	r.start()
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	r.receivedAll()
 	for body, want := range map[string]int{
 		"no JSON": 200, "{}": 200, `{"update_id":5}`: 200, strings.Repeat(" ", 5<<20): http.StatusRequestEntityTooLarge,
@@ -188,13 +188,13 @@ func TestUndecodableUpdatesAreSkippedInWebhookMode(t *testing.T) {
 			t.Errorf("%.20q is answered %d", body, status)
 		}
 	}
-	log := r.logText()
+	log := r.LogText()
 	for _, want := range []string{"undecodable update skipped", strconv.Itoa(broken), "update without an id skipped", "too big"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q: %s", want, log)
 		}
 	}
-	if got := r.recorder.Messages(); len(got) != 1 {
+	if got := r.Recorder.Messages(); len(got) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -205,13 +205,13 @@ func TestPressesComeByWebhook(t *testing.T) {
 	r.start()
 	m := r.server.UserSends(person, "hello")
 	query := r.server.UserPresses(person, 0, m.ID, "stop")
-	for _, in := range r.waitForMessages(2) {
+	for _, in := range r.WaitForMessages(2) {
 		if in.Press == "" && in.Text != "hello" || in.Press != "" && in.Press != "stop" {
 			t.Errorf("received %+v", in)
 		}
 	}
-	r.waitForCalls("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Params["callback_query_id"] == query })
-	r.waitForCalls("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.server.WaitForCalls(r.t, "answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Params["callback_query_id"] == query })
+	r.server.WaitForCalls(r.t, "editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) == 1 })
 	r.receivedAll()
 }
 
@@ -314,7 +314,7 @@ func TestPendingMessagesAreBoundedAndTelegramKeepsTheRest(t *testing.T) {
 	if taken < 100 || taken == 1000 {
 		t.Errorf("%d are taken", taken)
 	}
-	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.recorder.Messages()) != 1 {
+	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.Recorder.Messages()) != 1 {
 		t.Errorf("what need not wait is answered %d", status)
 	}
 }

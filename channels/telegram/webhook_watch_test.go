@@ -17,8 +17,8 @@ func TestRegisteringIsTriedUntilItWorks(t *testing.T) {
 	r.server.FailNext("setWebhook", telegramtest.BadGateway(), telegramtest.ErrorResponse(400, "Bad Request: bad webhook: Failed to resolve host"))
 	r.server.UserSends(person, "hello")
 	r.start()
-	r.waitForMessages(1)
-	if log := r.logText(); !strings.Contains(log, "webhook not registered, will retry") || !strings.Contains(log, "Failed to resolve host") {
+	r.WaitForMessages(1)
+	if log := r.LogText(); !strings.Contains(log, "webhook not registered, will retry") || !strings.Contains(log, "Failed to resolve host") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -35,7 +35,7 @@ func TestUndeliveredUpdatesArriveSoonAfterARestart(t *testing.T) {
 	second := first.restart()
 	second.server.SetWebhookRetry(time.Hour)
 	second.start()
-	if got := second.waitForMessages(1); got[0].Text != "anybody there?" {
+	if got := second.WaitForMessages(1); got[0].Text != "anybody there?" {
 		t.Errorf("received %+v", got)
 	}
 	second.receivedAll()
@@ -49,7 +49,7 @@ func TestAWrongTokenEndsTheWebhookInOneLine(t *testing.T) {
 		r.server.FailNext(method, no, no)
 		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
-		err := r.Run(ctx, r.recorder.Receive)
+		err := r.Run(ctx, r.Recorder.Receive)
 		if err == nil || !strings.Contains(err.Error(), "check channels.telegram.token") {
 			t.Errorf("%s: Run returned %v", method, err)
 		}
@@ -63,13 +63,13 @@ func TestTheWebhookIsCheckedRegularly(t *testing.T) {
 	r.waitForRegistration()
 	r.proxy.letThrough(0) // the proxy in front of us is down
 	r.server.UserSends(person, "hello")
-	for deadline := time.Now().Add(waitLimit); !strings.Contains(r.logText(), "502 Bad Gateway"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !strings.Contains(r.LogText(), "502 Bad Gateway"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not tell: %s", r.logText())
+			t.Fatalf("the log does not tell: %s", r.LogText())
 		}
 	}
 	r.proxy.letThrough(-1)
-	r.waitForMessages(1)
+	r.WaitForMessages(1)
 	answer, err := http.Get(r.server.URL + "/bot" + r.server.Token + "/deleteWebhook")
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +77,8 @@ func TestTheWebhookIsCheckedRegularly(t *testing.T) {
 	answer.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
 	r.server.UserSends(person, "still there?")
-	r.waitForMessages(2)
-	if log := r.logText(); !strings.Contains(log, "another program has changed this bot's webhook") {
+	r.WaitForMessages(2)
+	if log := r.LogText(); !strings.Contains(log, "another program has changed this bot's webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

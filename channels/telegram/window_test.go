@@ -16,7 +16,7 @@ func (r *testChannel) hangFirstDownload() {
 	r.t.Cleanup(func() { close(never) })
 	r.server.FailNext(telegramtest.Download, telegramtest.Fault{HangUntil: never})
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
-	r.waitForCalls(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.server.WaitForCalls(r.t, telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
 }
 
 // Telegram hands out a hundred updates from the first that is not confirmed.
@@ -28,7 +28,7 @@ func TestHundredsOfMessagesAreReceivedDuringALongDownload(t *testing.T) {
 		r.server.UserSends(other+int64(i), "hello")
 	}
 	r.server.UserSends(person, "behind it")
-	r.waitForMessages(250)
+	r.WaitForMessages(250)
 	r.waitForConfirmation(int64(r.server.InjectUpdate(`{"poll":{}}`)))
 	if n := len(r.server.Calls("getUpdates")); n > 260 {
 		t.Errorf("%d polls for 252 updates", n)
@@ -43,7 +43,7 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 		r.server.UserSends(other+1+int64(i), "hello")
 	}
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: other, Text: "three"}, photos(3)...)
-	got := r.waitForMessages(98)
+	got := r.WaitForMessages(98)
 	stop()
 	again := newTestChannelOn(t, r.server, r.state)
 	for _, in := range got {
@@ -64,13 +64,13 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 func TestStopDoesNotWaitForADownload(t *testing.T) {
 	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
-	r.sendAnswer(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
+	r.SendAnswer(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
 	r.start()
 	r.hangFirstDownload()
 	r.server.UserSends(person, "behind it")
 	r.server.UserPresses(person, person, r.server.BotMessages(person)[0].ID, "/stop")
 	r.server.UserSends(person, "/stop now")
-	if got := r.waitForMessages(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
+	if got := r.WaitForMessages(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	if n.ID != m.ID || got.ID == before.ID || got.Text != "to the second" {
 		t.Fatalf("message %d is %+v, and message %d is %+v", m.ID, before, n.ID, got)
 	}
-	answer := second.planText("hello")
+	answer := second.PlanText("hello")
 	answer.ReplyTo = got.ID
 	if _, err := second.Send(t.Context(), answer); err != nil {
 		t.Fatal(err)
@@ -126,10 +126,10 @@ func TestPendingMessagesOfABotAreNotReceivedByAnother(t *testing.T) {
 	second.server.Bot.ID++
 	stop = second.start()
 	second.server.UserSends(person, "hello")
-	if got := second.waitForMessages(1)[0]; got.Text != "hello" || len(first.state.memory.StoredParts()) != 1 {
+	if got := second.WaitForMessages(1)[0]; got.Text != "hello" || len(first.state.memory.StoredParts()) != 1 {
 		t.Errorf("received %+v, and pending are %v", got, first.state.memory.StoredParts())
 	}
-	if log := second.logText(); !strings.Contains(log, "messages to another bot are pending") {
+	if log := second.LogText(); !strings.Contains(log, "messages to another bot are pending") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 	stop()
@@ -143,7 +143,7 @@ func TestPendingMessagesOfABotAreNotReceivedByAnother(t *testing.T) {
 func TestWithoutAMemoryNothingIsReceived(t *testing.T) {
 	r := newTestChannel(t)
 	r.SetMemory(nil)
-	if err := r.Run(t.Context(), r.recorder.Receive); err == nil {
+	if err := r.Run(t.Context(), r.Recorder.Receive); err == nil {
 		t.Error("Run returned nil")
 	}
 }

@@ -2,6 +2,7 @@ package fakenet
 
 import (
 	"net/http"
+	"testing"
 	"time"
 )
 
@@ -100,4 +101,14 @@ func (n *Network[C, P]) callsOf(name string) (out []C) {
 func (n *Network[C, P]) AwaitCalls(name string, timeout time.Duration, enough func([]C) bool) (calls []C, ok bool) {
 	ok = n.AwaitFor(timeout, func() bool { calls = n.callsOf(name); return enough(calls) })
 	return calls, ok
+}
+
+// WaitForCalls is AwaitCalls that fails the test after WaitLimit.
+func (n *Network[C, P]) WaitForCalls(t testing.TB, name string, enough func([]C) bool) []C {
+	t.Helper()
+	calls, ok := n.AwaitCalls(name, WaitLimit, enough)
+	if !ok {
+		t.Fatalf("the calls of %s are %+v", name, calls)
+	}
+	return calls
 }
