@@ -91,6 +91,7 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 
 // A connection over which nothing comes any more looks well to the operating system.
 func TestADeadConnectionIsDetected(t *testing.T) {
+	t.Parallel()
 	for name, die := range map[string]func(s *discordtest.Server, dead bool){
 		"no answers to heartbeats": func(s *discordtest.Server, dead bool) { s.SetHeartbeatACK(!dead) },
 		"silence":                  (*discordtest.Server).SetMuted,
@@ -162,6 +163,7 @@ func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
 }
 
 func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
 	// Much less than what is waited for: on a busy machine one session may be asked for late, and
 	// the next in time.

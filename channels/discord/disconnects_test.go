@@ -60,6 +60,7 @@ func cutAndPlan(h discordtest.HandshakeFault) func(*discordtest.Server) {
 // Connections are dropped in every way, one after the other, while people keep writing in all kinds
 // of chats. That is done twice, or four times with NANOBOT_LONG=1.
 func TestNothingIsLostOrRepeatedDuringManyDisconnects(t *testing.T) {
+	t.Parallel()
 	n := 2 * len(drops)
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		n *= 2

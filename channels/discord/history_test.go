@@ -121,6 +121,7 @@ func TestAnArchivedThreadIsSearched(t *testing.T) {
 // The gateway may forget a session at any time; what was said between two of them is found, and
 // comes before what is said then.
 func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, allGroups)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID
@@ -329,6 +330,7 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 }
 
 func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, noKnownPeople)
 	r.startConnected()
 	for i := range 600 {

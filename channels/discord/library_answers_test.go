@@ -161,6 +161,7 @@ func numberStrings(n int) (out []string) {
 }
 
 func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
+	t.Parallel()
 	var signature atomic.Value // of the address of an attachment
 	r := newTestChannel(t, func(o *discord.Options) {
 		next := o.Client.Transport

@@ -126,6 +126,7 @@ func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 
 // What is found in a channel does not say that it is one of a server's.
 func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID

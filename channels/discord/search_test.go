@@ -36,6 +36,7 @@ func TestTheSearchSurvivesNetworkErrors(t *testing.T) {
 
 // What is said while the past is looked through belongs behind it.
 func TestMessagesDuringTheSearchAreReceivedAfterIt(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, allGroups)
 	stop := r.startConnected()
 	r.server.UserSends(r.dm, ada, "before")

@@ -69,6 +69,7 @@ func TestWithoutThePermissionForThreadsTheConversationStays(t *testing.T) {
 }
 
 func TestAThreadIsTriedAgainWhenItsAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, withThreads)
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID

@@ -130,6 +130,7 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 }
 
 func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	s := telegramtest.New(t)
 	h := newBotState(t)
 	never := make(chan struct{})

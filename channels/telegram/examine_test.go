@@ -130,6 +130,7 @@ func TestExamineInWebhookMode(t *testing.T) {
 }
 
 func TestExamineFindsASecondPoller(t *testing.T) {
+	t.Parallel()
 	s := telegramtest.New(t)
 	r := newTestChannelOn(t, s, newBotState(t)) // another program with the same token
 	r.start()

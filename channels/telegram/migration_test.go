@@ -153,6 +153,7 @@ func TestAMoveIsRememberedAfterARestart(t *testing.T) {
 }
 
 func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.start()

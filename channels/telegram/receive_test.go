@@ -27,6 +27,7 @@ func TestAMessageHasItsSenderChatAndTime(t *testing.T) {
 }
 
 func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t)
 	refused := 0
 	refuse := func(context.Context, channels.Incoming) error {

@@ -65,6 +65,7 @@ func TestRunSurvivesNetworkErrors(t *testing.T) {
 }
 
 func TestAConflictIsExplained(t *testing.T) {
+	t.Parallel()
 	for description, want := range map[string]string{
 		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "another program polls",
 		"Conflict: can't use getUpdates method while webhook is active":                                     "removed the webhook",
@@ -81,6 +82,7 @@ func TestAConflictIsExplained(t *testing.T) {
 }
 
 func TestAStalledPollIsCutAndMadeAgain(t *testing.T) {
+	t.Parallel()
 	r := newTestChannel(t, func(o *telegram.Options) {
 		o.Timing.Poll, o.Timing.Margin = time.Second, 100*time.Millisecond
 	})
