@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"nanobot/channels"
@@ -57,22 +58,24 @@ var optionalChecks = []check{
 	{"Closer: the next start continues where Close ended", closeLosesNothing},
 }
 
-// requireField returns an error if a test has not set a field of Optional.
-func requireField(given bool, field string) error {
-	if given {
-		return nil
+// requireFields returns an error if a test has not set all of these fields of Subject.
+func (fx fixture) requireFields(names ...string) error {
+	for _, name := range names {
+		if reflect.ValueOf(fx.Subject).FieldByName(name).IsZero() {
+			return fmt.Errorf("the channel implements the interface, but its test does not set Subject.%s", name)
+		}
 	}
-	return fmt.Errorf("the channel implements the interface, but its test does not set Subject.%s", field)
+	return nil
 }
 
 // optionalInterface returns the subject's channel as an optional interface, or errNotApplicable if
-// the channel does not implement it.
-func optionalInterface[T any](fx fixture) (T, error) {
+// the channel does not implement it. fields are the fields of Subject that its check needs.
+func optionalInterface[T any](fx fixture, fields ...string) (T, error) {
 	c, ok := fx.Channel.(T)
 	if !ok {
 		return c, errNotApplicable
 	}
-	return c, nil
+	return c, fx.requireFields(fields...)
 }
 
 // pollEvery is how often eventually evaluates its condition.

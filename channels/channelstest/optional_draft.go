@@ -11,10 +11,7 @@ import (
 
 // showDrafts shows drafts of one answer, one after the other, and returns what the chat shows then.
 func showDrafts(ctx context.Context, fx fixture, texts ...string) (shown string, err error) {
-	drafter, err := optionalInterface[channels.Drafter](fx)
-	if err == nil {
-		err = requireField(fx.DraftText != nil, "DraftText")
-	}
+	drafter, err := optionalInterface[channels.Drafter](fx, "DraftText")
 	if err != nil {
 		return "", err
 	}
@@ -67,10 +64,7 @@ func messageReplacesDraft(ctx context.Context, fx fixture) error {
 
 // reactToMessage reacts to a message several times, and returns what was shown after each time.
 func reactToMessage(ctx context.Context, fx fixture, all ...channels.Reaction) (shown [][]string, err error) {
-	reactor, err := optionalInterface[channels.Reactor](fx)
-	if err == nil {
-		err = requireField(fx.MessageToReact != nil, "MessageToReact")
-	}
+	reactor, err := optionalInterface[channels.Reactor](fx, "MessageToReact")
 	if err != nil {
 		return nil, err
 	}

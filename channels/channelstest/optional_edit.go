@@ -44,10 +44,7 @@ func (fx fixture) checkVisible(want ...string) error {
 
 // sendEditable sends progress messages and returns the Editor and their IDs.
 func sendEditable(ctx context.Context, fx fixture, texts ...string) (channels.Editor, []string, error) {
-	editor, err := optionalInterface[channels.Editor](fx)
-	if err == nil {
-		err = requireField(fx.VisibleTexts != nil, "VisibleTexts")
-	}
+	editor, err := optionalInterface[channels.Editor](fx, "VisibleTexts")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +149,7 @@ func removeMayBeRepeated(ctx context.Context, fx fixture) error {
 func removeWorksAfterRestart(ctx context.Context, fx fixture) error {
 	_, ids, err := sendEditable(ctx, fx, "alpha")
 	if err == nil {
-		err = requireField(fx.Restart != nil, "Restart")
+		err = fx.requireFields("Restart")
 	}
 	if err != nil {
 		return err
@@ -164,10 +161,7 @@ func removeWorksAfterRestart(ctx context.Context, fx fixture) error {
 }
 
 func closedQuestionHasNoButtons(ctx context.Context, fx fixture) error {
-	closer, err := optionalInterface[channels.QuestionCloser](fx)
-	if err == nil {
-		err = requireField(fx.PressButton != nil, "PressButton")
-	}
+	closer, err := optionalInterface[channels.QuestionCloser](fx, "PressButton")
 	if err != nil {
 		return err
 	}
@@ -198,10 +192,7 @@ func closedQuestionHasNoButtons(ctx context.Context, fx fixture) error {
 // sendReplaceable sends an answer and returns the Replacer, the ID of the answer, and the plan of
 // another answer.
 func sendReplaceable(ctx context.Context, fx fixture) (channels.Replacer, string, channels.Outgoing, error) {
-	replacer, err := optionalInterface[channels.Replacer](fx)
-	if err == nil {
-		err = requireField(fx.VisibleTexts != nil, "VisibleTexts")
-	}
+	replacer, err := optionalInterface[channels.Replacer](fx, "VisibleTexts")
 	var o, next channels.Outgoing
 	if err == nil {
 		o, err = fx.planSingleCall("the beginning")

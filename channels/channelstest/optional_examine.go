@@ -33,10 +33,7 @@ func (fx fixture) checkFindings(found []channels.Finding) error {
 
 // examine calls Examine and checks its findings.
 func (fx fixture) examine(ctx context.Context, e channels.ExamineOptions) (found []channels.Finding, err error) {
-	x, err := optionalInterface[channels.Examiner](fx)
-	if err == nil {
-		err = errors.Join(requireField(fx.Restart != nil, "Restart"), requireField(fx.Disconnect != nil, "Disconnect"), requireField(len(fx.Secrets) > 0, "Secrets"))
-	}
+	x, err := optionalInterface[channels.Examiner](fx, "Restart", "Disconnect", "Secrets")
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +75,7 @@ func examineChangesNothing(ctx context.Context, fx fixture) error {
 }
 
 func examineFindsOutage(ctx context.Context, fx fixture) error {
-	if _, err := optionalInterface[channels.Examiner](fx); err != nil {
-		return err
-	}
-	if err := requireField(fx.Disconnect != nil, "Disconnect"); err != nil {
+	if _, err := optionalInterface[channels.Examiner](fx, "Disconnect"); err != nil {
 		return err
 	}
 	fx.Disconnect()
@@ -96,10 +90,7 @@ func examineFindsOutage(ctx context.Context, fx fixture) error {
 }
 
 func examineDisturbsNothing(ctx context.Context, fx fixture) error {
-	if _, err := optionalInterface[channels.Examiner](fx); err != nil {
-		return err
-	}
-	if err := requireField(fx.Restart != nil, "Restart"); err != nil {
+	if _, err := optionalInterface[channels.Examiner](fx, "Restart"); err != nil {
 		return err
 	}
 	doctor := fx.withChannel(fx.Restart()) // another process with the same settings

@@ -18,7 +18,7 @@ func (fx fixture) requireParts() error {
 	if fx.DeliversWhole {
 		return errNotApplicable
 	}
-	return errors.Join(requireField(fx.Memory != nil, "Memory"), requireField(fx.UserSendsInParts != nil, "UserSendsInParts"), requireField(fx.Restart != nil, "Restart"))
+	return fx.requireFields("Memory", "UserSendsInParts", "Restart")
 }
 
 // waitForNoParts waits until no part is stored.

@@ -30,10 +30,7 @@ func resumeFromNothing(ctx context.Context, fx fixture) error {
 }
 
 func resumeContinues(ctx context.Context, fx fixture) error {
-	resumer, err := optionalInterface[channels.Resumer](fx)
-	if err == nil {
-		err = requireField(fx.Restart != nil, "Restart")
-	}
+	resumer, err := optionalInterface[channels.Resumer](fx, "Restart")
 	if err != nil {
 		return err
 	}
@@ -96,10 +93,7 @@ func (k *cursorRecorder) cursors() []string {
 // runRecordingCursors starts a channel, lets it receive one message, and then moves its cursor n
 // times.
 func runRecordingCursors(ctx context.Context, fx fixture, k *cursorRecorder, n int) (*collectingRun, error) {
-	keeper, err := optionalInterface[channels.CursorKeeper](fx)
-	if err == nil {
-		err = errors.Join(requireField(fx.AdvanceCursor != nil, "AdvanceCursor"), requireField(fx.Restart != nil, "Restart"))
-	}
+	keeper, err := optionalInterface[channels.CursorKeeper](fx, "AdvanceCursor", "Restart")
 	if err != nil {
 		return nil, err
 	}
@@ -177,10 +171,7 @@ func healthIsNil(ctx context.Context, fx fixture) error {
 }
 
 func healthReportsOutage(ctx context.Context, fx fixture) error {
-	healthy, err := optionalInterface[channels.HealthReporter](fx)
-	if err == nil {
-		err = requireField(fx.BreakReceiving != nil, "BreakReceiving")
-	}
+	healthy, err := optionalInterface[channels.HealthReporter](fx, "BreakReceiving")
 	if err != nil {
 		return err
 	}
@@ -214,10 +205,7 @@ func sampleMenu(names ...string) []channels.Command {
 }
 
 func setMenuIsSilent(_ context.Context, fx fixture) error {
-	menu, err := optionalInterface[channels.Menu](fx)
-	if err == nil {
-		err = requireField(fx.Menu != nil, "Menu")
-	}
+	menu, err := optionalInterface[channels.Menu](fx, "Menu")
 	if err != nil {
 		return err
 	}
@@ -229,10 +217,7 @@ func setMenuIsSilent(_ context.Context, fx fixture) error {
 }
 
 func runShowsMenu(ctx context.Context, fx fixture) error {
-	menu, err := optionalInterface[channels.Menu](fx)
-	if err == nil {
-		err = requireField(fx.Menu != nil, "Menu")
-	}
+	menu, err := optionalInterface[channels.Menu](fx, "Menu")
 	if err != nil {
 		return err
 	}
@@ -255,10 +240,7 @@ func containsAll(all []string, wanted ...string) bool {
 }
 
 func setChatMenuReplaces(ctx context.Context, fx fixture) error {
-	menu, err := optionalInterface[channels.ChatMenu](fx)
-	if err == nil {
-		err = requireField(fx.ChatMenu != nil, "ChatMenu")
-	}
+	menu, err := optionalInterface[channels.ChatMenu](fx, "ChatMenu")
 	if err != nil {
 		return err
 	}

@@ -73,11 +73,7 @@ func fileLimitIsPlanned(_ context.Context, fx fixture) error {
 }
 
 func typerOf(fx fixture) (channels.Typer, error) {
-	typer, err := optionalInterface[channels.Typer](fx)
-	if err == nil {
-		err = requireField(fx.TypingCount != nil, "TypingCount")
-	}
-	return typer, err
+	return optionalInterface[channels.Typer](fx, "TypingCount")
 }
 
 func typingIsShown(ctx context.Context, fx fixture) error {

@@ -98,10 +98,7 @@ func closeMayBeRepeated(_ context.Context, fx fixture) error {
 }
 
 func closeLosesNothing(ctx context.Context, fx fixture) error {
-	closer, err := optionalInterface[channels.Closer](fx)
-	if err == nil {
-		err = requireField(fx.Restart != nil, "Restart")
-	}
+	closer, err := optionalInterface[channels.Closer](fx, "Restart")
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,7 @@ func (s OperatorStream) waitForEnd() bool {
 }
 
 func streamerOf(fx fixture) (channels.Streamer, error) {
-	streamer, err := optionalInterface[channels.Streamer](fx)
-	if err == nil {
-		err = requireField(fx.OpenStream != nil, "OpenStream")
-	}
-	return streamer, err
+	return optionalInterface[channels.Streamer](fx, "OpenStream")
 }
 
 func closeStreamsEndsAll(_ context.Context, fx fixture) error {
@@ -72,11 +68,7 @@ func streamsMayReconnect(_ context.Context, fx fixture) error {
 }
 
 func publisherOf(fx fixture) (channels.Publisher, error) {
-	publisher, err := optionalInterface[channels.Publisher](fx)
-	if err == nil {
-		err = requireField(fx.OpenStream != nil, "OpenStream")
-	}
-	return publisher, err
+	return optionalInterface[channels.Publisher](fx, "OpenStream")
 }
 
 func watchedReportsOperators(_ context.Context, fx fixture) error {
