@@ -69,8 +69,8 @@ func FindOption(all []Option, said string) *Option {
 	return found
 }
 
-// matchOption returns the first option of which one of the keys is the text, in upper or lower case,
-// or which has this number; nil if there is none.
+// matchOption returns the first option of which one of the keys is the text, in upper or lower
+// case, or which has this number; nil if there is none.
 func matchOption(all []Option, said string, keys ...func(Option) string) *Option {
 	exactly := func(a, b string) bool { return a == b }
 	for _, same := range []func(a, b string) bool{exactly, strings.EqualFold} {

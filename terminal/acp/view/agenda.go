@@ -31,8 +31,8 @@ func (a *agenda) schedule(t task, after time.Duration) {
 	}
 }
 
-// take reports whether a task is due, and forgets it then.
-func (a *agenda) take(t task) bool {
+// claimDue reports whether a task is due, and forgets it then.
+func (a *agenda) claimDue(t task) bool {
 	due := !a.at[t].IsZero() && !time.Now().Before(a.at[t])
 	if due {
 		a.clear(t)

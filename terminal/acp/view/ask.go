@@ -11,8 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-// askGrace is added to a question's timeout, since the asker enforces it too, from when the question
-// is shown, and reports why nobody answered.
+// askGrace is added to a question's timeout, since the asker enforces it too, from when the
+// question is shown, and reports why nobody answered.
 const askGrace = 10 * time.Second
 
 // ErrNoAnswer says that nobody answered in time.

@@ -1,5 +1,5 @@
-// Package view shows the work of an agent in the chat: its messages, tool calls, plan and changes, on
-// a board and in questions about them. It decides nothing, and knows nothing of sessions.
+// Package view shows the work of an agent in the chat: its messages, tool calls, plan and changes,
+// on a board and in questions about them. It decides nothing, and knows nothing of sessions.
 package view
 
 import (
@@ -51,8 +51,8 @@ func New(t terminal.Turn, table *jobs.Table) *View {
 	return v
 }
 
-// NewBackground returns the view of the agent's work after a turn: messages are pushed, and there is
-// no board.
+// NewBackground returns the view of the agent's work after a turn: messages are pushed, and there
+// is no board.
 func NewBackground(t terminal.Turn, table *jobs.Table) *View {
 	t.Chat = pushChat{t.Chat}
 	v := New(t, table)
@@ -79,19 +79,19 @@ func (v *View) onTimer() {
 	if v.closed {
 		return
 	}
-	if v.due.take(sendFiles) {
+	if v.due.claimDue(sendFiles) {
 		v.messages.sendFiles()
 	}
-	if v.due.take(showPartial) {
+	if v.due.claimDue(showPartial) {
 		v.messages.showPartial()
 	}
-	if v.due.take(showTerminals) {
+	if v.due.claimDue(showTerminals) {
 		v.refreshTerminals()
 	}
-	if v.due.take(checkQuiet) {
+	if v.due.claimDue(checkQuiet) {
 		v.checkQuiet()
 	}
-	if v.due.take(showBoard) {
+	if v.due.claimDue(showBoard) {
 		v.showBoard()
 	}
 	v.due.setTimer()
