@@ -131,8 +131,8 @@ func (n telegramNetwork) loseNextReceipt() {
 	n.api.FailNext("sendMessage", telegramtest.ErrorAfterEffect(http.StatusBadGateway))
 }
 
-// passingCalls are the methods that change nothing a person sees for longer than a moment, and the one
-// that takes the buttons off a message, which comes before or after an edit that does the same.
+// passingCalls are the methods that change nothing a person sees for longer than a moment, and the
+// one that takes the buttons off a message, which comes before or after an edit that does the same.
 var passingCalls = []string{
 	"editMessageReplyMarkup", "getMe", "getUpdates", "getWebhookInfo", "deleteWebhook", "sendChatAction", "getFile", "getChat", telegramtest.Download,
 }
