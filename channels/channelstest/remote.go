@@ -65,7 +65,8 @@ func (fx fixture) remote() (*Remote, error) {
 // nobody admits no user.
 func nobody(string) bool { return false }
 
-// receiveFrom starts a channel, lets the user do something, and waits until n messages are received.
+// receiveFrom starts a channel, lets the user do something, and waits until n messages are
+// received.
 func (fx fixture) receiveFrom(ctx context.Context, ch channels.Channel, n int, userActs func()) ([]channels.Incoming, error) {
 	h := newReceivedMessages(n)
 	in := fx.withChannel(ch).startRun(ctx, h.receive)

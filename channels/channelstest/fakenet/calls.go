@@ -36,8 +36,8 @@ type Network[C any, P pointer[C]] struct {
 // Response is how a network carries out a call and responds to it.
 type Response struct {
 	CarryOut func() (result any, err error)
-	// Begin is called with the result, or with the fault's error, and returns the status. A download
-	// writes the first half of the file, so that a fault can cut the connection halfway.
+	// Begin is called with the result, or with the fault's error, and returns the status. A
+	// download writes the first half of the file, so that a fault can cut the connection halfway.
 	Begin func(result any, err error) (status int)
 	// Write writes the response, unless a fault replaces it.
 	Write func(status int, result any, err error)
