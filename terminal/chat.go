@@ -26,9 +26,6 @@ type Chat interface {
 	// goroutines, several at a time. An error means that nobody answered in time, or that the turn
 	// ends. It must return when ctx ends.
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Offer posts a picker. It returns ErrNobodyToAsk if people cannot choose here, so that the
-	// options must be shown as text.
-	Offer(ctx context.Context, p Picker) error
 	// AwaitPerson says that until resume is called, the turn waits for the person and runs no
 	// process. The turn's clock stops, and other turns may run in its place. Queued messages of the
 	// chat are then offered to ReadMessage, which must be ready before AwaitPerson is called.
@@ -145,9 +142,6 @@ func (NoChat) BoardHidden() bool { return false }
 
 // Ask returns ErrNobodyToAsk.
 func (NoChat) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobodyToAsk }
-
-// Offer returns ErrNobodyToAsk.
-func (NoChat) Offer(context.Context, Picker) error { return ErrNobodyToAsk }
 
 // AwaitPerson returns nil.
 func (NoChat) AwaitPerson(context.Context) (resume func(ctx context.Context) error) { return nil }

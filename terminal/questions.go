@@ -27,6 +27,12 @@ type Question struct {
 	// Secret says that the answer is a password, for example. It is shown nowhere and stored only
 	// until Ask returns it; its message is deleted from the chat where the network allows that.
 	Secret bool
+	// Commands, if not nil, has the command that each option stands for, as a person would write
+	// it, with the slash. Nobody waits for an answer: Ask returns at once, and the chosen command
+	// gets a turn of its own. Any other message or command in the chat closes the question. Ask
+	// returns ErrNobodyToAsk if people cannot choose here, so that the options must be shown as
+	// text.
+	Commands []string
 }
 
 // OtherText is the effect of a text that is none of a question's options.
@@ -57,23 +63,6 @@ type Answer struct {
 
 // OptionNumber returns the number of an option, from 1; 0: it is none of the options.
 func OptionNumber(options []string, text string) int { return slices.Index(options, text) + 1 }
-
-// Picker is a message with commands to choose from. Nobody waits for it: the command that a person
-// chooses gets a turn of its own, as if the person had written it. Any other message or command in
-// the chat closes the picker.
-type Picker struct {
-	Text    string
-	Options []PickerOption
-	// Approval says that a choice permits something. If the agent has a list of approvers, only
-	// they may choose.
-	Approval bool
-}
-
-// PickerOption is a command of a Picker.
-type PickerOption struct {
-	Label   string // unique within the picker
-	Command string // as a person would write it, with the slash
-}
 
 // Injection is a message that a person sent while the agent was running.
 type Injection struct {
@@ -110,6 +99,13 @@ func (t *turn) Ask(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	q.Options = options
+	if len(q.Commands) > 0 {
+		q.Commands = slices.Clone(q.Commands)
+		for i, c := range q.Commands {
+			q.Commands[i] = Clean(c)
+		}
+		return t.Chat.Ask(ctx, q)
+	}
 	defer t.pause()() // the time that a person takes is not the agent's
 	a, err := t.Chat.Ask(ctx, q)
 	if err == nil {
@@ -121,17 +117,6 @@ func (t *turn) Ask(ctx context.Context, q Question) (Answer, error) {
 		t.mu.Unlock()
 	}
 	return a, err
-}
-
-// Offer cleans a picker and passes it on.
-func (t *turn) Offer(ctx context.Context, p Picker) error {
-	p.Text = Clean(p.Text)
-	options := make([]PickerOption, len(p.Options))
-	for i, o := range p.Options {
-		options[i] = PickerOption{Label: strings.TrimSpace(Clean(o.Label)), Command: Clean(o.Command)}
-	}
-	p.Options = options
-	return t.Chat.Offer(ctx, p)
 }
 
 // personTexts returns all texts of the person that the agent may know.

@@ -37,6 +37,9 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	if len(q.Commands) > 0 {
+		return terminal.Answer{}, t.offerCommands(ctx, q)
+	}
 	if q.Timeout <= 0 || q.Timeout > askTimeout {
 		q.Timeout = askTimeout
 	}
@@ -127,10 +130,33 @@ func (t *Turn) questionID(q terminal.Question) string {
 
 // postQuestion sends a question to the chat.
 func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText)}
-	question.Secret = q.Secret
-	t.display.MessageBelow()
-	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID, Mention: t.elapsed() > mentionAfter, Language: t.inbound.In.User.Language})
+	question := outbox.Question{Question: store.Question{
+		ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Commands: q.Commands,
+		Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText), Secret: q.Secret,
+	}, ReplyTo: t.inbound.In.ID, Language: t.inbound.In.User.Language}
+	if len(q.Commands) == 0 { // the turn waits
+		t.display.MessageBelow()
+		question.Mention = t.elapsed() > mentionAfter
+	}
+	return t.stage.o.Outbox.Ask(ctx, question)
+}
+
+// offerCommands posts a question whose options are commands, for which the turn does not wait. A
+// turn that is retried after a crash does not post it again.
+func (t *Turn) offerCommands(ctx context.Context, q terminal.Question) error {
+	id := t.questionID(q)
+	if _, posted, err := t.stage.o.Store.Question(ctx, id); err != nil || posted {
+		return err
+	}
+	return t.postQuestion(ctx, id, q)
+}
+
+// closePickers closes the pickers that earlier turns have posted since this turn's message arrived,
+// which has closed those before.
+func (t *Turn) closePickers(ctx context.Context) {
+	if err := t.stage.o.Outbox.ClosePickers(ctx, t.inbound.In.Chat, t.inbound.ID, t.words); err != nil {
+		t.log.Warn("pickers not closed", zap.Error(err))
+	}
 }
 
 // closeUnanswered closes a question that is no longer waited for, so that it does not receive

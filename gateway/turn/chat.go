@@ -49,8 +49,6 @@ func (c *chat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, e
 	return c.ask(ctx, q)
 }
 
-func (c *chat) Offer(ctx context.Context, p terminal.Picker) error { return c.offerPicker(ctx, p) }
-
 func (c *chat) Injections() <-chan terminal.Injection { return c.injections.lines }
 
 func (c *chat) PersonTexts() []string { return c.injections.allTexts() }

@@ -107,8 +107,8 @@ type person struct {
 	chat  string
 	token string // of the chat
 	ask   protocoltest.Ask
-	offer protocoltest.Offer
-	user  *terminal.User // the sender; nil: unknown
+	offer func(terminal.Question) // nil: people cannot choose
+	user  *terminal.User          // the sender; nil: unknown
 	// access is which sessions the sender may see.
 	access terminal.SessionAccess
 
@@ -159,7 +159,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 		h.frames = append(h.frames, f)
 	}
 	chat := &protocoltest.Chat{
-		OnAsk: p.ask, OnOffer: p.offer, Access: p.access, Hidden: p.boardHidden, Inject: p.injections, OnLog: record,
+		OnAsk: p.askOrOffer, Access: p.access, Hidden: p.boardHidden, Inject: p.injections, OnLog: record,
 		OnFrame: func(f terminal.Frame) error {
 			record(f)
 			if p.onFrame != nil {

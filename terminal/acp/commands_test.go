@@ -34,16 +34,25 @@ func TestModeAndModel(t *testing.T) {
 // pickers records what a person is offered, and can choose from it.
 type pickers struct {
 	*person
-	offered []terminal.Picker
+	offered []terminal.Question
 }
 
 func (p *person) recordPickers() *pickers {
 	r := &pickers{person: p}
-	p.offer = func(_ context.Context, k terminal.Picker) error {
-		r.offered = append(r.offered, k)
-		return nil
-	}
+	p.offer = func(q terminal.Question) { r.offered = append(r.offered, q) }
 	return r
+}
+
+// askOrOffer is the Ask of the chat.
+func (p *person) askOrOffer(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	switch {
+	case len(q.Commands) > 0 && p.offer != nil:
+		p.offer(q)
+		return terminal.Answer{}, nil
+	case len(q.Commands) == 0 && p.ask != nil:
+		return p.ask(ctx, q)
+	}
+	return terminal.Answer{}, terminal.ErrNobodyToAsk
 }
 
 // last returns the newest picker as text.
@@ -54,7 +63,7 @@ func (r *pickers) last() string {
 	k := r.offered[len(r.offered)-1]
 	text := k.Text
 	for _, o := range k.Options {
-		text += " [" + o.Label + "]"
+		text += " [" + o + "]"
 	}
 	return text
 }
@@ -62,7 +71,7 @@ func (r *pickers) last() string {
 // choose sends the command of an option of the newest picker.
 func (r *pickers) choose(i int) *turnResult {
 	r.t.Helper()
-	return r.send(r.offered[len(r.offered)-1].Options[i].Command)
+	return r.send(r.offered[len(r.offered)-1].Commands[i])
 }
 
 func TestModeModelAndSessionsOfferAPickerAndEndTheirTurn(t *testing.T) {

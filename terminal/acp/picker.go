@@ -29,12 +29,12 @@ func (x *turn) offer(ctx context.Context, p optionPicker) (said string, err erro
 	if len(p.options) > form.MaxChoices {
 		return p.render(x.t.Words, p.question), nil
 	}
-	picker := terminal.Picker{Text: p.question, Approval: p.approval}
-	for i, label := range form.Labels(p.options, p.current) {
-		picker.Options = append(picker.Options, terminal.PickerOption{Label: label, Command: p.command + " " + p.argument(i)})
+	q := terminal.Question{ID: "picker", Text: p.question, Approval: p.approval, Options: form.Labels(p.options, p.current)}
+	for i := range p.options {
+		q.Commands = append(q.Commands, p.command+" "+p.argument(i))
 	}
 	x.r.view.EmitPending()
-	err = x.t.Offer(ctx, picker)
+	_, err = x.t.Ask(ctx, q)
 	if errors.Is(err, terminal.ErrNobodyToAsk) {
 		return p.render(x.t.Words, p.question), nil
 	}

@@ -8,11 +8,8 @@ import (
 	"nanobot/terminal"
 )
 
-// Ask and Offer are the methods of a terminal.Chat.
-type (
-	Ask   func(context.Context, terminal.Question) (terminal.Answer, error)
-	Offer func(context.Context, terminal.Picker) error
-)
+// Ask is the method of a terminal.Chat.
+type Ask func(context.Context, terminal.Question) (terminal.Answer, error)
 
 // Chat is a terminal.Chat whose methods call functions. What is not set is that of terminal.NoChat.
 type Chat struct {
@@ -20,7 +17,6 @@ type Chat struct {
 	OnFrame  func(terminal.Frame) error // gets all frames but those for the log
 	OnLog    func(terminal.Frame)
 	OnAsk    Ask
-	OnOffer  Offer
 	OnPush   func(terminal.Frame) error
 	OnAwait  func(context.Context) (resume func(context.Context) error)
 	OnReport func(terminal.Report)
@@ -62,14 +58,6 @@ func (c *Chat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, e
 		return c.NoChat.Ask(ctx, q)
 	}
 	return c.OnAsk(ctx, q)
-}
-
-// Offer calls OnOffer.
-func (c *Chat) Offer(ctx context.Context, p terminal.Picker) error {
-	if c.OnOffer == nil {
-		return c.NoChat.Offer(ctx, p)
-	}
-	return c.OnOffer(ctx, p)
 }
 
 // Push calls OnPush.
