@@ -17,8 +17,8 @@ var hostileTexts = []string{
 	"* ~ {message} $HOME", "\x00-rve",
 }
 
-// standIns are the programs of the cases of internal/placeholder that are replaced by a script, which
-// records its arguments.
+// standIns are the programs of the cases of internal/placeholder that are replaced by a script,
+// which records its arguments.
 var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex uv gosu java aider")
 
 const standIn = `#!/bin/sh

@@ -28,8 +28,8 @@ type Disk struct {
 	reserved int64 // bytes that running copies have not written yet
 }
 
-// Copy copies the first size bytes of a file to an empty file on this disk, and to digest, which may
-// be nil. It returns ErrNoSpace before it writes anything.
+// Copy copies the first size bytes of a file to an empty file on this disk, and to digest, which
+// may be nil. It returns ErrNoSpace before it writes anything.
 func (d *Disk) Copy(ctx context.Context, to, from *os.File, size int64, digest io.Writer) error {
 	if err := d.reserve(size); err != nil {
 		return err

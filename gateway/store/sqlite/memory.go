@@ -84,8 +84,8 @@ type chatSet struct {
 	overflowed bool // maxChatSet was exceeded: the set contains every chat
 }
 
-// loadChatSet reads the set of chats that a query returns. One more than the limit is enough to know
-// that there are too many.
+// loadChatSet reads the set of chats that a query returns. One more than the limit is enough to
+// know that there are too many.
 func loadChatSet(c *conn, query string) (*chatSet, error) {
 	set := &chatSet{chats: map[string]bool{}}
 	chats, err := appendRows(column[string], func(do func(func(...any) error) error) error {
