@@ -38,7 +38,7 @@ func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, e
 
 // promptAgent has the agent work on a request.
 func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (out terminal.Outcome, err error) {
-	defer t.stage.personWaits.remove(t) // deferred for the case that the protocol panics
+	defer t.stage.personWaits.remove(t.people) // deferred for the case that the protocol panics
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
 	req.RunName, req.GatewayName = runName(t.inbound), t.stage.name
 	// The runner reports a turn that is stopped during these queries.
@@ -85,7 +85,7 @@ func (t *Turn) agentLaunched(pid int) {
 // recordProcess stores the agent's process, so that the next run of the gateway can kill its
 // descendants: when the gateway dies, the kernel kills only the agent itself. A process that is
 // about to start is recorded, too, since a turn without a process record counts as not started.
-func (t *Turn) recordProcess(p terminal.ProcessRecord) {
+func (t *facts) recordProcess(p terminal.ProcessRecord) {
 	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil {
 		t.log.Warn("agent's process not recorded", zap.Error(err))
 	}

@@ -31,52 +31,52 @@ type reply struct {
 
 // askChat posts an agent's question to the chat and waits for the answer. A turn that is retried
 // after a crash finds its earlier question, and the answer if one was given in the meantime.
-func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a terminal.Answer, err error) {
+func (p *people) askChat(ctx, untilKilled context.Context, q terminal.Question) (a terminal.Answer, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
 	if len(q.Commands) > 0 {
-		return terminal.Answer{}, t.offerCommands(ctx, q)
+		return terminal.Answer{}, p.offerCommands(ctx, q)
 	}
 	if q.Timeout <= 0 || q.Timeout > askTimeout {
 		q.Timeout = askTimeout
 	}
-	id, earlier, asked, err := t.findEarlier(ctx, q)
+	id, earlier, asked, err := p.findEarlier(ctx, q)
 	if err != nil {
 		return terminal.Answer{}, err
 	}
-	answered, leave := t.stage.answers.Wait(id)
+	answered, leave := p.stage.answers.Wait(id)
 	defer leave()
 	defer func() {
 		if err != nil {
-			a, err = t.closeUnanswered(untilKilled, id, err)
+			a, err = p.closeUnanswered(untilKilled, id, err)
 		}
 		if err == nil {
 			a.Option = terminal.OptionNumber(q.Options, a.Text)
 		}
 		if err == nil && q.Secret {
-			t.eraseAnswer(untilKilled, id)
+			p.eraseAnswer(untilKilled, id)
 		}
 	}()
 	if asked { // it was asked before a crash, perhaps in other words
 		q.Timeout, q.Options = earlier.Within, earlier.Options
-		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
+		if earlier, _, err = p.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
 		if earlier.Answer != nil {
 			return givenAnswer(earlier), nil
 		}
-	} else if err := t.postQuestion(ctx, id, q); err != nil {
+	} else if err := p.postQuestion(ctx, id, q); err != nil {
 		return terminal.Answer{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
 	defer cancel()
-	t.waitClock.begin()
-	t.display.Refresh()
-	defer t.display.Refresh()
-	defer t.waitClock.end()
+	p.clock.begin()
+	p.display.Refresh()
+	defer p.display.Refresh()
+	defer p.clock.end()
 	select {
 	case r := <-answered:
 		return r.answer, r.err
@@ -87,19 +87,19 @@ func (t *Turn) askChat(ctx, untilKilled context.Context, q terminal.Question) (a
 
 // eraseAnswer removes a secret answer, which the turn has now, from the store. The end of the turn
 // repeats it.
-func (t *Turn) eraseAnswer(untilKilled context.Context, id string) {
-	if err := t.stage.o.Store.EraseAnswer(context.WithoutCancel(untilKilled), id); err != nil {
-		t.log.Warn("secret answer not erased yet", zap.Error(err))
+func (p *people) eraseAnswer(untilKilled context.Context, id string) {
+	if err := p.stage.o.Store.EraseAnswer(context.WithoutCancel(untilKilled), id); err != nil {
+		p.log.Warn("secret answer not erased yet", zap.Error(err))
 	}
 }
 
 // findEarlier looks up the question in the store, in case that an attempt before a crash has asked
 // it. A question that expired without an answer is asked again, and so is one whose secret answer
 // was erased.
-func (t *Turn) findEarlier(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
+func (p *people) findEarlier(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
-		id = t.questionID(q)
-		if earlier, asked, err = t.stage.o.Store.Question(ctx, id); err != nil {
+		id = p.questionID(q)
+		if earlier, asked, err = p.stage.o.Store.Question(ctx, id); err != nil {
 			return id, earlier, false, fmt.Errorf("look up question: %w", err)
 		}
 		if !asked || earlier.Answer != nil || !earlier.Closed && !earlier.Expired {
@@ -113,74 +113,74 @@ func givenAnswer(q store.Question) terminal.Answer { return terminal.Answer{Text
 
 // questionID returns an ID that stays the same when the turn is retried, and is short enough for a
 // button. A question that is repeated within one attempt gets another ID.
-func (t *Turn) questionID(q terminal.Question) string {
-	t.askedMu.Lock()
-	defer t.askedMu.Unlock()
-	if t.asked == nil {
-		t.asked = map[[2]string]int{}
+func (p *people) questionID(q terminal.Question) string {
+	p.askedMu.Lock()
+	defer p.askedMu.Unlock()
+	if p.asked == nil {
+		p.asked = map[[2]string]int{}
 	}
 	what := [2]string{q.ID, q.Text}
 	if q.UniqueID {
 		what[1] = ""
 	}
-	t.asked[what]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", t.inbound.ID, t.asked[what], what[0], what[1]))
+	p.asked[what]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", p.inbound.ID, p.asked[what], what[0], what[1]))
 	return hex.EncodeToString(sum[:8])
 }
 
 // postQuestion sends a question to the chat.
-func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
+func (p *people) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := outbox.Question{Question: store.Question{
-		ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Commands: q.Commands,
+		ID: id, Inbound: p.inbound.ID, Chat: p.inbound.In.Chat, Text: q.Text, Options: q.Options, Commands: q.Commands,
 		Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText), Secret: q.Secret,
-	}, ReplyTo: t.inbound.In.ID, Language: t.inbound.In.User.Language}
+	}, ReplyTo: p.inbound.In.ID, Language: p.inbound.In.User.Language}
 	if len(q.Commands) == 0 { // the turn waits
-		t.display.MessageBelow()
-		question.Mention = t.elapsed() > mentionAfter
+		p.display.MessageBelow()
+		question.Mention = p.elapsed() > mentionAfter
 	}
-	return t.stage.o.Outbox.Ask(ctx, question)
+	return p.stage.o.Outbox.Ask(ctx, question)
 }
 
 // offerCommands posts a question whose options are commands, for which the turn does not wait. A
 // turn that is retried after a crash does not post it again.
-func (t *Turn) offerCommands(ctx context.Context, q terminal.Question) error {
-	id := t.questionID(q)
-	if _, posted, err := t.stage.o.Store.Question(ctx, id); err != nil || posted {
+func (p *people) offerCommands(ctx context.Context, q terminal.Question) error {
+	id := p.questionID(q)
+	if _, posted, err := p.stage.o.Store.Question(ctx, id); err != nil || posted {
 		return err
 	}
-	return t.postQuestion(ctx, id, q)
+	return p.postQuestion(ctx, id, q)
 }
 
 // closePickers closes the pickers that earlier turns have posted since this turn's message arrived,
 // which has closed those before.
-func (t *Turn) closePickers(ctx context.Context) {
-	if err := t.stage.o.Outbox.ClosePickers(ctx, t.inbound.In.Chat, t.inbound.ID, t.words); err != nil {
-		t.log.Warn("pickers not closed", zap.Error(err))
+func (p *people) closePickers(ctx context.Context) {
+	if err := p.stage.o.Outbox.ClosePickers(ctx, p.inbound.In.Chat, p.inbound.ID, p.words); err != nil {
+		p.log.Warn("pickers not closed", zap.Error(err))
 	}
 }
 
 // closeUnanswered closes a question that is no longer waited for, so that it does not receive
 // answers to a later one. If an answer has arrived at the same moment, it counts. During a shutdown
 // the question stays open for the next attempt of the turn.
-func (t *Turn) closeUnanswered(untilKilled context.Context, id string, why error) (terminal.Answer, error) {
+func (p *people) closeUnanswered(untilKilled context.Context, id string, why error) (terminal.Answer, error) {
 	if untilKilled.Err() != nil {
 		return terminal.Answer{}, why
 	}
 	ctx := context.WithoutCancel(untilKilled)
-	withdrawn, err := t.stage.o.Store.Withdraw(ctx, id)
+	withdrawn, err := p.stage.o.Store.Withdraw(ctx, id)
 	var q store.Question
 	if err == nil {
-		q, _, err = t.stage.o.Store.Question(ctx, id)
+		q, _, err = p.stage.o.Store.Question(ctx, id)
 	}
 	switch {
 	case err != nil: // the question is closed at the end of the turn
-		t.log.Warn("question not closed", zap.Error(err))
+		p.log.Warn("question not closed", zap.Error(err))
 	case q.Answer != nil:
 		return givenAnswer(q), nil
 	case withdrawn && errors.Is(why, terminal.ErrDoneElsewhere):
-		t.stage.o.Outbox.ShowOutcome(q, t.words.Text(words.DoneElsewhere))
+		p.stage.o.Outbox.ShowOutcome(q, p.words.Text(words.DoneElsewhere))
 	case withdrawn || q.Expired: // which the store may have closed in the same moment
-		t.stage.o.Outbox.ShowOutcome(q, t.words.Text(words.NoAnswer))
+		p.stage.o.Outbox.ShowOutcome(q, p.words.Text(words.NoAnswer))
 	}
 	return terminal.Answer{}, why
 }

@@ -17,7 +17,7 @@ const cutOffStatus = "cut off"
 const maxTitle = 6000
 
 // audit writes an audit record about the turn.
-func (t *Turn) audit(r audit.Record) {
+func (t *facts) audit(r audit.Record) {
 	r.Run, r.Agent = t.inbound.ID, t.agent
 	t.stage.o.Audit.Record(t.inbound.In, r)
 }
@@ -43,6 +43,6 @@ func (t *Turn) auditEnd(out terminal.Outcome, err error, cut bool, took time.Dur
 	})
 }
 
-func (t *Turn) auditDecision(what string) {
-	t.audit(audit.Record{Event: audit.Decided, Attempt: t.inbound.Attempt, Title: channels.FirstLine(what, maxTitle)})
+func (out *output) auditDecision(what string) {
+	out.audit(audit.Record{Event: audit.Decided, Attempt: out.inbound.Attempt, Title: channels.FirstLine(what, maxTitle)})
 }

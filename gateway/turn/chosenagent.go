@@ -22,13 +22,13 @@ func (s *Settings) agentFor(inbound store.Inbound) (name string, a AgentSettings
 
 // reportReplacedAgent tells the chat that the chosen agent is no longer configured and another
 // agent works on the message.
-func (t *Turn) reportReplacedAgent(accepting context.Context) {
-	if t.inbound.Agent == t.agent || t.inbound.Agent == "" {
+func (out *output) reportReplacedAgent(accepting context.Context) {
+	if out.inbound.Agent == out.agent || out.inbound.Agent == "" {
 		return
 	}
-	t.log.Warn("the chosen agent is no longer configured", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
-	notice := channels.Message{Kind: channels.Answer, Text: t.words.Text(words.AgentGone, t.inbound.Agent, store.DefaultAgent), Notification: channels.Notification{Silent: true}}
-	if err := t.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
-		t.log.Warn("chat not notified", zap.Error(err))
+	out.log.Warn("the chosen agent is no longer configured", zap.String("wanted", out.inbound.Agent), zap.String("instead", out.agent))
+	notice := channels.Message{Kind: channels.Answer, Text: out.words.Text(words.AgentGone, out.inbound.Agent, store.DefaultAgent), Notification: channels.Notification{Silent: true}}
+	if err := out.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
+		out.log.Warn("chat not notified", zap.Error(err))
 	}
 }

@@ -41,7 +41,7 @@ func (t *Turn) saveRenamed(ctx context.Context, now, before []terminal.Command) 
 
 // restoreCommand returns a message with the agent's own name of the command that it begins with, if
 // it has the name from a menu.
-func (t *Turn) restoreCommand(ctx context.Context, text string) (string, error) {
+func (t *facts) restoreCommand(ctx context.Context, text string) (string, error) {
 	name, isCommand := strings.CutPrefix(text, "/")
 	rest := ""
 	if i := strings.IndexAny(name, " \t\n"); i >= 0 {

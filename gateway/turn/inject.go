@@ -36,52 +36,52 @@ type injectedMessage struct {
 
 // Inject passes a message to the running agent. It reports false if the agent does not accept it.
 // It never waits for the agent.
-func (t *Turn) Inject(inbound store.Inbound) bool {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
+func (p *people) Inject(inbound store.Inbound) bool {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
 	// After the first message that was not accepted, later ones must not overtake it.
-	if t.injections.closed || t.working.hasEnded() {
+	if p.injections.closed || p.working.hasEnded() {
 		return false
 	}
-	req, err := t.injectedRequest(inbound)
+	req, err := p.injectedRequest(inbound)
 	if err != nil {
-		t.log.Warn("message not passed to the running agent", zap.Error(err))
-		t.injections.closed = true
+		p.log.Warn("message not passed to the running agent", zap.Error(err))
+		p.injections.closed = true
 		return false
 	}
-	announce := sync.OnceFunc(func() { t.stage.o.Notices.Announce(inbound) })
+	announce := sync.OnceFunc(func() { p.stage.o.Notices.Announce(inbound) })
 	line := terminal.Injection{
 		Text: req.Text, Media: req.Media, User: req.User, ReplyTo: req.ReplyTo, Forwarded: req.Forwarded,
-		MarkRead: func() { t.markRead(inbound.ID) }, MarkWaiting: announce,
+		MarkRead: func() { p.markRead(inbound.ID) }, MarkWaiting: announce,
 	}
 	select {
-	case t.injections.lines <- line:
-		t.injections.messages = append(t.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID, announce})
-		t.injections.texts = append(t.injections.texts, inbound.In.Text)
+	case p.injections.lines <- line:
+		p.injections.messages = append(p.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID, announce})
+		p.injections.texts = append(p.injections.texts, inbound.In.Text)
 		return true
 	default: // the buffer is full, or the agent accepts no injections
-		t.injections.closed = true
+		p.injections.closed = true
 		return false
 	}
 }
 
 // injectedRequest returns a message as the agent gets it, and lets the agent read its files.
-func (t *Turn) injectedRequest(inbound store.Inbound) (req terminal.Request, err error) {
-	if err := t.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+func (p *people) injectedRequest(inbound store.Inbound) (req terminal.Request, err error) {
+	if err := p.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
 		return req, err
 	}
 	req = RequestFor(inbound.In, "")
-	req.Text, err = t.restoreCommand(context.Background(), req.Text)
+	req.Text, err = p.restoreCommand(context.Background(), req.Text)
 	return req, err
 }
 
 // refuseInjections says that the agent accepts no further injections. Those that it has not
 // received get turns of their own, and their senders are told that they wait.
-func (t *Turn) refuseInjections() {
-	t.injections.mu.Lock()
-	t.injections.closed = true
-	waiting := slices.Clone(t.injections.waiting())
-	t.injections.mu.Unlock()
+func (p *people) refuseInjections() {
+	p.injections.mu.Lock()
+	p.injections.closed = true
+	waiting := slices.Clone(p.injections.waiting())
+	p.injections.mu.Unlock()
 	for _, m := range waiting {
 		m.announce()
 	}
@@ -94,15 +94,15 @@ func (j *injections) waiting() []injectedMessage {
 
 // markRead ends an injected message that the agent has worked on, so that it does not run again
 // after a crash. If the store fails, the message ends with the turn.
-func (t *Turn) markRead(inbound int64) {
-	if err := t.stage.o.Store.SettlePending(context.Background(), inbound); err != nil {
-		t.log.Warn("message that the agent has read not settled", zap.Int64("message", inbound), zap.Error(err))
-		t.injections.markUnsettled(inbound)
+func (p *people) markRead(inbound int64) {
+	if err := p.stage.o.Store.SettlePending(context.Background(), inbound); err != nil {
+		p.log.Warn("message that the agent has read not settled", zap.Int64("message", inbound), zap.Error(err))
+		p.injections.markUnsettled(inbound)
 		return
 	}
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
-	t.injections.messages = slices.DeleteFunc(t.injections.messages, func(m injectedMessage) bool { return m.id == inbound })
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
+	p.injections.messages = slices.DeleteFunc(p.injections.messages, func(m injectedMessage) bool { return m.id == inbound })
 }
 
 // markUnsettled records that the agent has read a message which the store still has as pending.
@@ -133,18 +133,18 @@ func (j *injections) close() {
 }
 
 // InjectedCount returns the number of messages that were injected.
-func (t *Turn) InjectedCount() int {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
-	return len(t.injections.messages) + len(t.injections.unsettled)
+func (p *people) InjectedCount() int {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
+	return len(p.injections.messages) + len(p.injections.unsettled)
 }
 
 // UnreadCount returns the number of injected messages that the agent has not read yet. They get
 // turns of their own if this one ends now.
-func (t *Turn) UnreadCount() int {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
-	return min(len(t.injections.lines), len(t.injections.messages))
+func (p *people) UnreadCount() int {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
+	return min(len(p.injections.lines), len(p.injections.messages))
 }
 
 // closeAndListRead stops further injections and returns the injected messages that the agent has
@@ -162,10 +162,10 @@ func (j *injections) closeAndListRead(unread int) []int64 {
 }
 
 // WaitingInjectors returns the users whose injected messages the agent has not read yet.
-func (t *Turn) WaitingInjectors() (users []string) {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
-	for _, h := range t.injections.waiting() {
+func (p *people) WaitingInjectors() (users []string) {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
+	for _, h := range p.injections.waiting() {
 		if !slices.Contains(users, h.user) {
 			users = append(users, h.user)
 		}
@@ -175,21 +175,21 @@ func (t *Turn) WaitingInjectors() (users []string) {
 
 // WithdrawInjected removes a user's injected messages that the agent has not started to read.
 // Messages of other users stay in order.
-func (t *Turn) WithdrawInjected(user string) {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
-	t.log.Info("access revoked, withdrawing messages that the agent has not read", zap.String("user", user))
-	t.injections.withdraw(func(m injectedMessage) bool { return m.user == user })
+func (p *people) WithdrawInjected(user string) {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
+	p.log.Info("access revoked, withdrawing messages that the agent has not read", zap.String("user", user))
+	p.injections.withdraw(func(m injectedMessage) bool { return m.user == user })
 }
 
 // WithdrawMessage removes one injected message that the agent has not started to read. It reports
 // false if the agent may have read it.
-func (t *Turn) WithdrawMessage(inbound int64) bool {
-	t.injections.mu.Lock()
-	defer t.injections.mu.Unlock()
+func (p *people) WithdrawMessage(inbound int64) bool {
+	p.injections.mu.Lock()
+	defer p.injections.mu.Unlock()
 	is := func(m injectedMessage) bool { return m.id == inbound }
-	t.injections.withdraw(is)
-	return !slices.ContainsFunc(t.injections.messages, is)
+	p.injections.withdraw(is)
+	return !slices.ContainsFunc(p.injections.messages, is)
 }
 
 // withdraw removes the matching messages that the agent has not started to read. The caller holds

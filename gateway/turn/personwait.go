@@ -64,12 +64,12 @@ func (c *waitClock) measure() (waited time.Duration, waits bool) {
 
 // MessageReader returns the runner of the turn if its protocol reads messages and the turn was not
 // told to end, else nil.
-func (t *Turn) MessageReader() terminal.MessageReader {
-	r, ok := t.settings.Runner.(interface {
+func (p *people) MessageReader() terminal.MessageReader {
+	r, ok := p.settings.Runner.(interface {
 		terminal.MessageReader
 		ReadsMessages() bool
 	})
-	if !ok || !r.ReadsMessages() || t.working.hasEnded() {
+	if !ok || !r.ReadsMessages() || p.working.hasEnded() {
 		return nil
 	}
 	return r
@@ -77,12 +77,12 @@ func (t *Turn) MessageReader() terminal.MessageReader {
 
 // alreadyRead reports whether an earlier turn has read this message, and a crash prevented that
 // from being recorded.
-func (t *Turn) alreadyRead(ctx context.Context) (bool, error) {
-	r := t.MessageReader()
+func (p *people) alreadyRead(ctx context.Context) (bool, error) {
+	r := p.MessageReader()
 	if r == nil {
 		return false, nil
 	}
-	read, err := r.ReadMessage(ctx, PersonMessage(t.inbound.In))
+	read, err := r.ReadMessage(ctx, PersonMessage(p.inbound.In))
 	if err != nil {
 		return false, fmt.Errorf("look for message: %w", err)
 	}
@@ -96,29 +96,29 @@ func PersonMessage(in channels.Incoming) terminal.PersonMessage {
 
 // OfferQueueAgain makes offerQueue call Options.OfferQueue again, with retries, while the turn
 // waits for messages.
-func (t *Turn) OfferQueueAgain() {
+func (p *people) OfferQueueAgain() {
 	select {
-	case t.personWait.offerAgain <- struct{}{}:
+	case p.personWait.offerAgain <- struct{}{}:
 	default:
 	}
 }
 
 // WaitingSince returns when the turn began to wait for messages; zero: it does not wait.
-func (t *Turn) WaitingSince() time.Time {
-	t.personWait.mu.Lock()
-	defer t.personWait.mu.Unlock()
-	return t.personWait.since
+func (p *people) WaitingSince() time.Time {
+	p.personWait.mu.Lock()
+	defer p.personWait.mu.Unlock()
+	return p.personWait.since
 }
 
 // awaitsPerson reports whether the turn waits for a message or an answer of a person.
-func (t *Turn) awaitsPerson() bool {
-	_, waits := t.waitClock.measure()
+func (t *facts) awaitsPerson() bool {
+	_, waits := t.clock.measure()
 	return waits
 }
 
 // elapsed returns how long the turn has worked, without the time spent waiting for people.
-func (t *Turn) elapsed() time.Duration {
-	waited, _ := t.waitClock.measure()
+func (t *facts) elapsed() time.Duration {
+	waited, _ := t.clock.measure()
 	return time.Since(t.started) - waited
 }
 
@@ -129,19 +129,19 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 	c.recordProcess(terminal.RecordNotStarted())
 	c.pid.Store(0)
 	c.personWait.begin()
-	c.waitClock.begin()
+	c.clock.begin()
 	c.display.Refresh()
 	c.slot.Release()
 	waiting, end := context.WithCancel(ctx)
 	var offers sync.WaitGroup
 	offers.Go(func() { c.offerQueue(waiting) })
-	c.stage.personWaits.add(c.Turn)
+	c.stage.personWaits.add(c.people)
 	return func(ctx context.Context) error {
-		c.stage.personWaits.remove(c.Turn)
+		c.stage.personWaits.remove(c.people)
 		end()
 		offers.Wait()
 		defer c.display.Refresh()
-		defer c.waitClock.end()
+		defer c.clock.end()
 		defer c.personWait.end()
 		if !c.slot.Retake(ctx) {
 			err := context.Cause(ctx)
@@ -159,22 +159,22 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 
 // requeueTurn makes the turn run again at the next start of the gateway. The process record alone
 // does not ensure that: a restart of the machine loses it.
-func (t *Turn) requeueTurn(untilKilled context.Context) {
-	if err := t.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), t.inbound.ID, true); err != nil {
-		t.log.Warn("cannot requeue a turn that waits for a person", zap.Error(err)) // the turn stays running on disk
+func (p *people) requeueTurn(untilKilled context.Context) {
+	if err := p.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), p.inbound.ID, true); err != nil {
+		p.log.Warn("cannot requeue a turn that waits for a person", zap.Error(err)) // the turn stays running on disk
 	}
 }
 
 // offerQueue offers the queue of the chat to the protocol, and again after OfferQueueAgain.
-func (t *Turn) offerQueue(ctx context.Context) {
+func (p *people) offerQueue(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = retry.Until(ctx, func() error { return t.stage.o.OfferQueue(ctx, t.inbound.In.Chat) }, func(err error) {
+		_ = retry.Until(ctx, func() error { return p.stage.o.OfferQueue(ctx, p.inbound.In.Chat) }, func(err error) {
 			if ctx.Err() == nil {
-				t.log.Warn("cannot offer queued messages, will retry", zap.Error(err))
+				p.log.Warn("cannot offer queued messages, will retry", zap.Error(err))
 			}
 		})
 		select {
-		case <-t.personWait.offerAgain:
+		case <-p.personWait.offerAgain:
 		case <-ctx.Done():
 		}
 	}
@@ -196,27 +196,27 @@ func (p *personWait) end() {
 type personWaits struct {
 	mu    sync.Mutex
 	ended bool // no message can arrive any more
-	turns map[*Turn]bool
+	turns map[*people]bool
 }
 
 // add registers a waiting turn. After the end of the intake, the turn is cut off.
-func (w *personWaits) add(t *Turn) {
+func (w *personWaits) add(p *people) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
-		t.kill(errIntakeClosed)
+		p.kill(errIntakeClosed)
 		return
 	}
 	if w.turns == nil {
-		w.turns = map[*Turn]bool{}
+		w.turns = map[*people]bool{}
 	}
-	w.turns[t] = true
+	w.turns[p] = true
 }
 
-func (w *personWaits) remove(t *Turn) {
+func (w *personWaits) remove(p *people) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.turns, t)
+	delete(w.turns, p)
 }
 
 // EndPersonWaits cuts off the turns that wait for messages, now and later, because the gateway
@@ -228,7 +228,7 @@ func (s *Stage) EndPersonWaits() {
 		close(s.intakeClosed)
 	}
 	s.personWaits.ended = true
-	for t := range s.personWaits.turns {
-		t.kill(errIntakeClosed)
+	for p := range s.personWaits.turns {
+		p.kill(errIntakeClosed)
 	}
 }

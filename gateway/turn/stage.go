@@ -237,10 +237,11 @@ func (s *Stage) Close() { s.runners.closeAll(s.o.AbandonAfter, s.o.Log) }
 func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	s.o.Notices.Recheck(inbound.In.Chat)
 	defer s.o.Events.Report(events.Event{Type: events.Started, Chat: inbound.In.Chat, Inbound: inbound.ID})
-	t := &Turn{
-		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], words: s.o.Words.For(inbound.In.User.Language), started: time.Now(), lateCopyBytes: lateCopyLimit,
+	shared := &facts{
+		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], words: s.o.Words.For(inbound.In.User.Language), started: time.Now(),
 		log: s.o.Log.With(zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID)),
 	}
+	t := &Turn{facts: shared, people: &people{facts: shared}, output: &output{facts: shared, lateCopyBytes: lateCopyLimit}}
 	t.releaseRunner = s.runners.acquire(func() Runner {
 		t.agent, t.settings = s.settings.Load().agentFor(inbound)
 		return t.settings.Runner

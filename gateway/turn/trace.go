@@ -67,4 +67,4 @@ func (t *tracer) snapshot() events.Trace {
 }
 
 // Trace returns the trace of the turn so far.
-func (t *Turn) Trace() events.Trace { return t.tracer.snapshot() }
+func (out *output) Trace() events.Trace { return out.tracer.snapshot() }

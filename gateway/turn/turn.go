@@ -21,51 +21,67 @@ import (
 	"nanobot/terminal"
 )
 
-// Turn is the work of an agent on one message.
+// Turn is the work of an agent on one message: its life, with its people and its output.
 type Turn struct {
-	stage         *Stage
-	agent         string // that runs; inbound.Agent is the chosen one, which may no longer be configured
-	settings      AgentSettings
-	inbound       store.Inbound
+	*facts
+	*people
+	*output
 	secret        string // the text of a message that is a password; inbound has none then
-	ch            channels.Channel
-	words         words.Words // in the language of the asker
-	log           *zap.Logger
-	started       time.Time
-	slot          Slot
 	releaseRunner func() // to be called when the agent has ended
 	// executor works on the message instead of the agent; nil: the agent does.
-	executor Executor
-
-	// working ends when the turn is told to end. accepting ends when the turn's output is no longer
-	// accepted, because the gateway shuts down or the chat continues without the turn.
-	working, accepting lifetime
-
-	injections injections
+	executor   Executor
 	toolAccess toolAccess
-	personWait personWait
-	waitClock  waitClock
-	kill       context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
-	display    *display.Display
 	fold       *store.Fold // what stays of the board; set when the agent has ended
 	memory     *memory
 	info       *infoRecorder
-	tracer     *tracer
-	pid        atomic.Int64
 	// failures is the number of failed starts, across all turns, when this agent was started. It is
 	// read after pid, which publishes it.
 	failures int
-
-	outputBytes, outputMedia atomic.Int64 // size of the agent's output, for the audit log
-
-	askedMu sync.Mutex
-	asked   map[[2]string]int // how often this attempt has asked a question
 
 	lacksResources   atomic.Bool // the agent cannot be started at the moment
 	shortageReported atomic.Bool // the chat was told that the turn waits for resources
 	revoked          atomic.Bool // the sender has lost access
 	agentEnded       atomic.Bool // the agent has ended and only the outcome is to be stored
-	unnotified       atomic.Bool // the newest message that should notify people was an edit, which does not
+}
+
+// facts are what the parts of a turn share.
+type facts struct {
+	stage    *Stage
+	agent    string // that runs; inbound.Agent is the chosen one, which may no longer be configured
+	settings AgentSettings
+	inbound  store.Inbound
+	ch       channels.Channel // nil: it is no longer enabled
+	words    words.Words      // in the language of the asker
+	log      *zap.Logger
+	started  time.Time
+	slot     Slot
+	pid      atomic.Int64
+	display  *display.Display
+	clock    waitClock
+	kill     context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
+
+	// working ends when the turn is told to end. accepting ends when the turn's output is no longer
+	// accepted, because the gateway shuts down or the chat continues without the turn.
+	working, accepting lifetime
+}
+
+// people are the part of a turn that waits for people: their answers, and messages that they send
+// while it runs.
+type people struct {
+	*facts
+	injections injections
+	personWait personWait
+
+	askedMu sync.Mutex
+	asked   map[[2]string]int // how often this attempt has asked a question
+}
+
+// output is the part of a turn that shows and stores what its agent says.
+type output struct {
+	*facts
+	tracer                   *tracer
+	outputBytes, outputMedia atomic.Int64 // size of the agent's output, for the audit log
+	unnotified               atomic.Bool  // the newest message that should notify people was an edit, which does not
 
 	mu            sync.Mutex
 	sequence      int    // of the turn's latest message
@@ -113,10 +129,10 @@ func (l *lifetime) end(cause error) {
 }
 
 // Inbound returns the message that the turn works on.
-func (t *Turn) Inbound() store.Inbound { return t.inbound }
+func (t *facts) Inbound() store.Inbound { return t.inbound }
 
 // Agent returns the name of the agent that works on the message.
-func (t *Turn) Agent() string { return t.agent }
+func (t *facts) Agent() string { return t.agent }
 
 // Controller returns the runner of the turn if its protocol can carry out commands itself, else
 // nil. After a change of the settings, new turns have another runner.
@@ -126,7 +142,7 @@ func (t *Turn) Controller() terminal.Controller {
 }
 
 // StartTime returns when the turn started.
-func (t *Turn) StartTime() time.Time { return t.started }
+func (t *facts) StartTime() time.Time { return t.started }
 
 // PID returns the process ID of the agent, or 0.
 func (t *Turn) PID() int { return int(t.pid.Load()) }
@@ -293,12 +309,12 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 }
 
 // reportFailure tells the chat that the agent could not be run.
-func (t *Turn) reportFailure(accepting context.Context) {
-	if t.ch == nil {
+func (out *output) reportFailure(accepting context.Context) {
+	if out.ch == nil {
 		return
 	}
-	if err := t.postMessage(accepting, CouldNotRunMessage(t.words), 0); err != nil {
-		t.log.Warn("chat not notified", zap.Error(err))
+	if err := out.postMessage(accepting, CouldNotRunMessage(out.words), 0); err != nil {
+		out.log.Warn("chat not notified", zap.Error(err))
 	}
 }
 
