@@ -11,7 +11,8 @@ import (
 	"nanobot/internal/words"
 )
 
-// cutMark returns the note that replaces the rest of a text that continues in a file: with words where there is room for them.
+// cutMark returns the note that replaces the rest of a text that continues in a file: with words
+// where there is room for them.
 func cutMark(w words.Words, limit int, measure channels.Measure) string {
 	if mark := "\n\n… " + w.Text(words.WholeAnswerInFile); limit >= 2*measure(mark) {
 		return mark
