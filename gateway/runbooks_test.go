@@ -339,7 +339,8 @@ func TestTheButtonsOfAGateStayOnNetworksThatCannotEditMessages(t *testing.T) {
 	r.awaitReport("1", "The run is complete.")
 }
 
-// noReplaceChannel is a channel whose network cannot edit messages. It shows only buttons that stay.
+// noReplaceChannel is a channel whose network cannot edit messages. It shows only buttons that
+// stay.
 type noReplaceChannel struct{ c *gatewaytest.Channel }
 
 func (w noReplaceChannel) Run(ctx context.Context, receive channels.Receive) error {

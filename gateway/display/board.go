@@ -100,8 +100,8 @@ func (b *board) show(now Content) bool {
 	return true
 }
 
-// showWhenDue shows a board for a turn that has run for Options.Delay, also without progress. From now
-// on the board has the elapsed time.
+// showWhenDue shows a board for a turn that has run for Options.Delay, also without progress. From
+// now on the board has the elapsed time.
 func (b *board) showWhenDue() {
 	if b.editor == nil {
 		return

@@ -1,6 +1,6 @@
 // Package display shows a turn in its chat while it runs: the board, the answer as it is written,
-// the typing indicator and reactions. It also converts screens and buttons of agents' protocols into
-// those that channels send. It knows nothing of how turns run.
+// the typing indicator and reactions. It also converts screens and buttons of agents' protocols
+// into those that channels send. It knows nothing of how turns run.
 package display
 
 import (
@@ -34,8 +34,8 @@ type Outbox interface {
 	Empty(ctx context.Context, chat channels.Chat) bool
 }
 
-// DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for a
-// shorter turn would only disturb.
+// DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for
+// a shorter turn would only disturb.
 const DefaultDelay = 3 * time.Second
 
 // Options configures the display of a turn.
@@ -49,8 +49,8 @@ type Options struct {
 	Tasks   *tasks.Group  // shows turns; an ended turn does not wait for it
 	Log     *zap.Logger
 
-	// Elapsed returns how long the turn has worked, without waiting for people; AwaitsPerson reports
-	// whether it waits for one.
+	// Elapsed returns how long the turn has worked, without waiting for people; AwaitsPerson
+	// reports whether it waits for one.
 	Elapsed      func() time.Duration
 	AwaitsPerson func() bool
 	// NotStarted reports whether the agent cannot be started at the moment.

@@ -43,8 +43,8 @@ func (b *board) settle(sending context.Context) {
 	}
 }
 
-// EndFold folds the board of an ended turn. If that is impossible, what no message has of it is sent.
-// ch is nil for a channel that is no longer enabled.
+// EndFold folds the board of an ended turn. If that is impossible, what no message has of it is
+// sent. ch is nil for a channel that is no longer enabled.
 func EndFold(ch channels.Channel, box Outbox, f store.PendingFold) {
 	chat := f.Board.Chat
 	m := foldMessage(f.Fold, f.Board.Inbound)
@@ -73,8 +73,8 @@ func onceInsteadOfBoard(inbound store.Inbound, m channels.Message) *outbox.Messa
 }
 
 // FoldMessage returns the fold of a turn without a board as a message that notifies nobody, and its
-// details, which the Details button shows later. An earlier attempt may have had a board, so that the
-// message does not count among the messages of the turn.
+// details, which the Details button shows later. An earlier attempt may have had a board, so that
+// the message does not count among the messages of the turn.
 func FoldMessage(w words.Words, inbound store.Inbound, fold terminal.Fold) (m *outbox.Message, details string) {
 	f := storedFold(w, fold, turnEnd{})
 	message := foldMessage(*f, inbound.ID)

@@ -588,8 +588,8 @@ func (r *fixture) choosable() map[string]choice.Agent {
 	return all
 }
 
-// watchRevoked ends the work of people who have lost access, for a minute. change is called while it
-// runs.
+// watchRevoked ends the work of people who have lost access, for a minute. change is called while
+// it runs.
 func (r *fixture) watchRevoked(change func()) {
 	r.t.Helper()
 	revocation := access.NewRevocation(access.RevocationOptions[*fakeTurn]{

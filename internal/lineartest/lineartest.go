@@ -20,8 +20,8 @@ const (
 	attempts    = 5
 )
 
-// Check fails the test, or skips it with -short, if work(n) takes much more than four times the CPU time of work(n/4). No
-// other test may run in the same process meanwhile.
+// Check fails the test, or skips it with -short, if work(n) takes much more than four times the CPU
+// time of work(n/4). No other test may run in the same process meanwhile.
 func Check(t testing.TB, what string, n int, work func(n int)) {
 	t.Helper()
 	if testing.Short() {
