@@ -65,18 +65,18 @@ func (c commandCall) addAgentButtons(names []string) {
 // assignAgent sets the agent of a message that may get a turn. If the chosen agent is no longer
 // configured, the person is told once: the transaction that stores the message also stores the
 // notice and clears the choice.
-func (i *Intake) assignAgent(ctx context.Context, request *store.ReceiveRequest) error {
-	name, gone, err := i.o.Choice.Next(ctx, request.In.Chat)
+func (e *enqueuer) assignAgent(ctx context.Context, request *store.ReceiveRequest) error {
+	name, gone, err := e.o.Choice.Next(ctx, request.In.Chat)
 	if request.Agent = name; gone == "" || err != nil {
 		return err
 	}
 	notice := words.AgentGone
-	if i.o.Choice.Several() {
+	if e.o.Choice.Several() {
 		notice = words.AgentGoneChoose
 	}
 	request.Remember = choice.Remember("")
-	request.Answer, err = i.planAnswer(request.In, channels.Message{
-		Text: i.words(request.In).Text(notice, gone, name), Notification: channels.Notification{Silent: true},
+	request.Answer, err = e.planAnswer(request.In, channels.Message{
+		Text: e.words(request.In).Text(notice, gone, name), Notification: channels.Notification{Silent: true},
 	})
 	return err
 }

@@ -13,15 +13,15 @@ import (
 // mayAnswer reports whether a person may answer a question. Questions that grant a permission are
 // for the approvers of the asking agent in the current settings; if the agent is no longer
 // configured, nobody may answer. Whether the question is still open is decided by the store.
-func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
+func (s *stage) mayAnswer(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
 	if !q.Approval || q.Closed || q.Expired {
 		return true, nil
 	}
-	name, err := i.askingAgent(ctx, q)
+	name, err := s.askingAgent(ctx, q)
 	if err != nil {
 		return false, err
 	}
-	return i.o.Access.MayApprove(name, in.Chat.Channel, in.User.ID), nil
+	return s.o.Access.MayApprove(name, in.Chat.Channel, in.User.ID), nil
 }
 
 // refuseAnswer tells a person who may not answer a question, and audits that once. It reports false
@@ -39,11 +39,11 @@ func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store
 
 // askingAgent returns the name of the agent that asks a question. Its turn may run on another
 // member, or not have restarted yet.
-func (i *Intake) askingAgent(ctx context.Context, q store.Question) (string, error) {
-	if t := i.findTurn(q.Chat, q.Inbound); t != nil {
+func (s *stage) askingAgent(ctx context.Context, q store.Question) (string, error) {
+	if t := s.findTurn(q.Chat, q.Inbound); t != nil {
 		return t.Agent(), nil
 	}
-	asking, _, err := i.o.Store.Inbound(ctx, q.Inbound)
+	asking, _, err := s.o.Store.Inbound(ctx, q.Inbound)
 	if err != nil {
 		return "", fmt.Errorf("look up the agent that asks: %w", err)
 	}

@@ -15,10 +15,17 @@ import (
 // at once.
 const followTime = time.Second
 
+// enqueuer queues messages for turns.
+type enqueuer struct {
+	*stage
+	controls *controls
+	reading  *reading
+}
+
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
 // reports a running turn.
-func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
-	_, err := i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, in, set)
+func (e *enqueuer) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
+	_, err := e.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, in, set)
 	return err
 }
 
@@ -27,90 +34,90 @@ func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set S
 //
 // A message that dismisses a question is never refused because of the running turn: that turn waits
 // for the person, so the chat would be blocked.
-func (i *Intake) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming, set Settings) (store.ReceiveResult, error) {
+func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming, set Settings) (store.ReceiveResult, error) {
 	in := request.In
-	dismissed, err := i.dismissable(ctx, in)
+	dismissed, err := e.dismissable(ctx, in)
 	if err != nil {
 		return store.ReceiveResult{}, err
 	}
 	request.NotWhileRunning = set.WhileRunning == Reject && len(dismissed) == 0
-	if err := i.assignAgent(ctx, &request); err != nil {
+	if err := e.assignAgent(ctx, &request); err != nil {
 		return store.ReceiveResult{}, err
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
-	mayJoin := how != Inject || i.o.Lanes.RunningTurn(in.Chat) == nil // a turn may have read an injected message already
+	mayJoin := how != Inject || e.o.Lanes.RunningTurn(in.Chat) == nil // a turn may have read an injected message already
 	if mayJoin && !in.Pressed {
 		request.Gather = set.Gather
 		if in.Follows {
 			request.Follows = followTime + in.Waited
 		}
 	}
-	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
+	if t := e.o.Lanes.RunningTurn(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
 		request.QueueLimit += t.InjectedCount() // injected messages stay pending until their turn ends
 	}
-	result, err := i.acceptMessage(ctx, request)
-	if err == nil && result.Disposition == store.Busy && i.runningTurnEnded(in.Chat, result) {
+	result, err := e.acceptMessage(ctx, request)
+	if err == nil && result.Disposition == store.Busy && e.runningTurnEnded(in.Chat, result) {
 		request.NotWhileRunning = false
-		result, err = i.acceptMessage(ctx, request)
+		result, err = e.acceptMessage(ctx, request)
 	}
 	if err != nil {
 		return result, err
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return result, i.dropMessage(ctx, refused, events.Busy, i.words(in).Text(words.Busy))
+		return result, e.dropMessage(ctx, refused, events.Busy, e.words(in).Text(words.Busy))
 	case store.Full:
-		return result, i.dropMessage(ctx, refused, events.QueueFull, i.words(in).Text(words.QueueFull, result.Waiting))
+		return result, e.dropMessage(ctx, refused, events.QueueFull, e.words(in).Text(words.QueueFull, result.Waiting))
 	case store.Duplicate:
 		return result, nil // it has dismissed its questions before, and must not dismiss a newer one
 	case store.Queued:
-		i.handleQueued(ctx, how, result)
+		e.handleQueued(ctx, how, result)
 	case store.Joined:
-		if t := i.localTurn(in.Chat, result); t != nil {
+		if t := e.localTurn(in.Chat, result); t != nil {
 			t.MoveBoardDown() // the person's message is below the board
 		}
 	case store.Claimed, store.Settled:
 	}
-	return result, errors.Join(err, i.dismissQuestions(ctx, in, dismissed))
+	return result, errors.Join(err, e.dismissQuestions(ctx, in, dismissed))
 }
 
 // dropMessage stores a message that gets no turn, with its answer.
-func (i *Intake) dropMessage(ctx context.Context, in channels.Incoming, reason, answer string) error {
-	secret, err := i.mayBeSecret(ctx, in)
+func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason, answer string) error {
+	secret, err := e.mayBeSecret(ctx, in)
 	if err != nil {
 		return err
 	}
-	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, channels.Message{Text: answer})
+	fresh, err := e.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, channels.Message{Text: answer})
 	if fresh {
-		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
+		e.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}
 	return err
 }
 
 // runningTurnEnded reports whether the turn that is running on disk has ended, and only its outcome
 // is not stored yet.
-func (i *Intake) runningTurnEnded(chat channels.Chat, result store.ReceiveResult) bool {
-	return result.Runner == i.o.Store.Member() && i.localTurn(chat, result) == nil
+func (e *enqueuer) runningTurnEnded(chat channels.Chat, result store.ReceiveResult) bool {
+	return result.Runner == e.o.Store.Member() && e.localTurn(chat, result) == nil
 }
 
 // localTurn returns the turn that was running when a message was received, if this member runs it
 // and it has not ended.
-func (i *Intake) localTurn(chat channels.Chat, result store.ReceiveResult) Turn {
-	return i.findTurn(chat, result.Running)
+func (e *enqueuer) localTurn(chat channels.Chat, result store.ReceiveResult) Turn {
+	return e.findTurn(chat, result.Running)
 }
 
 // handleQueued handles a message that was queued behind a turn.
-func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) {
+func (e *enqueuer) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) {
 	inbound := result.Inbound
 	in := inbound.In
 	// A person who only waits for a free slot, or for the outcome of a turn to be stored, is not
 	// told: that mostly takes a moment.
-	if result.Running == 0 || i.runningTurnEnded(in.Chat, result) {
+	if result.Running == 0 || e.runningTurnEnded(in.Chat, result) {
 		return
 	}
-	t := i.localTurn(in.Chat, result)
-	if i.offerLate(ctx, t, inbound) {
+	t := e.localTurn(in.Chat, result)
+	if e.reading.offerLate(ctx, t, inbound) {
 		return
 	}
 	if t != nil {
@@ -128,27 +135,27 @@ func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result stor
 		}
 	case Interrupt:
 		if t != nil {
-			t.Cancel(i.o.Interrupted)
+			t.Cancel(e.o.Interrupted)
 		}
 		return
 	case Queue, Reject:
 	}
-	i.o.Notices.Announce(inbound)
+	e.o.Notices.Announce(inbound)
 }
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is
 // empty.
-func (i *Intake) acceptMessage(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (e *enqueuer) acceptMessage(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	a.Cursor = a.In.Cursor
-	result, err := i.o.Lanes.Accept(ctx, a)
+	result, err := e.o.Lanes.Accept(ctx, a)
 	if err != nil {
 		return result, err
 	}
 	if result.Disposition == store.Queued {
-		i.o.Events.Report(events.Event{Type: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
+		e.o.Events.Report(events.Event{Type: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
 	}
 	if len(a.Answer) > 0 {
-		i.o.Outbox.Wake(a.In.Chat)
+		e.o.Outbox.Wake(a.In.Chat)
 	}
 	return result, nil
 }

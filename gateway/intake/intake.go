@@ -208,15 +208,15 @@ type Intake struct {
 	*pairing
 	*controls
 	*reading
+	*enqueuer
 	rates rateCounter
 }
 
 // New returns an Intake. Commands of agents' protocols wait for RunControls.
 func New(o Options) *Intake {
 	s := &stage{o}
-	i := &Intake{
-		stage: s, pairing: &pairing{stage: s}, controls: &controls{stage: s, queue: newControlQueue()}, reading: &reading{s},
-	}
+	c, r := &controls{stage: s, queue: newControlQueue()}, &reading{s}
+	i := &Intake{stage: s, pairing: &pairing{stage: s}, controls: c, reading: r, enqueuer: &enqueuer{s, c, r}}
 	i.pairing.route = i.route
 	return i
 }

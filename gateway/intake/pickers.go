@@ -119,8 +119,8 @@ func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, said pres
 
 // dismissable returns the open questions of a chat that a message dismisses: those that end when a
 // person writes something else, if the sender may answer them and they were shown.
-func (i *Intake) dismissable(ctx context.Context, in channels.Incoming) ([]store.Question, error) {
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+func (e *enqueuer) dismissable(ctx context.Context, in channels.Incoming) ([]store.Question, error) {
+	open, err := e.o.Store.OpenQuestions(ctx, in.Chat)
 	if err != nil {
 		return nil, fmt.Errorf("read open questions: %w", err)
 	}
@@ -129,7 +129,7 @@ func (i *Intake) dismissable(ctx context.Context, in channels.Incoming) ([]store
 		if q.OtherText != store.OtherTextDismisses || !wasShown(q) {
 			continue
 		}
-		may, err := i.mayAnswer(ctx, in, q)
+		may, err := e.mayAnswer(ctx, in, q)
 		if err != nil {
 			return nil, err
 		}
@@ -141,18 +141,18 @@ func (i *Intake) dismissable(ctx context.Context, in channels.Incoming) ([]store
 }
 
 // dismissQuestions closes questions because a person has written something else.
-func (i *Intake) dismissQuestions(ctx context.Context, in channels.Incoming, all []store.Question) error {
+func (e *enqueuer) dismissQuestions(ctx context.Context, in channels.Incoming, all []store.Question) error {
 	for _, q := range all {
 		how := words.DismissedQuestion
 		if q.Approval {
 			how = words.Dismissed
 		}
-		closed, err := i.o.Outbox.CloseQuestion(ctx, q, i.words(in).Text(how, personName(in.User)))
+		closed, err := e.o.Outbox.CloseQuestion(ctx, q, e.words(in).Text(how, personName(in.User)))
 		if err != nil {
 			return err
 		}
 		if closed { // neither answered nor expired meanwhile
-			i.o.Dismissed(q.ID, in.User.ID)
+			e.o.Dismissed(q.ID, in.User.ID)
 		}
 	}
 	return nil

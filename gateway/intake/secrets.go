@@ -23,28 +23,28 @@ func (i *Intake) dropLateSecret(ctx context.Context, in channels.Incoming) (bool
 }
 
 // repliesToSecret reports whether a message is a reply to a secret question, open or not.
-func (i *Intake) repliesToSecret(ctx context.Context, in channels.Incoming) (bool, error) {
+func (e *enqueuer) repliesToSecret(ctx context.Context, in channels.Incoming) (bool, error) {
 	if in.Press != "" || in.ReplyTo == nil || in.ReplyTo.ID == "" {
 		return false, nil
 	}
-	return i.o.Store.AsksSecret(ctx, in.Chat, in.ReplyTo.ID)
+	return e.o.Store.AsksSecret(ctx, in.Chat, in.ReplyTo.ID)
 }
 
 // mayBeSecret reports whether a message that is not handled could be the answer to a secret
 // question, or a line for a program that reads a password.
-func (i *Intake) mayBeSecret(ctx context.Context, in channels.Incoming) (bool, error) {
+func (e *enqueuer) mayBeSecret(ctx context.Context, in channels.Incoming) (bool, error) {
 	if in.Press != "" {
 		return false, nil
 	}
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	open, err := e.o.Store.OpenQuestions(ctx, in.Chat)
 	if err != nil || slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret }) {
 		return err == nil, err
 	}
-	c, err := i.findControl(ctx, in)
+	c, err := e.controls.findControl(ctx, in)
 	if err != nil || c != nil && c.readsSecret() {
 		return err == nil, err
 	}
-	return i.repliesToSecret(ctx, in)
+	return e.repliesToSecret(ctx, in)
 }
 
 // readsSecret reports whether the protocol would type the message where a program reads a password.

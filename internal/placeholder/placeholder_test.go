@@ -94,9 +94,9 @@ func TestThePlaceholderIsAcceptedWhereItsQuotesAreSafe(t *testing.T) {
 
 func TestThePlaceholderIsParsedByTheGrammarOfTheShell(t *testing.T) {
 	for command, shells := range map[string][]string{
-		`echo $'\'' {message} ''`:                                      {"/bin/bash"}, // to dash the second quote is still open
-		"echo {message}":                                               {"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash"},
-		"for ((;;)); do echo {message}; done":                          {"/bin/bash"},
+		`echo $'\'' {message} ''`:             {"/bin/bash"}, // to dash the second quote is still open
+		"echo {message}":                      {"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash"},
+		"for ((;;)); do echo {message}; done": {"/bin/bash"},
 		`x=$(printf %s {message}); [[ $x == yes ]] && echo "${x:0:9}"`: {"/bin/bash"},
 	} {
 		for _, shell := range []string{"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash", "/usr/bin/fish"} {
