@@ -47,6 +47,7 @@ type Options struct {
 // Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that
 // a chat that must wait delays no other.
 type Outbox struct {
+	*calls
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
 
@@ -60,7 +61,6 @@ type Outbox struct {
 	background map[*backgroundTask]bool      // other tasks, such as removing a message
 	removing   map[messageID]bool            // the messages that are being removed or folded
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
-	calls      map[int64]func()              // cancels the network call of a delivery
 	partial    map[int64]bool                // deliveries of which a channel sends only the rest; see channels.SendError
 }
 
@@ -68,7 +68,7 @@ type Outbox struct {
 func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
-		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{}, calls: map[int64]func(){},
+		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{}, calls: &calls{cancel: map[int64]func(){}},
 	}
 	out.changed = sync.NewCond(&out.mu)
 	return out

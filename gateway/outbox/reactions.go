@@ -42,7 +42,7 @@ func (o *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	}
 	m := reactedMessage{chat, id}
 	if o.reactions.add(m, r) {
-		o.spawn(func(ctx context.Context, _ *backgroundTask) { o.showReactions(ctx, reactor, m) })
+		o.spawn(func(ctx context.Context, _ *backgroundTask) { o.reactions.show(ctx, reactor, m, o.o.Log) })
 	}
 }
 
@@ -87,24 +87,24 @@ func (q *reactions) hasNext(m reactedMessage) bool {
 	return ok
 }
 
-// showReactions shows the reactions of a message until none is left.
-func (o *Outbox) showReactions(ctx context.Context, reactor channels.Reactor, m reactedMessage) {
-	for r, ok := o.reactions.next(m); ok; r, ok = o.reactions.next(m) {
-		if err := o.tryReaction(ctx, reactor, m, r); err != nil {
-			o.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
+// show shows the reactions of a message until none is left.
+func (q *reactions) show(ctx context.Context, reactor channels.Reactor, m reactedMessage, log *zap.Logger) {
+	for r, ok := q.next(m); ok; r, ok = q.next(m) {
+		if err := q.try(ctx, reactor, m, r); err != nil {
+			log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
 	}
 }
 
-// tryReaction shows a reaction. It repeats a call that the network refuses for the moment, unless a
+// try shows a reaction. It repeats a call that the network refuses for the moment, unless a
 // newer reaction is to be shown.
-func (o *Outbox) tryReaction(ctx context.Context, reactor channels.Reactor, m reactedMessage, r channels.Reaction) error {
+func (q *reactions) try(ctx context.Context, reactor channels.Reactor, m reactedMessage, r channels.Reaction) error {
 	limit := lastReactionTimeout
 	if r == channels.Taken {
 		limit = reactionTimeout
 	}
 	return tryUntil(ctx, limit, func(ctx context.Context) error {
-		if o.reactions.hasNext(m) {
+		if q.hasNext(m) {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, reactionTimeout)

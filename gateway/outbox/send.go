@@ -53,9 +53,9 @@ func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
 	p.Out.Key = p.Key()
 	p.Out.Repeat = p.Doubtful && !repeatable(ch)
 	callCtx, cancel := context.WithTimeout(ctx, callTimeout(p.Out))
-	o.setCall(p.ID, cancel)
+	o.calls.set(p.ID, cancel)
 	receipt, safe, err := o.fetchAndCall(callCtx, ch, p)
-	o.setCall(p.ID, nil)
+	o.calls.set(p.ID, nil)
 	cancel()
 	state, after := o.classify(ctx, safe, p, err)
 	o.setPartial(p.ID, state, err)
@@ -162,35 +162,6 @@ func (o *Outbox) storeResult(ctx context.Context, p store.Delivery, end store.Se
 		o.o.Log.Error("result of send not stored, will retry", zap.Int64("id", p.ID), zap.Error(err))
 	})
 	return more
-}
-
-// setCall registers the function that cancels the network call of a delivery; nil unregisters it.
-func (o *Outbox) setCall(id int64, end func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if end == nil {
-		delete(o.calls, id)
-	} else {
-		o.calls[id] = end
-	}
-}
-
-// Sending reports whether a network call of a delivery is in progress.
-func (o *Outbox) Sending() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.calls) > 0
-}
-
-// Abort cancels the network calls of deliveries that must not be repeated.
-func (o *Outbox) Abort(deliveries []int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, id := range deliveries {
-		if end := o.calls[id]; end != nil {
-			end()
-		}
-	}
 }
 
 // callTimeout returns how long a network call may take.
