@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"nanobot/terminal"
+	"nanobot/terminal/media"
 )
 
 func must(t *testing.T, err error) {
@@ -25,7 +26,7 @@ func must(t *testing.T, err error) {
 func (b *turnFixture) awaitNewerFileTime() {
 	b.t.Helper()
 	first := b.fileSystemTime()
-	for b.fileSystemTime().Sub(first) < terminal.ClockGranularity+time.Millisecond {
+	for b.fileSystemTime().Sub(first) < media.ClockGranularity+time.Millisecond {
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 )
 
@@ -72,7 +73,7 @@ func (r *FinalResponse) AddLine(line []byte) {
 	if len(r.media) >= maxPathsInText {
 		return
 	}
-	for _, p := range FindMediaPaths(line) {
+	for _, p := range media.FindPaths(line) {
 		if len(r.media) < maxPathsInText && !slices.Contains(r.media, p) {
 			r.media = append(r.media, p)
 		}

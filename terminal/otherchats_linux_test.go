@@ -5,12 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-
-	"golang.org/x/sys/unix"
-
-	"nanobot/terminal"
 )
 
 const otherChats = "it belongs to another chat"
@@ -152,68 +147,4 @@ func TestALinkIsNotTheFolderOfAChat(t *testing.T) {
 	if b.run(); len(b.frames) != 1 || len(b.frames[0].Checked) != 0 || !strings.Contains(b.frames[0].Text, otherChats) {
 		t.Errorf("%+v", b.frames)
 	}
-}
-
-// A file is not sent if the search for its hard links takes too long or is not possible.
-func TestAHardLinkIsRefusedWhenTheSearchTakesTooLong(t *testing.T) {
-	b := newTurnFixture(t, "rich", "")
-	for i := range 20 {
-		b.chatFile("7", fmt.Sprint(i), "x")
-	}
-	must(t, os.Link(b.chatFile("7", "z.png", "of chat 7"), filepath.Join(b.workspace, "hard.png")))
-	must(t, os.Mkdir(filepath.Join(b.workspace, "users/8"), 0o700))
-	plain := b.putFile("plain.png", "x")
-	users := filepath.Join(b.workspace, "users")
-	g := terminal.FileGuard{Chats: []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
-	for limit, why := range map[int]string{5: "several names", 0: otherChats} {
-		g.Limit = limit
-		if f, err := terminal.CheckGuarded(b.workspace, filepath.Join(b.workspace, "hard.png"), g); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("limit %d: %+v, %v", limit, f, err)
-		}
-		if _, err := terminal.CheckGuarded(b.workspace, plain, g); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// An agent may exchange two symbolic links, to its own file and to one of another chat, as fast as
-// possible.
-func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
-	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
-		t.Skip(err)
-	}
-	b := newTurnFixture(t, "rich", "")
-	mine, other := b.chatFile("8", "a.png", "m"), b.chatFile("7", "a.png", "of chat 7")
-	one, two := filepath.Join(b.workspace, "one.png"), filepath.Join(b.workspace, "two.png")
-	must(t, os.Symlink(mine, one))
-	must(t, os.Symlink(other, two))
-	g := terminal.FileGuard{Chats: []terminal.ChatFolders{{Parent: filepath.Join(b.workspace, "users"), Own: filepath.Dir(mine)}}}
-	over := make(chan struct{})
-	var agent sync.WaitGroup
-	agent.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			default:
-				if err := unix.Renameat2(unix.AT_FDCWD, one, unix.AT_FDCWD, two, unix.RENAME_EXCHANGE); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		}
-	})
-	for good, refused := 0, 0; (good < 1000 || refused < 1000) && !t.Failed(); {
-		f, err := terminal.CheckGuarded(b.workspace, one, g)
-		switch {
-		case err != nil:
-			refused++
-		case f.Size != 1:
-			t.Errorf("%+v", f)
-		default:
-			good++
-		}
-	}
-	close(over)
-	agent.Wait()
 }

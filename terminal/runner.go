@@ -16,6 +16,7 @@ import (
 	"nanobot/config"
 	"nanobot/internal/placeholder"
 	"nanobot/internal/words"
+	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -54,7 +55,7 @@ type Runner struct {
 	servers    []MCPServer
 	sandbox    *sandbox.Sandbox
 	persistent persistentAgents
-	sent       sentFilesOfTurns
+	sent       media.SentByTurns
 	warm       atomic.Pointer[warmAgents] // nil: none are
 	turns      sync.WaitGroup
 }
@@ -122,9 +123,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	defer warm.prepare(t)
 	t.media = t.mediaRules()
 	var forget func()
-	t.media.sent, forget = r.sent.begin(req.Channel + ":" + req.ChatID)
+	t.sent, forget = r.sent.Begin(req.Channel + ":" + req.ChatID)
 	defer forget()
-	t.media.echo = echoFilter{texts: t.personTexts, began: began, dirs: []string{t.workDir(), r.o.Workspace, userDir}, home: lookupEnv(r.env, "HOME")}
+	t.echo = media.EchoFilter{Texts: t.personTexts, Began: began, Dirs: []string{t.workDir(), r.o.Workspace, userDir}, Home: lookupEnv(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	t.pause, t.execEnvOnce = pause, sync.OnceValue(t.execEnv)

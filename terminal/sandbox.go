@@ -61,7 +61,7 @@ func (o *Options) workDirs() []string {
 	}
 	cwd, through, err := nofollow.Resolve(o.Config.Cwd)
 	workspace, _, werr := nofollow.Resolve(o.Workspace)
-	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return isInsideAny([]string{workspace}, at) }) {
+	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return nofollow.Within(workspace, at) }) {
 		return []string{o.Workspace}
 	}
 	return []string{o.Workspace, o.Config.Cwd}

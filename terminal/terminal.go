@@ -6,12 +6,11 @@ package terminal
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"syscall"
 	"time"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
 )
@@ -108,9 +107,9 @@ type ExecEnv struct {
 	// Private are the gateway's own files and folders, and Chats the folders of all chats. The
 	// agent has no access to Private, nor to the folder of another chat.
 	Private []string
-	Chats   []ChatFolders
+	Chats   []media.ChatFolders
 	// Protected are the files that the agent changes only if a person agrees to the change.
-	Protected ProtectedFiles
+	Protected media.Protected
 	// User is the user that the agent runs as; nil: the gateway's own.
 	User *syscall.Credential
 	// ApplySandbox returns process options with the same limits and sandbox as the agent's. It is
@@ -216,15 +215,6 @@ type Fold struct {
 	// Required says that Details has content which no message has, so that the fold is a message if
 	// the turn has no board.
 	Required bool
-}
-
-// File is a checked file that an agent sends. Its content must be read from Open, because another
-// file may have its path by now.
-type File struct {
-	Path string
-	Size int64
-	Open *os.File
-	info fs.FileInfo // of Open, when it was checked
 }
 
 // Status is how a turn ended.

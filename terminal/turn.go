@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/internal/words"
+	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -25,7 +26,9 @@ type turn struct {
 	dirs        sandbox.ChatDirs
 	log         *zap.Logger
 	reveal      bool
-	media       mediaRules
+	media       media.Rules
+	echo        media.EchoFilter
+	sent        *media.Sent
 	used        usage
 	pause       func() (resume func()) // pauses the timeout of the turn
 	execEnvOnce func() ExecEnv
@@ -84,8 +87,8 @@ func (t *turn) ExecEnv() ExecEnv { return t.execEnvOnce() }
 func (t *turn) PauseTimeout() (resume func()) { return t.pause() }
 
 // chatFolders returns the folders whose entries belong to chats.
-func (t *turn) chatFolders() []ChatFolders {
-	return []ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
+func (t *turn) chatFolders() []media.ChatFolders {
+	return []media.ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
 }
 
 func (t *turn) emitTooLong() (Outcome, error) {
@@ -98,22 +101,13 @@ func (t *turn) Emit(f Frame) error {
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
 	}
-	return t.checkMedia(f, t.Chat.Emit)
-}
-
-// checkMedia passes a frame on to emit, with the files that may be sent.
-func (t *turn) checkMedia(f Frame, emit func(Frame) error) error {
-	if len(f.Media) > 0 || len(f.Links) > 0 {
-		f.Media, f.Links = t.resolvePaths(f.Media, f.ProtocolDir), t.resolvePaths(f.Links, "")
-		return t.media.emitMedia(f, t.reveal, t.req.Words, emit)
-	}
-	return emit(f)
+	return t.emitMedia(f, t.Chat.Emit)
 }
 
 // Push is Emit after the turn.
 func (t *turn) Push(f Frame) error {
 	f.Text = Clean(f.Text)
-	return t.checkMedia(f, t.Chat.Push)
+	return t.emitMedia(f, t.Chat.Push)
 }
 
 func logLevel(level string) zapcore.Level {

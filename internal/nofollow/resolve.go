@@ -50,3 +50,9 @@ func ResolveLinks(path string) (end string, through, links []string, err error) 
 	}
 	return end, through, links, nil
 }
+
+// Within reports whether a path is a folder or below it, as both are written.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -15,6 +15,7 @@ import (
 	"nanobot/internal/nofollow"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/media"
 )
 
 var (
@@ -34,8 +35,8 @@ type workspace struct {
 	dir       string // without links
 	root      *nofollow.Folder
 	private   []string // files and folders of the gateway, and the parents of all chats' folders
-	guard     terminal.FileGuard
-	protected terminal.ProtectedFiles
+	guard     media.Guard
+	protected media.Protected
 	// user is the agent's user if that is not the gateway's. The gateway, which is root then, does
 	// nothing for the agent that this user could not do.
 	user *syscall.Credential
@@ -45,7 +46,7 @@ type workspace struct {
 // openWorkspace opens the agent's working folder.
 func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 	w := &workspace{
-		guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, protected: p.Protected,
+		guard: media.Guard{Private: p.Private, Chats: p.Chats}, protected: p.Protected,
 		user: p.User, temp: rand.Text(),
 	}
 	dir, err := filepath.EvalSymlinks(p.Dir)

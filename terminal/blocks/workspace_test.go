@@ -11,6 +11,7 @@ import (
 
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
+	"nanobot/terminal/media"
 )
 
 // workspaceFixture is a workspace with the gateway's own files in it, and files outside of it.
@@ -38,7 +39,7 @@ func newWorkspaceFixture(t *testing.T) *workspaceFixture {
 	w.env = terminal.ExecEnv{
 		Dir:     w.path("ws"),
 		Private: []string{w.path("ws/config.json"), w.path("ws/state"), w.path("ws/secret.env"), "", w.path("ws/gone/secret")},
-		Chats:   []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}},
+		Chats:   []media.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}},
 	}
 	w.reopen()
 	return w
@@ -281,7 +282,7 @@ func TestAWorkspaceMayBeReachedByALink(t *testing.T) {
 	w.putLink("linked/config.json", "linked-config")
 	w.env.Dir = w.path("linked")
 	w.env.Private = []string{w.path("linked-config"), w.path("linked/state"), w.path("linked/secret.env")}
-	w.env.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
+	w.env.Chats = []media.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
 	w.reopen()
 	if got, _, err := w.Read("sub/../file", 1<<20); string(got) != "text" || err != nil {
 		t.Errorf("%q, %v", got, err)

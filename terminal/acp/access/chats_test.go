@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"nanobot/terminal"
+	"nanobot/terminal/media"
 )
 
 // The gateway reads and writes files for an agent and has no sandbox itself, so it must check
@@ -34,7 +34,7 @@ func TestNoFileOfAnotherChatIsReadOrWrittenForAnAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.Chats = []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}
+	w.Chats = []media.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}
 	for _, path := range []string{other, mine + "/../../7/note", users + "/8/folder/note", users + "/8/file", users + "/7/none", users + "/9/none"} {
 		if got, err := w.callRead(map[string]any{"path": path}); err == nil || !strings.Contains(err.Message, "belongs to another chat") {
 			t.Errorf("read %s: %q, %v", path, got, err)

@@ -12,6 +12,7 @@ import (
 	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/media"
 )
 
 // agentFile is a file that an agent may use: an open root folder, and a path below it without
@@ -22,7 +23,7 @@ type agentFile struct {
 	rel   string
 	path  string   // absolute
 	links []string // the symbolic links that lead to it, absolute
-	guard terminal.FileGuard
+	guard media.Guard
 }
 
 // resolveFile resolves a path for an agent. The file need not exist. The caller closes the result.
@@ -37,7 +38,7 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpc.Error) {
 	if slices.ContainsFunc(p.Private, func(private string) bool { return isPrivateFile(private, real) }) {
 		return nil, rpc.InvalidParams("path %q: one of the gateway's own files, which are not for agents", path)
 	}
-	guard := terminal.FileGuard{Private: p.Private, Chats: p.Chats}
+	guard := media.Guard{Private: p.Private, Chats: p.Chats}
 	for _, candidate := range []string{path, real} { // as the agent wrote it, and without links
 		if err := guard.CheckPath(candidate); err != nil {
 			return nil, fileError(path, err)

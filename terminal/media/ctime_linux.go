@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"bytes"
@@ -18,30 +18,27 @@ import (
 )
 
 const (
-	// clockGranularity exceeds the granularity of file times, which may be behind our clock by that
+	// ClockGranularity exceeds the granularity of file times, which may be behind our clock by that
 	// much.
-	clockGranularity = 20 * time.Millisecond
+	ClockGranularity = 20 * time.Millisecond
 	// maxCandidates bounds how many possible paths in the person's texts are examined.
 	maxCandidates = 20_000
 )
 
-// echoFilter recognizes paths that an agent only repeats from the person's texts. Otherwise people
+// EchoFilter recognizes paths that an agent only repeats from the person's texts. Otherwise people
 // could make an agent that repeats them send any file.
-type echoFilter struct {
-	texts func() []string
-	began time.Time // beginning of the turn
-	dirs  []string  // in which relative paths may start
-	home  string
+type EchoFilter struct {
+	Texts func() []string
+	Began time.Time // beginning of the turn
+	Dirs  []string  // in which relative paths may start
+	Home  string
 }
 
-// matcher returns a function that reports whether a path in an agent's output is only repeated: it
+// Matcher returns a function that reports whether a path in an agent's output is only repeated: it
 // is in the person's texts, and the file, which may be nil, was not written during the turn.
-func (t echoFilter) matcher() func(path string, file fs.FileInfo) bool {
-	if t.texts == nil {
-		return func(string, fs.FileInfo) bool { return false }
-	}
-	texts := t.texts()
-	for _, text := range t.texts() {
+func (e EchoFilter) Matcher() func(path string, file fs.FileInfo) bool {
+	texts := e.Texts()
+	for _, text := range e.Texts() {
 		if plain := decodeEscapes(text); plain != text {
 			texts = append(texts, plain)
 		}
@@ -50,7 +47,7 @@ func (t echoFilter) matcher() func(path string, file fs.FileInfo) bool {
 	var known map[fileID]bool                   // files by other spellings; computed when needed
 	complete := true
 	return func(path string, file fs.FileInfo) bool {
-		if file != nil && t.writtenDuringTurn(file) {
+		if file != nil && e.writtenDuringTurn(file) {
 			return false
 		}
 		if strings.Contains(folded, foldText(path)) {
@@ -60,17 +57,17 @@ func (t echoFilter) matcher() func(path string, file fs.FileInfo) bool {
 			return false
 		}
 		if known == nil {
-			known, complete = t.filesInTexts(texts)
+			known, complete = e.filesInTexts(texts)
 		}
-		id, _ := fileIDOf(file)
+		id, _ := idOf(file)
 		return known[id] || !complete
 	}
 }
 
 // writtenDuringTurn reports whether a file was created or changed since the turn began. The
 // modification time would not do: unpacking an archive may set it to the future.
-func (t echoFilter) writtenDuringTurn(file fs.FileInfo) bool {
-	return !changedAt(file).Before(t.began.Add(-clockGranularity))
+func (e EchoFilter) writtenDuringTurn(file fs.FileInfo) bool {
+	return !changedAt(file).Before(e.Began.Add(-ClockGranularity))
 }
 
 // foldText reduces a text to its letters and digits, so that quotes, escapes, case and Unicode
@@ -106,17 +103,17 @@ func decodeEscapes(text string) string {
 
 // filesInTexts returns the IDs of files whose paths are in the texts, in any spelling. complete is
 // false if there are more than maxCandidates.
-func (t echoFilter) filesInTexts(texts []string) (ids map[fileID]bool, complete bool) {
+func (e EchoFilter) filesInTexts(texts []string) (ids map[fileID]bool, complete bool) {
 	ids = map[fileID]bool{}
 	looked := 0
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			for path := range t.candidatePaths([]byte(line)) {
+			for path := range e.candidatePaths([]byte(line)) {
 				if looked++; looked > maxCandidates {
 					return ids, false
 				}
 				if info, err := os.Stat(path); err == nil {
-					id, _ := fileIDOf(info)
+					id, _ := idOf(info)
 					ids[id] = true
 				}
 			}
@@ -126,8 +123,8 @@ func (t echoFilter) filesInTexts(texts []string) (ids map[fileID]bool, complete 
 }
 
 // candidatePaths returns everything in a line that could be a path. It is far more generous than
-// FindMediaPaths, since a false match only keeps a file from being sent.
-func (t echoFilter) candidatePaths(line []byte) iter.Seq[string] {
+// FindPaths, since a false match only keeps a file from being sent.
+func (e EchoFilter) candidatePaths(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for end := 1; end <= len(line); end++ {
 			low := max(0, end-maxPath)
@@ -142,7 +139,7 @@ func (t echoFilter) candidatePaths(line []byte) iter.Seq[string] {
 			}
 			for at := bytes.LastIndexByte(line[low:end], '/'); at >= 0; at = bytes.LastIndexByte(line[low:low+at], '/') {
 				for _, piece := range [][]byte{line[low+at : end], line[wordStart(line, low, low+at):end]} {
-					for _, path := range t.absolutePaths(string(piece)) {
+					for _, path := range e.absolutePaths(string(piece)) {
 						if !yield(path) {
 							return
 						}
@@ -166,7 +163,7 @@ func wordStart(line []byte, low, i int) int {
 }
 
 // absolutePaths returns the absolute paths that a text may mean.
-func (t echoFilter) absolutePaths(text string) []string {
+func (e EchoFilter) absolutePaths(text string) []string {
 	forms := []string{text}
 	if plain := strings.ReplaceAll(text, `\`, ""); plain != text {
 		forms = append(forms, plain)
@@ -180,10 +177,10 @@ func (t echoFilter) absolutePaths(text string) []string {
 		switch {
 		case filepath.IsAbs(form):
 			out = append(out, filepath.Clean(form))
-		case tilde && t.home != "":
-			out = append(out, filepath.Join(t.home, rest))
+		case tilde && e.Home != "":
+			out = append(out, filepath.Join(e.Home, rest))
 		default:
-			for _, dir := range t.dirs {
+			for _, dir := range e.Dirs {
 				out = append(out, filepath.Join(dir, form))
 			}
 		}

@@ -1,4 +1,4 @@
-package terminal_test
+package media_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/terminal"
+	"nanobot/terminal/media"
 )
 
 // swappedFolder returns a folder, a symbolic link beside it, and a function that exchanges the two.
@@ -39,19 +39,26 @@ func swappedFolder(t *testing.T) (folder, link string, exchange func() error) {
 	return folder, link, func() error { return unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE) }
 }
 
+// inspect is the part of check after symbolic links were resolved.
+func inspect(path string) (media.File, error) {
+	f, err := media.Rules{}.CheckOwn(path)
+	media.CloseAll(f)
+	return f, err
+}
+
 func TestALinkCreatedAfterResolvingIsNotFollowed(t *testing.T) {
 	folder, link, exchange := swappedFolder(t)
 	path := filepath.Join(folder, "a.png")
-	if f, err := terminal.Inspect(path); err != nil || f.Size != 1 {
+	if f, err := inspect(path); err != nil || f.Size != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if err := exchange(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := terminal.Inspect(path); !errors.Is(err, unix.ELOOP) {
+	if f, err := inspect(path); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if f, err := terminal.Inspect(filepath.Join(link, "a.png")); err != nil || f.Size != 1 {
+	if f, err := inspect(filepath.Join(link, "a.png")); err != nil || f.Size != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -75,7 +82,7 @@ func TestAFolderReplacedByALinkDuringTheCheckIsNotFollowed(t *testing.T) {
 	})
 	good, refused := 0, 0
 	for good < 3000 || refused < 3000 {
-		f, err := terminal.Check(filepath.Dir(folder), filepath.Join(folder, "a.png"))
+		f, err := check(media.Rules{Roots: []string{filepath.Dir(folder)}}, filepath.Join(folder, "a.png"))
 		switch {
 		case err != nil:
 			refused++

@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"errors"
@@ -30,10 +30,10 @@ type ChatFolders struct {
 	Own    string // the folder in it that is this chat's
 }
 
-// FileGuard refuses files that no chat may get: the gateway's own, and those of other chats. Files
+// Guard refuses files that no chat may get: the gateway's own, and those of other chats. Files
 // are compared by device and inode, so that neither the spelling of a path nor a mount makes a
 // difference.
-type FileGuard struct {
+type Guard struct {
 	Private []string // files and folders of the gateway
 	Chats   []ChatFolders
 	// Limit is how many private files a file with several hard links is compared with; 0:
@@ -43,7 +43,7 @@ type FileGuard struct {
 
 // CheckPath refuses a path to, or through, a private file or folder, whether or not the file
 // exists, because the refusal must not reveal that. It follows all symbolic links.
-func (g FileGuard) CheckPath(path string) error {
+func (g Guard) CheckPath(path string) error {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		end, through, err := nofollow.Resolve(at)
 		if err == nil {
@@ -56,7 +56,7 @@ func (g FileGuard) CheckPath(path string) error {
 }
 
 // checkResolved checks a file and its parent folders. None of the paths has a symbolic link.
-func (g FileGuard) checkResolved(way []string) error {
+func (g Guard) checkResolved(way []string) error {
 	ours, others := g.gatewayFiles(), g.otherChatDirs()
 	slices.Sort(way)
 	for _, at := range slices.Compact(way) {
@@ -67,7 +67,7 @@ func (g FileGuard) checkResolved(way []string) error {
 		if err != nil {
 			continue // missing, or it cannot be opened either
 		}
-		id, _ := fileIDOf(info)
+		id, _ := idOf(info)
 		switch {
 		case others[id]:
 			return errOtherChat
@@ -79,11 +79,11 @@ func (g FileGuard) checkResolved(way []string) error {
 }
 
 // gatewayFiles returns the IDs of the gateway's own files and folders.
-func (g FileGuard) gatewayFiles() map[fileID]bool {
+func (g Guard) gatewayFiles() map[fileID]bool {
 	ids := map[fileID]bool{}
 	for _, path := range g.Private {
 		if info, err := os.Stat(path); path != "" && err == nil {
-			id, _ := fileIDOf(info)
+			id, _ := idOf(info)
 			ids[id] = true
 		}
 	}
@@ -91,12 +91,12 @@ func (g FileGuard) gatewayFiles() map[fileID]bool {
 }
 
 // otherChatDirs returns the IDs of the folders of other chats.
-func (g FileGuard) otherChatDirs() map[fileID]bool {
+func (g Guard) otherChatDirs() map[fileID]bool {
 	ids := map[fileID]bool{}
 	for _, c := range g.Chats {
 		for _, dir := range c.others() {
 			if info, err := os.Lstat(dir); err == nil {
-				id, _ := fileIDOf(info)
+				id, _ := idOf(info)
 				ids[id] = true
 			}
 		}
@@ -106,7 +106,7 @@ func (g FileGuard) otherChatDirs() map[fileID]bool {
 
 // isUnknownChatDir reports whether a path is directly below the parent of the chat folders and not
 // the folder of this chat. Another chat may get this folder later, even if it does not exist yet.
-func (g FileGuard) isUnknownChatDir(at string) bool {
+func (g Guard) isUnknownChatDir(at string) bool {
 	return slices.ContainsFunc(g.Chats, func(c ChatFolders) bool {
 		parent, err := os.Stat(c.Parent)
 		above, aerr := os.Lstat(filepath.Dir(at))
@@ -152,8 +152,8 @@ func (c ChatFolders) others() []string {
 // CheckFile refuses an open file that has a private hard link. Several hard links are common (git,
 // pnpm and cp -l create them) and no reason to refuse: the private folders are searched for the
 // file, and it is refused if that takes too long or a folder cannot be read.
-func (g FileGuard) CheckFile(info fs.FileInfo) error {
-	id, names := fileIDOf(info)
+func (g Guard) CheckFile(info fs.FileInfo) error {
+	id, names := idOf(info)
 	if g.gatewayFiles()[id] {
 		return errGatewayFile
 	}
@@ -187,7 +187,7 @@ func removeNested(paths []string) (out []string) {
 	}
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
 	for _, path := range all {
-		if len(out) == 0 || !isInsideAny(out[len(out)-1:], path) {
+		if len(out) == 0 || !nofollow.Within(out[len(out)-1], path) {
 			out = append(out, path)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *hardLinkSearch) walk(roots []string, found error) error {
 			case err != nil:
 				return errHardLinks
 			}
-			if id, _ := fileIDOf(info); id == s.id {
+			if id, _ := idOf(info); id == s.id {
 				return found
 			}
 			return nil

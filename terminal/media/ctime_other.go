@@ -1,6 +1,6 @@
 //go:build !linux
 
-package terminal
+package media
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"io/fs"
@@ -8,8 +8,8 @@ import (
 // fileID identifies a file independently of its names: device and inode.
 type fileID struct{ device, inode uint64 }
 
-// fileIDOf returns the ID of a file and the number of its hard links.
-func fileIDOf(info fs.FileInfo) (id fileID, names uint64) {
+// idOf returns the ID of a file and the number of its hard links.
+func idOf(info fs.FileInfo) (id fileID, names uint64) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fileID{}, 1

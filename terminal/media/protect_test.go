@@ -1,4 +1,4 @@
-package terminal_test
+package media_test
 
 import (
 	"os"
@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"nanobot/terminal"
+	"nanobot/terminal/media"
 )
 
 func TestProtectedFilesAreFoundByAnyNameThatAFileSystemTakesForTheirs(t *testing.T) {
-	patterns := terminal.ProtectedFiles{"Makefile", "ci/*.sh", "deploy/", "Prüfung"}
+	patterns := media.Protected{"Makefile", "ci/*.sh", "deploy/", "Prüfung"}
 	for want, paths := range map[bool][]string{
 		true: {
 			".git", ".git/config", "sub/.git/hooks/x", ".git/modules/m/config", ".hg/hgrc", ".husky/pre-commit", ".envrc", "a/b/.envrc",
@@ -34,7 +34,7 @@ func TestProtectedFilesAreFoundByAnyNameThatAFileSystemTakesForTheirs(t *testing
 			}
 		}
 	}
-	if !(terminal.ProtectedFiles{}).Contain("/ws", "/other/.vscode", "/ws/x") {
+	if !(media.Protected{}).Contain("/ws", "/other/.vscode", "/ws/x") {
 		t.Error("a link in another folder does not count")
 	}
 	for _, root := range []string{"/", "/ws"} { // neither endless nor a panic
@@ -53,20 +53,20 @@ func TestAGitRepositoryIsProtectedWhateverItsFolderIsCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{"store/config": true, "store/hooks/pre-commit": true, "store/new/x": true, "plain/config": false, "config": false} {
-		if got := (terminal.ProtectedFiles{}).Contain(root, filepath.Join(root, path)); got != want {
+		if got := (media.Protected{}).Contain(root, filepath.Join(root, path)); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
 }
 
 func TestThePageOnSecurityListsEveryProtectedName(t *testing.T) {
-	page, err := os.ReadFile("../docs/security.md")
+	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(page), "### Protected files\n")
 	section, _, _ = strings.Cut(section, "\n#")
-	for _, name := range terminal.ProtectedNames {
+	for _, name := range media.ProtectedNames {
 		if !strings.Contains(section, "`"+name+"`") && !strings.Contains(section, "`"+name+"/`") {
 			t.Errorf("%s is not listed", name)
 		}

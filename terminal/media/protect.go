@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"os"
@@ -24,14 +24,14 @@ var protectedNames = []string{
 	".kshrc", ".mkshrc", ".shrc", ".cshrc", ".tcshrc", ".config/fish", ".xprofile", ".xsession", ".xsessionrc",
 }
 
-// ProtectedFiles are patterns of files that an agent may change only if a person agrees to the
+// Protected are patterns of files that an agent may change only if a person agrees to the
 // change, in addition to protectedNames. A pattern is a name or a relative path for path.Match. It
 // applies at any depth, to a file or to a folder with all its files.
-type ProtectedFiles []string
+type Protected []string
 
 // Contain reports whether a file below root is protected. paths are the file itself and the
 // symbolic links that lead to it, absolute and in folders without links.
-func (p ProtectedFiles) Contain(root string, paths ...string) bool {
+func (p Protected) Contain(root string, paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool {
 		in, rel := root, strings.TrimPrefix(path, strings.TrimSuffix(root, "/")+"/")
 		if rel == path { // such as a link in another folder that the agent may use
@@ -42,7 +42,7 @@ func (p ProtectedFiles) Contain(root string, paths ...string) bool {
 }
 
 // match reports whether a part of a path matches a pattern.
-func (p ProtectedFiles) match(rel string) bool {
+func (p Protected) match(rel string) bool {
 	parts := strings.Split(foldName(rel), "/")
 	for i, part := range parts {
 		parts[i] = strings.TrimRight(part, ". ") // some file systems ignore them

@@ -1,4 +1,4 @@
-package terminal
+package media
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ const (
 	maxPath      = 4096 // the kernel's PATH_MAX: nothing longer can be opened
 )
 
-// FindMediaPaths returns the absolute paths with a media extension in one line of text, in order:
+// FindPaths returns the absolute paths with a media extension in one line of text, in order:
 // bare, quoted (then also with spaces), in parentheses or backticks, before punctuation, and as
 // file:// URLs. It does not access the disk.
-func FindMediaPaths(line []byte) []string {
+func FindPaths(line []byte) []string {
 	var found []string
 	for i := 0; ; {
 		k := bytes.IndexByte(line[i:], '/')

@@ -1,0 +1,4 @@
+package media
+
+// ProtectedNames is protectedNames.
+var ProtectedNames = protectedNames
