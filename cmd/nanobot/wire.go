@@ -307,11 +307,7 @@ func containsAny(folder string, paths ...string) bool {
 		}
 		return path
 	}
-	within := func(folder, path string) bool {
-		rel, err := filepath.Rel(folder, path)
-		return err == nil && filepath.IsLocal(rel)
-	}
 	return slices.ContainsFunc(paths, func(path string) bool {
-		return path != "" && (within(folder, path) || within(actual(folder), actual(path)))
+		return path != "" && (nofollow.Within(folder, path) || nofollow.Within(actual(folder), actual(path)))
 	})
 }

@@ -66,3 +66,14 @@ func TestAllLinksOfAPathAreResolvedEvenIfTheEndDoesNotExist(t *testing.T) {
 		}
 	}
 }
+
+func TestAPathIsWithinAFolderIfItIsTheFolderOrBelowIt(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/a/b": true, "/a/b/": true, "/a/b/c": true, "/a/b/..c": true, "/a/b/../b/c": true,
+		"/a": false, "/a/bc": false, "/a/b/../c": false, "b": false, "/": false,
+	} {
+		if got := nofollow.Within("/a/b", path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

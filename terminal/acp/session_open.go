@@ -5,10 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
-	"strings"
 	"time"
 
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
@@ -27,7 +26,7 @@ func (a *agent) sessionParams(env terminal.ExecEnv) map[string]any {
 	p := map[string]any{"cwd": env.Dir, "mcpServers": a.mcpServers(env)}
 	var extra []string
 	for _, root := range env.Roots {
-		if rel, err := filepath.Rel(env.Dir, root); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		if !nofollow.Within(env.Dir, root) {
 			extra = append(extra, root)
 		}
 	}

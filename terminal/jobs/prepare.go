@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
 )
 
@@ -139,9 +140,5 @@ func (o Options) resolveDir(dir string) (string, error) {
 // isInside reports whether a path without symbolic links is a root or below it.
 func isInside(root, path string) bool {
 	real, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(real, path)
-	return err == nil && filepath.IsLocal(rel)
+	return err == nil && nofollow.Within(real, path)
 }

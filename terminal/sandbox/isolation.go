@@ -65,7 +65,7 @@ func (s *Sandbox) planIsolation() {
 		all = append(all, privatePath{path: path, checkHardLinks: true})
 	}
 	state := ""
-	if s.o.State != "" && !within(s.o.State, s.o.Workspace) {
+	if s.o.State != "" && !nofollow.Within(s.o.State, s.o.Workspace) {
 		all = append(all, privatePath{path: s.o.State})
 		state, _, _ = nofollow.Resolve(s.o.State)
 	}
@@ -186,20 +186,20 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 	if p.checkHardLinks && err == nil && hasHardLinks(info) && g.onSameDevice(info) && (!p.readable || s.mayWrite(end)) {
 		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s has another hard link, through which the agent may reach it; replace it by a copy: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
 	}
-	if state != "" && end != state && within(state, end) {
+	if state != "" && end != state && nofollow.Within(state, end) {
 		return
 	}
 	reached := g.writes(end) || !p.readable && g.reads(end)
 	if !reached && len(links) == 0 {
 		return
 	}
-	if users := s.usersDir(); users != "" && (within(users, end) || slices.ContainsFunc(links, func(l string) bool { return within(users, l) })) {
+	if users := s.usersDir(); users != "" && (nofollow.Within(users, end) || slices.ContainsFunc(links, func(l string) bool { return nofollow.Within(users, l) })) {
 		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is in the folder of a chat, whose agent may change it; move it out of the workspace, for example to %s",
 			p.path, filepath.Dir(s.o.Workspace)))
 	}
 	if p.path != s.o.State && slices.ContainsFunc(slices.Concat(s.o.Dirs, s.o.Paths), func(dir string) bool {
 		real, _, err := nofollow.Resolve(strings.TrimSuffix(dir, ":ro"))
-		return err == nil && within(end, real)
+		return err == nil && nofollow.Within(end, real)
 	}) {
 		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is hidden from the agent, but terminal.sandboxPaths or the workspace is in it; move it, for example to %s",
 			p.path, filepath.Dir(s.o.Workspace)))
@@ -282,7 +282,7 @@ func (s *Sandbox) planTempDirs() {
 		}
 		var needed []string
 		for _, dir := range slices.Concat(g.write, g.read, []string{filepath.Dir(s.usersDir())}) {
-			if within(temp, dir) {
+			if nofollow.Within(temp, dir) {
 				needed = append(needed, dir)
 			}
 		}
@@ -304,7 +304,7 @@ func (s *Sandbox) TempPath(chat ChatDirs, path string) string {
 	path = filepath.Clean(path)
 	for _, temp := range slices.Concat([]string{"/tmp", "/var/tmp"}, s.isolation.mounts.Temps) {
 		real, err := filepath.EvalSymlinks(temp)
-		if err == nil && within(temp, path) && slices.Contains(s.isolation.mounts.Temps, real) {
+		if err == nil && nofollow.Within(temp, path) && slices.Contains(s.isolation.mounts.Temps, real) {
 			return filepath.Join(chat.Temp, strings.TrimPrefix(path, temp))
 		}
 	}
@@ -322,7 +322,7 @@ func (s *Sandbox) IsOvermounted(chat ChatDirs, path string) bool {
 
 // cover hides everything in a folder except for the needed paths.
 func (s *Sandbox) cover(dir string, needed []string) {
-	needed = slices.DeleteFunc(outermost(needed), func(path string) bool { return !within(dir, path) })
+	needed = slices.DeleteFunc(outermost(needed), func(path string) bool { return !nofollow.Within(dir, path) })
 	if s.isolation.mounts.Cover == nil {
 		s.isolation.mounts.Cover = map[string][]string{}
 	}
@@ -332,7 +332,7 @@ func (s *Sandbox) cover(dir string, needed []string) {
 // outermost returns the sorted paths without those that are below another one.
 func outermost(paths []string) (out []string) {
 	for _, path := range slices.Compact(slices.Sorted(slices.Values(paths))) {
-		if !slices.ContainsFunc(paths, func(above string) bool { return above != path && within(above, path) }) {
+		if !slices.ContainsFunc(paths, func(above string) bool { return above != path && nofollow.Within(above, path) }) {
 			out = append(out, path)
 		}
 	}
@@ -340,7 +340,7 @@ func outermost(paths []string) (out []string) {
 }
 
 func withinAny(dirs []string, path string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return within(dir, path) })
+	return slices.ContainsFunc(dirs, func(dir string) bool { return nofollow.Within(dir, path) })
 }
 
 // hasHardLinks reports whether a regular file has more than one name.

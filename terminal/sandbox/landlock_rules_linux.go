@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
+
+	"nanobot/internal/nofollow"
 )
 
 // ruleBuilder collects the Landlock rules for landlockFiles.
@@ -66,7 +68,7 @@ func (r *ruleBuilder) addPath(path string, readOnly bool) {
 }
 
 func (r *ruleBuilder) containsProtected(dir string) bool {
-	return slices.ContainsFunc(slices.Concat(r.Hide, r.ReadOnly), func(path string) bool { return within(dir, path) })
+	return slices.ContainsFunc(slices.Concat(r.Hide, r.ReadOnly), func(path string) bool { return nofollow.Within(dir, path) })
 }
 
 func (r *ruleBuilder) addRule(path string, info os.FileInfo, readOnly bool) {

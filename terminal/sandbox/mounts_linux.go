@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/nofollow"
 )
 
 // apply makes the mounts in the helper's own mount namespace. It returns the paths to protect that
@@ -113,7 +115,7 @@ func (m *mounts) isolateChat(known mountTable) error {
 	}
 	for dir, needed := range m.Cover {
 		for _, other := range known.aliases(dir) {
-			if slices.ContainsFunc(needed, func(path string) bool { return within(other, path) }) {
+			if slices.ContainsFunc(needed, func(path string) bool { return nofollow.Within(other, path) }) {
 				continue
 			}
 			if err := hidePath(other); err != nil {
@@ -342,7 +344,7 @@ func readMounts() (all mountTable, err error) {
 func (t mountTable) aliases(path string) (all []string) {
 	var own *mountPoint
 	for i, m := range t { // of several mounts on the deepest mount point, the last is visible
-		if within(m.at, path) && (own == nil || len(m.at) >= len(own.at)) {
+		if nofollow.Within(m.at, path) && (own == nil || len(m.at) >= len(own.at)) {
 			own = &t[i]
 		}
 	}
@@ -356,7 +358,7 @@ func (t mountTable) aliases(path string) (all []string) {
 	}
 	place := filepath.Join(own.root, rel)
 	for i, m := range t {
-		if &t[i] == own || m.device != own.device || !within(m.root, place) {
+		if &t[i] == own || m.device != own.device || !nofollow.Within(m.root, place) {
 			continue
 		}
 		rel, err := filepath.Rel(m.root, place)

@@ -101,11 +101,11 @@ func (s *Sandbox) neededPaths() []string {
 // isCovered reports whether a path is hidden by a mount on one of its parents.
 func (s *Sandbox) isCovered(path string) bool {
 	for dir, needed := range s.isolation.mounts.Cover {
-		if within(dir, path) && !withinAny(needed, path) {
+		if nofollow.Within(dir, path) && !withinAny(needed, path) {
 			return true
 		}
 	}
-	return withinAny(s.isolation.mounts.Temps, path) || withinAny(s.isolation.mounts.Hide, path) || s.isolation.privateShm && within(sharedMemory, path)
+	return withinAny(s.isolation.mounts.Temps, path) || withinAny(s.isolation.mounts.Hide, path) || s.isolation.privateShm && nofollow.Within(sharedMemory, path)
 }
 
 // mayConnect reports whether the agent is meant to use a socket. Folders that it may only read do
@@ -120,7 +120,7 @@ func (s *Sandbox) socketsToHide() (hide []string) {
 	g, home := s.grants(), s.home()
 	needed := slices.Concat(s.neededPaths(), []string{home, "/dev", "/proc", "/sys"})
 	isNeeded := func(dir string) bool {
-		return g.reads(dir) || slices.ContainsFunc(needed, func(path string) bool { return within(dir, path) })
+		return g.reads(dir) || slices.ContainsFunc(needed, func(path string) bool { return nofollow.Within(dir, path) })
 	}
 	for _, socket := range listSockets(nil) {
 		switch dir := filepath.Dir(socket); {

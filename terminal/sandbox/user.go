@@ -162,9 +162,3 @@ func (u *agentUser) chownFile(f *os.File) error {
 	}
 	return f.Chown(int(u.Uid), int(u.Gid))
 }
-
-// within reports whether a path is a folder or below it.
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}

@@ -46,7 +46,7 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpc.Error) {
 	}
 	for _, dir := range p.Roots {
 		dir, err := filepath.EvalSymlinks(dir)
-		if err != nil || !containsPath(dir, real) {
+		if err != nil || !nofollow.Within(dir, real) {
 			continue
 		}
 		root, err := os.OpenRoot(dir)
@@ -67,17 +67,12 @@ func isPrivateFile(private, real string) bool {
 	if private == "" {
 		return false
 	}
-	if r, _, err := nofollow.Resolve(filepath.Clean(private)); err == nil && containsPath(r, real) {
+	if r, _, err := nofollow.Resolve(filepath.Clean(private)); err == nil && nofollow.Within(r, real) {
 		return true
 	}
 	a, aerr := os.Stat(private)
 	b, berr := os.Stat(real)
 	return aerr == nil && berr == nil && os.SameFile(a, b)
-}
-
-func containsPath(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // fileError converts err for the agent, with the path that the agent used.
