@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -14,11 +13,9 @@ import (
 
 // api makes the calls of the REST API. Calls without files go through discordgo.
 type api struct {
-	token  string
 	client *http.Client       // for API calls; its transport is a *transport
 	http   *httpclient.Client // for other servers; the transport uses it too
 	limits *rateLimits
-	skew   atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
 }
 
 const (
@@ -31,9 +28,8 @@ const (
 )
 
 func newAPI(o Options) *api {
-	client := httpclient.NewClient(o.Client)
+	client := httpclient.NewClient(o.Client, o.Token)
 	return &api{
-		token:  o.Token,
 		client: &http.Client{Transport: &transport{base: o.APIBase, token: o.Token, next: client}},
 		http:   client,
 		limits: newRateLimits(o.Unpaced),
@@ -70,7 +66,6 @@ func (a *api) callWithPermit(ctx context.Context, r route, into any, do func(ctx
 	}
 	got := &callRecord{route: r}
 	do(withRecord(ctx, got))
-	a.updateClockSkew(got.Header.Get("Date"), time.Now())
 	err = a.checkResponse(got, into)
 	a.limits.release(turn, got.Header, err)
 	return err
@@ -91,19 +86,8 @@ func (a *api) checkResponse(got *callRecord, into any) error {
 	return nil
 }
 
-// updateClockSkew compares Discord's clock with the local one. The header has a resolution of
-// seconds, so less than a minute counts as none.
-func (a *api) updateClockSkew(date string, now time.Time) {
-	theirs, err := http.ParseTime(date)
-	if err != nil {
-		return
-	}
-	skew := theirs.Sub(now)
-	if skew.Abs() < time.Minute {
-		skew = 0
-	}
-	a.skew.Store(int64(skew))
-}
-
 // discordTime converts a local time to Discord's clock, on which IDs are based.
-func (a *api) discordTime(t time.Time) time.Time { return t.Add(time.Duration(a.skew.Load())) }
+func (a *api) discordTime(t time.Time) time.Time {
+	skew, _ := a.http.ClockSkew()
+	return t.Add(skew)
+}

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"nanobot/channels/httpclient"
 )
 
 // apiError is an error response of Discord, or of a proxy in front of it.
@@ -66,8 +64,8 @@ func (a *api) newAPIError(got *callRecord) error {
 	e := &apiError{Name: got.route.name, Status: got.Status, NotDiscord: true, Shared: got.Header.Get("X-RateLimit-Scope") == "shared"}
 	if json.Unmarshal(got.Body, &body) == nil {
 		e.NotDiscord, e.Global = false, body.Global
-		e.Code, e.Message = body.Code, a.redact(body.Message)
-		e.Details = a.redact(excerpt(body.Errors, 300))
+		e.Code, e.Message = body.Code, a.http.Redact(body.Message)
+		e.Details = a.http.Redact(excerpt(body.Errors, 300))
 		e.RetryAfter = durationOf(body.RetryAfter)
 	}
 	if e.Message == "" {
@@ -98,8 +96,4 @@ func excerpt(b json.RawMessage, maxBytes int) string {
 		text = strings.ToValidUTF8(text[:maxBytes], "") + "…"
 	}
 	return text
-}
-
-func (a *api) redact(text string) string {
-	return strings.ReplaceAll(text, a.token, httpclient.RedactedSecret)
 }

@@ -19,13 +19,11 @@ const (
 	downloadTries   = 3
 )
 
-var errFileTooLarge = errors.New("too big")
-
 // download saves a file and returns its path. It does not wait, because Discord's file URLs expire
 // after a day.
 func (c *Channel) download(ctx context.Context, chatID string, f attachment) (string, error) {
 	if f.Size > maxDownload {
-		return "", errFileTooLarge
+		return "", &httpclient.TooBigError{Limit: maxDownload}
 	}
 	folder, err := c.downloads.Open(chatID)
 	if err != nil {
@@ -47,7 +45,8 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
 		saved, err := folder.Save(name, func(to io.Writer) error { return c.api.fetchAttachment(ctx, f.URL, to) })
 		var apiErr *apiError
-		final := errors.Is(err, errFileTooLarge) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
+		var big *httpclient.TooBigError
+		final := errors.As(err, &big) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
 		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, retryAfter(err))) {
 			return saved.Path, err
 		}
@@ -63,20 +62,15 @@ func (a *api) fetchAttachment(ctx context.Context, url string, to io.Writer) err
 		return &noResponseError{Name: name, Err: errors.New("no address to download from")}
 	}
 	req.Header.Set("User-Agent", userAgent)
-	resp, written, err := a.http.Do(req)
-	if err != nil {
-		return &noResponseError{Name: name, Err: withoutSecrets(err, a.token, req.URL), Written: written}
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return &apiError{Name: name, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
-	}
-	n, err := io.Copy(to, io.LimitReader(resp.Body, maxDownload+1))
+	status, written, err := a.http.Download(req, to, maxDownload)
+	var big *httpclient.TooBigError
 	switch {
+	case errors.As(err, &big):
+		return err
 	case err != nil:
-		return &noResponseError{Name: name, Err: withoutSecrets(err, a.token, req.URL), Written: true}
-	case n > maxDownload:
-		return errFileTooLarge
+		return &noResponseError{Name: name, Err: err, Written: written}
+	case status != http.StatusOK:
+		return &apiError{Name: name, Status: status, Message: http.StatusText(status)}
 	}
 	return nil
 }

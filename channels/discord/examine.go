@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -49,10 +48,11 @@ func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []chan
 		}
 		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error(), Fix: fix}}
 	}
+	skew, _ := c.api.http.ClockSkew()
 	return []channels.Finding{
 		{Check: checkToken, Status: channels.Good, Detail: "the application is " + app.Name},
 		intentsFinding(app.Flags),
-		channels.ClockSkewFinding(checkClock, time.Duration(c.api.skew.Load())),
+		channels.ClockSkewFinding(checkClock, skew),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // NewTransport is the transport that the library's requests go through.
 func NewTransport(base, token string, client *http.Client) http.RoundTripper {
-	return &transport{base: base, token: token, next: httpclient.NewClient(client)}
+	return &transport{base: base, token: token, next: httpclient.NewClient(client, token)}
 }
 
 // WithRecord is the context of a request whose outcome the transport records.

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 	"nanobot/internal/words"
 )
 
@@ -92,12 +93,13 @@ type downloadedFiles struct{ paths, names []string }
 // downloadAll downloads files. problems describe the downloads that failed.
 func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles, problems []string) {
 	w := c.words.For(in.User.Language)
+	var big *httpclient.TooBigError
 	for _, f := range files {
 		path, err := c.download(ctx, in.Chat.ID, f)
 		switch {
 		case err == nil:
 			got.paths, got.names = append(got.paths, path), append(got.names, f.displayName())
-		case errors.Is(err, errFileTooLarge):
+		case errors.As(err, &big):
 			problems = append(problems, w.Text(words.FileNotReceivedSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), w.Text(words.FileLargerThan, channels.HumanSize(maxDownload))))
 		default:
 			if ctx.Err() == nil {

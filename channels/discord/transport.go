@@ -61,17 +61,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out.Header.Set("Authorization", "Bot "+t.token)
 	got.Outcome = t.next.Fetch(out, maxAnswer)
 	if got.Err != nil {
-		got.Err = withoutSecrets(got.Err, t.token, address)
 		return nil, got.Err
 	}
 	return &http.Response{
 		Status: http.StatusText(got.Status), StatusCode: got.Status, Header: http.Header{},
 		Body: io.NopCloser(strings.NewReader("{}")), Request: req,
 	}, nil
-}
-
-// withoutSecrets removes the token and the path and query of a URL from an error: they may contain
-// the token of an interaction or the signature of an attachment.
-func withoutSecrets(err error, token string, address *url.URL) error {
-	return httpclient.Redact(err, token, address.RequestURI(), address.EscapedPath(), address.Path, address.RawQuery)
 }

@@ -4,6 +4,7 @@ package httpclient
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -13,11 +14,16 @@ import (
 	"time"
 )
 
-// Client makes requests. It follows no redirects, which would send a token to another server.
-type Client struct{ *http.Client }
+// Client makes requests. It follows no redirects, which would send a token to another server. Its
+// errors contain neither the token nor the path of a URL, which may contain another secret.
+type Client struct {
+	*http.Client
+	token string
+	skew  atomic.Pointer[time.Duration] // nil: unknown
+}
 
 // NewClient returns a client with the settings of the given one; nil means default settings.
-func NewClient(given *http.Client) *Client {
+func NewClient(given *http.Client, token string) *Client {
 	own := http.Client{}
 	if given != nil {
 		own = *given
@@ -29,7 +35,7 @@ func NewClient(given *http.Client) *Client {
 		own.Transport = t
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{&own}
+	return &Client{Client: &own, token: token}
 }
 
 // Do makes a request. If there is no response, written says whether the request was written, and so
@@ -44,7 +50,29 @@ func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err e
 		},
 	}
 	resp, err = c.Client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-	return resp, wrote.Load(), err
+	return resp, wrote.Load(), c.RedactError(err, req.URL)
+}
+
+// ClockSkew returns how far the server's clock is ahead of the local one, if a response had a date.
+func (c *Client) ClockSkew() (skew time.Duration, known bool) {
+	if d := c.skew.Load(); d != nil {
+		return *d, true
+	}
+	return 0, false
+}
+
+// updateClockSkew compares the clocks. The header has a resolution of seconds, so less than a
+// minute counts as none.
+func (c *Client) updateClockSkew(date string) {
+	theirs, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	skew := time.Until(theirs)
+	if skew.Abs() < time.Minute {
+		skew = 0
+	}
+	c.skew.Store(&skew)
 }
 
 // Outcome is the result of a request.
@@ -58,7 +86,7 @@ type Outcome struct {
 
 var errSwitchingProtocols = errors.New("the server wants to speak another protocol")
 
-// Fetch makes a request and reads its response, up to a number of bytes.
+// Fetch makes a request of an API and reads its response, up to a number of bytes.
 func (c *Client) Fetch(req *http.Request, maxBytes int64) Outcome {
 	resp, written, err := c.Do(req)
 	if err != nil {
@@ -68,21 +96,59 @@ func (c *Client) Fetch(req *http.Request, maxBytes int64) Outcome {
 	if resp.StatusCode == http.StatusSwitchingProtocols { // the body is a connection that does not end with the context
 		return Outcome{Written: true, Err: errSwitchingProtocols}
 	}
+	c.updateClockSkew(resp.Header.Get("Date"))
 	o := Outcome{Status: resp.StatusCode, Header: resp.Header, Written: true}
-	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, maxBytes))
+	o.Body, err = io.ReadAll(io.LimitReader(resp.Body, maxBytes))
+	o.Err = c.RedactError(err, req.URL)
 	return o
+}
+
+// TooBigError is the error of a file above a size limit.
+type TooBigError struct{ Limit int64 }
+
+func (e *TooBigError) Error() string { return fmt.Sprintf("more than %d bytes", e.Limit) }
+
+// Download writes the body of a successful response. One with more than maxBytes is a TooBigError.
+// After any other error there is no response, or only a part of it; otherwise status is that of the
+// response.
+func (c *Client) Download(req *http.Request, to io.Writer, maxBytes int64) (status int, written bool, err error) {
+	resp, written, err := c.Do(req)
+	if err != nil {
+		return 0, written, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return resp.StatusCode, true, nil
+	}
+	n, err := io.Copy(to, io.LimitReader(resp.Body, maxBytes+1))
+	if err == nil && n > maxBytes {
+		err = &TooBigError{maxBytes}
+	}
+	return resp.StatusCode, true, c.RedactError(err, req.URL)
 }
 
 // RedactedSecret replaces secrets in errors.
 const RedactedSecret = "***"
 
-// Redact removes secrets from the error of a request, and the URL that http.Client adds. An error
-// without secrets is returned unchanged. A secret of one character is ignored: it is the path of a
-// URL without one.
-func Redact(err error, secrets ...string) error {
+// Redact removes the token from a text.
+func (c *Client) Redact(text string) string {
+	return strings.ReplaceAll(text, c.token, RedactedSecret)
+}
+
+// RedactError removes secrets from the error of a request, and the URL that http.Client adds: the
+// token, and the parts of an address, which may be nil. An error without secrets is returned
+// unchanged. A secret of one character is ignored: it is the path of a URL without one.
+func (c *Client) RedactError(err error, address *url.URL) error {
+	if err == nil {
+		return nil
+	}
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
+	}
+	secrets := []string{c.token}
+	if address != nil {
+		secrets = append(secrets, address.RequestURI(), address.EscapedPath(), address.Path, address.RawQuery)
 	}
 	text := err.Error()
 	for _, secret := range secrets {

@@ -35,7 +35,7 @@ func TestAServerThatSwitchesProtocolsIsNotWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := httpclient.NewClient(nil).Fetch(req, 1<<20); o.Err == nil || !o.Written {
+	if o := httpclient.NewClient(nil, "").Fetch(req, 1<<20); o.Err == nil || !o.Written {
 		t.Errorf("the outcome is %+v", o)
 	}
 	<-done

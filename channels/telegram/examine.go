@@ -3,9 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"nanobot/channels"
@@ -28,17 +26,13 @@ const fixSharedToken = "stop the other program, or get a token of its own from @
 // Examine checks the token, the bot's privacy mode, the webhook, and whether another program uses
 // the token.
 func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []channels.Finding {
-	x := &examination{groups: c.groups, webhook: c.webhook, options: e, clock: &clockTransport{}}
-	var err error
-	if x.api, err = c.api.Wrap(x.clock.wrap); err != nil {
-		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error()}}
-	}
+	x := &examination{api: c.api, groups: c.groups, webhook: c.webhook, options: e}
 	defer c.api.CloseIdleConnections()
 	if !x.examineToken(ctx) {
 		return x.findings
 	}
 	x.examineWebhook(ctx)
-	if skew, ok := x.clock.skew(); ok {
+	if skew, ok := c.api.ClockSkew(); ok {
 		x.findings = append(x.findings, channels.ClockSkewFinding(checkClock, skew))
 	}
 	return x.findings
@@ -46,11 +40,10 @@ func (c *Channel) Examine(ctx context.Context, e channels.ExamineOptions) []chan
 
 // examination is one run of Examine.
 type examination struct {
-	api      *botapi.Client // with a transport that reads the server's clock
+	api      *botapi.Client
 	groups   string
 	webhook  *receiving.Webhook // nil in poll mode
 	options  channels.ExamineOptions
-	clock    *clockTransport
 	findings []channels.Finding
 }
 
@@ -167,44 +160,4 @@ func webhookHost(address string) string {
 		return u.Host
 	}
 	return "an unreadable address"
-}
-
-// clockTransport compares the server's clock with the local one.
-type clockTransport struct {
-	next http.RoundTripper // nil: http.DefaultTransport
-
-	mu    sync.Mutex
-	ahead time.Duration
-	known bool
-}
-
-// wrap sets the transport that makes the requests.
-func (k *clockTransport) wrap(next http.RoundTripper) http.RoundTripper {
-	k.next = next
-	return k
-}
-
-// RoundTrip makes a request and reads the date of its response.
-func (k *clockTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	next := k.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	resp, err := next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if theirs, perr := http.ParseTime(resp.Header.Get("Date")); perr == nil {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.ahead, k.known = time.Until(theirs), true
-	}
-	return resp, nil
-}
-
-// skew returns how far the server's clock is ahead, if a response had a date.
-func (k *clockTransport) skew() (time.Duration, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.ahead, k.known
 }

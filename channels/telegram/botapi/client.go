@@ -41,7 +41,7 @@ type Client struct {
 
 // New returns a client for the server at an address. It makes no network call.
 func New(base, token string, client *http.Client, pace *pace.Pacer) (*Client, error) {
-	c := &Client{base: base, token: token, transport: &transport{httpclient.NewClient(client)}, pace: pace}
+	c := &Client{base: base, token: token, transport: &transport{httpclient.NewClient(client, token)}, pace: pace}
 	var err error
 	// The library's own handlers of errors, debug messages and updates print them with package log.
 	// The poll timeout and the channel of updates are of its poll loop, which does not run.
@@ -56,11 +56,8 @@ func New(base, token string, client *http.Client, pace *pace.Pacer) (*Client, er
 	return c, nil
 }
 
-// Wrap returns a client whose requests go through wrap, which gets the transport of this client;
-// nil is http.DefaultTransport. Both share the rate limits and the connections.
-func (c *Client) Wrap(wrap func(http.RoundTripper) http.RoundTripper) (*Client, error) {
-	return New(c.base, c.token, &http.Client{Transport: wrap(c.transport.http.Transport)}, c.pace)
-}
+// ClockSkew returns how far the server's clock is ahead of the local one, if a response had a date.
+func (c *Client) ClockSkew() (skew time.Duration, known bool) { return c.transport.http.ClockSkew() }
 
 // CloseIdleConnections closes the connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.transport.http.CloseIdleConnections() }

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"nanobot/channels/httpclient"
 )
 
 // Error is an error response.
@@ -115,7 +113,7 @@ func retryAfter(seconds float64, header http.Header) time.Duration {
 
 // noResponse returns the error of a call without a usable response.
 func (c *Client) noResponse(method string, err error, written bool) error {
-	return &NoResponseError{Method: method, Err: httpclient.Redact(err, c.token), Written: written}
+	return &NoResponseError{Method: method, Err: c.transport.http.RedactError(err, nil), Written: written}
 }
 
 // undecodableResult is the error of a success response whose result cannot be decoded.
@@ -124,6 +122,4 @@ func (c *Client) undecodableResult(got *callRecord, err error) error {
 }
 
 // Redact removes the token from a text.
-func (c *Client) Redact(text string) string {
-	return strings.ReplaceAll(text, c.token, httpclient.RedactedSecret)
-}
+func (c *Client) Redact(text string) string { return c.transport.http.Redact(text) }

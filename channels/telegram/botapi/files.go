@@ -3,6 +3,7 @@ package botapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -78,12 +79,7 @@ func (c *Client) GetFile(ctx context.Context, id string) (*StoredFile, error) {
 	})
 }
 
-// TooBigError is the error of a file above a size limit.
-type TooBigError struct{ Limit int64 }
-
-func (e *TooBigError) Error() string { return fmt.Sprintf("more than %d bytes", e.Limit) }
-
-// Download streams a stored file. One with more than maxBytes is a TooBigError.
+// Download streams a stored file. One with more than maxBytes is an httpclient.TooBigError.
 func (c *Client) Download(ctx context.Context, stored string, to io.Writer, maxBytes int64) error {
 	const method = "download"
 	segments := strings.Split(stored, "/")
@@ -94,20 +90,15 @@ func (c *Client) Download(ctx context.Context, stored string, to io.Writer, maxB
 	if err != nil {
 		return c.noResponse(method, err, false)
 	}
-	resp, written, err := c.transport.http.Do(req)
-	if err != nil {
+	status, written, err := c.transport.http.Download(req, to, maxBytes)
+	var big *httpclient.TooBigError
+	switch {
+	case errors.As(err, &big):
+		return err
+	case err != nil:
 		return c.noResponse(method, err, written)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return &Error{Method: method, Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
-	}
-	n, err := io.Copy(to, io.LimitReader(resp.Body, maxBytes+1))
-	if err != nil {
-		return c.noResponse(method, err, true)
-	}
-	if n > maxBytes {
-		return &TooBigError{maxBytes}
+	case status != http.StatusOK:
+		return &Error{Method: method, Code: status, Description: http.StatusText(status)}
 	}
 	return nil
 }

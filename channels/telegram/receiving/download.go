@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/updates"
@@ -44,7 +45,7 @@ type downloader struct {
 }
 
 // explainLimit returns the limit that a file exceeds as a text for its sender.
-func explainLimit(e *botapi.TooBigError, w words.Words) string {
+func explainLimit(e *httpclient.TooBigError, w words.Words) string {
 	if e.Limit == maxDownload {
 		return w.Text(words.FileBotsLimit)
 	}
@@ -54,7 +55,7 @@ func explainLimit(e *botapi.TooBigError, w words.Words) string {
 // checkSize returns an error for a file above the operator's limit.
 func (d *downloader) checkSize(size int64) error {
 	if maxBytes := d.maxBytes; maxBytes > 0 && size > maxBytes {
-		return &botapi.TooBigError{Limit: maxBytes}
+		return &httpclient.TooBigError{Limit: maxBytes}
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (d *downloader) download(ctx context.Context, chatID, message string, f *up
 // isPermanentFailure reports whether a download would fail again.
 func isPermanentFailure(err error) bool {
 	var apiErr *botapi.Error
-	var big *botapi.TooBigError
+	var big *httpclient.TooBigError
 	var local *localError
 	return errors.As(err, &big) || errors.As(err, &local) || downloads.IsRefusal(err) ||
 		errors.As(err, &apiErr) && apiErr.IsPermanent()
@@ -106,7 +107,7 @@ func (d *downloader) downloadOnce(ctx context.Context, chatID, message string, f
 	stored, err := d.api.GetFile(ctx, f.ID)
 	var apiErr *botapi.Error
 	if errors.As(err, &apiErr) && apiErr.Mentions("too big") {
-		return "", &botapi.TooBigError{Limit: maxDownload}
+		return "", &httpclient.TooBigError{Limit: maxDownload}
 	}
 	if err == nil {
 		err = d.checkSize(stored.Size)

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/updates"
@@ -127,7 +128,7 @@ func (r *Receiver) downloadMedia(ctx context.Context, in channels.Incoming, m *u
 		return "", w.Text(words.FileNotReceived, name, w.Text(words.FileOfStranger))
 	}
 	path, err := r.downloads.download(ctx, in.Chat.ID, r.identity.gatewayID(m), f)
-	var big *botapi.TooBigError
+	var big *httpclient.TooBigError
 	reason, refused := downloads.Refusal(err, w)
 	switch {
 	case err == nil:
