@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"context"
 	"slices"
 	"sync"
 )
@@ -31,12 +32,18 @@ func (m *CommandMenu) Commands() []Command {
 	return m.commands
 }
 
-// Changed returns a channel that is closed at the next SetMenu.
-func (m *CommandMenu) Changed() <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.changed == nil {
-		m.changed = make(chan struct{})
+// Follow calls publish now and after each SetMenu, until ctx ends.
+func (m *CommandMenu) Follow(ctx context.Context, publish func()) {
+	for {
+		m.mu.Lock()
+		changed := make(chan struct{})
+		m.changed = changed
+		m.mu.Unlock()
+		publish()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
 	}
-	return m.changed
 }

@@ -71,17 +71,17 @@ func (a *api) callWithPermit(ctx context.Context, r route, into any, do func(ctx
 	return err
 }
 
-// checkResponse returns nil if a call has succeeded, otherwise an apiError or a noResponseError.
+// checkResponse returns nil if a call has succeeded, otherwise an apiError or a httpclient.NoResponseError.
 func (a *api) checkResponse(got *callRecord, into any) error {
 	switch {
 	case got.Err != nil:
-		return &noResponseError{Name: got.route.name, Err: got.Err, Written: got.Written}
+		return &httpclient.NoResponseError{Name: got.route.name, Err: got.Err, Written: got.Written}
 	case got.Status == 0:
-		return &noResponseError{Name: got.route.name, Err: errNoRequest}
+		return &httpclient.NoResponseError{Name: got.route.name, Err: errNoRequest}
 	case got.Status >= 300:
 		return a.newAPIError(got)
 	case into != nil && json.Unmarshal(got.Body, into) != nil:
-		return &noResponseError{Name: got.route.name, Err: errNotDiscord, Written: true}
+		return &httpclient.NoResponseError{Name: got.route.name, Err: errNotDiscord, Written: true}
 	}
 	return nil
 }

@@ -35,17 +35,6 @@ func (e *apiError) Error() string {
 	return text
 }
 
-// noResponseError is a call without a usable response.
-type noResponseError struct {
-	Name    string
-	Err     error
-	Written bool // the whole request was sent, so Discord may have executed it
-}
-
-func (e *noResponseError) Error() string { return e.Name + ": " + e.Err.Error() }
-
-func (e *noResponseError) Unwrap() error { return e.Err }
-
 var (
 	// errNotDiscord is the error of a success response that cannot be Discord's.
 	errNotDiscord = errors.New("the response is not from Discord")

@@ -4,10 +4,7 @@ import (
 	"context"
 	"time"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
-	"nanobot/channels/httpclient"
 )
 
 // deletion is a MESSAGE_DELETE or MESSAGE_DELETE_BULK event.
@@ -82,22 +79,17 @@ func (in *receiver) enqueueKnown(ctx context.Context, at snowflake, changes []ch
 // isKnown reports whether the gateway has received a message, in its channel or in the thread that
 // the message has opened. It retries until ctx ends.
 func (in *receiver) isKnown(ctx context.Context, at snowflake, id string) bool {
+	known := false
 	for _, chat := range []string{at.String(), id} {
-		for ctx.Err() == nil {
-			known, err := in.c.store.Known(ctx, channels.Chat{Channel: Name, ID: chat}, id)
-			if known {
-				return true
-			}
-			if err == nil {
-				break
-			}
-			in.c.log.Warn("cannot look up a changed message, will retry", zap.Error(err))
-			if !httpclient.Sleep(ctx, time.Second) {
-				return false
-			}
+		err := in.c.newRetrier("cannot look up a changed message, will retry").Do(ctx, func() (err error) {
+			known, err = in.c.store.Known(ctx, channels.Chat{Channel: Name, ID: chat}, id)
+			return err
+		})
+		if known || err != nil {
+			break
 		}
 	}
-	return false
+	return known
 }
 
 // enqueueChange queues the change of a message behind the message itself. A change in the middle of

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
 
-	"nanobot/channels/httpclient"
 	"nanobot/internal/words"
 )
 
@@ -103,39 +101,18 @@ func shortDescription(help, name string) string {
 	return string(text)
 }
 
-// keepCommandsRegistered registers the commands now and after each change, until ctx ends.
+// keepCommandsRegistered registers the commands now and after each change, until ctx ends. The bot
+// also works without them.
 func (c *Channel) keepCommandsRegistered(ctx context.Context, app snowflake) {
-	for {
-		changed := c.menu.Changed()
-		c.registerCommands(ctx, app)
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// registerCommands registers the commands if they differ from the registered ones. The bot also
-// works without them.
-func (c *Channel) registerCommands(ctx context.Context, app snowflake) {
-	pause := c.newRetrier("commands not registered, will retry")
-	for {
-		err := c.updateCommands(ctx, app)
-		var apiErr *apiError
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if errors.As(err, &apiErr) && apiErr.isPermanent() {
+	c.menu.Follow(ctx, func() {
+		err := c.newRetrier("commands not registered, will retry").Do(ctx, func() error { return c.updateCommands(ctx, app) })
+		if err != nil && ctx.Err() == nil {
 			c.log.Warn("commands not registered", zap.Error(err))
-			return
 		}
-		if !httpclient.Sleep(ctx, pause.Next(err)) {
-			return
-		}
-	}
+	})
 }
 
+// updateCommands registers the commands if they differ from the registered ones.
 func (c *Channel) updateCommands(ctx context.Context, app snowflake) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

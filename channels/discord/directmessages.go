@@ -2,11 +2,8 @@ package discord
 
 import (
 	"context"
-	"errors"
 
 	"go.uber.org/zap"
-
-	"nanobot/channels/httpclient"
 )
 
 // maxDMLookups bounds the direct message channels that are opened at the start. A bot that opens
@@ -40,23 +37,17 @@ func (in *receiver) searchDirectMessages(ctx context.Context) {
 // openDirectChannel returns the direct message channel with a user, or a zero value if Discord
 // refuses.
 func (c *Channel) openDirectChannel(ctx context.Context, id snowflake) channelObject {
-	pause := c.newRetrier("direct conversation not found, will retry")
-	for {
-		var p channelObject
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		err := c.api.call(call, route{name: openDM}, &p, func(l library) (any, error) {
+	var p channelObject
+	err := c.newRetrier("direct conversation not found, will retry").Do(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		return c.api.call(ctx, route{name: openDM}, &p, func(l library) (any, error) {
 			return l.UserChannelCreate(id.String(), l.options...)
 		})
-		cancel()
-		var apiErr *apiError
-		switch {
-		case err == nil:
-			return p
-		case errors.As(err, &apiErr) && apiErr.isPermanent():
-			c.log.Debug("no direct conversation", zap.Stringer("user", id), zap.Error(err))
-			return channelObject{}
-		case ctx.Err() != nil || !httpclient.Sleep(ctx, pause.Next(err)):
-			return channelObject{}
-		}
+	})
+	if err != nil {
+		c.log.Debug("no direct conversation", zap.Stringer("user", id), zap.Error(err))
+		return channelObject{}
 	}
+	return p
 }

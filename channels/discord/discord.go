@@ -129,7 +129,7 @@ func New(o Options) (*Channel, error) {
 	o.Groups = cmp.Or(o.Groups, "mention")
 	o.Timing.Identify = cmp.Or(o.Timing.Identify, 5*time.Second)
 	o.Timing.Handshake = cmp.Or(o.Timing.Handshake, 30*time.Second)
-	o.Timing.Pause = cmp.Or(o.Timing.Pause, time.Second/2)
+	o.Timing.Pause = cmp.Or(o.Timing.Pause, httpclient.FirstDelay)
 	o.Timing.Refused = cmp.Or(o.Timing.Refused, 10*time.Minute)
 	base, err := url.Parse(o.APIBase)
 	switch {
@@ -184,6 +184,10 @@ func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
 // Repeatable is true: each message carries a nonce derived from its Key, and Discord creates one
 // message for all requests with the same nonce within a few minutes.
 func (c *Channel) Repeatable() bool { return true }
+
+func (c *Channel) newRetrier(what string) *httpclient.Retrier {
+	return httpclient.NewRetrier(c.log, what, c.o.Timing.Pause)
+}
 
 // isAdmitted reports whether a user may talk to the bot.
 func (c *Channel) isAdmitted(u user) bool { return c.o.Admitted == nil || c.o.Admitted(u.ID.String()) }

@@ -47,7 +47,7 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 		var apiErr *apiError
 		var big *httpclient.TooBigError
 		final := errors.As(err, &big) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
-		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, retryAfter(err))) {
+		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, httpclient.RetryAfter(err))) {
 			return saved.Path, err
 		}
 	}
@@ -59,7 +59,7 @@ func (a *api) fetchAttachment(ctx context.Context, url string, to io.Writer) err
 	const name = "GET attachment"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return &noResponseError{Name: name, Err: errors.New("no address to download from")}
+		return &httpclient.NoResponseError{Name: name, Err: errors.New("no address to download from")}
 	}
 	req.Header.Set("User-Agent", userAgent)
 	status, written, err := a.http.Download(req, to, maxDownload)
@@ -68,7 +68,7 @@ func (a *api) fetchAttachment(ctx context.Context, url string, to io.Writer) err
 	case errors.As(err, &big):
 		return err
 	case err != nil:
-		return &noResponseError{Name: name, Err: err, Written: written}
+		return &httpclient.NoResponseError{Name: name, Err: err, Written: written}
 	case status != http.StatusOK:
 		return &apiError{Name: name, Status: status, Message: http.StatusText(status)}
 	}

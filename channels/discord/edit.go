@@ -7,6 +7,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 )
 
 // Edit replaces the text and the buttons of a message. Files of o are ignored.
@@ -22,7 +23,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if isUnknownMessage(err) {
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
-	return sendError(err)
+	return httpclient.SendError(err)
 }
 
 func (a *api) editMessage(ctx context.Context, m *discordgo.MessageEdit) error {
@@ -46,7 +47,7 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	if isUnknownMessage(err) {
 		return nil
 	}
-	return sendError(err)
+	return httpclient.SendError(err)
 }
 
 // checkMessage returns an error for an ID that cannot be a message of Discord.

@@ -16,26 +16,6 @@ const (
 	cannotReply    = 160002 // the bot lacks the permission to read the history
 )
 
-// sendError converts the error of a call to a channels.SendError.
-func sendError(err error) error {
-	if err == nil {
-		return nil
-	}
-	var known *channels.SendError
-	if errors.As(err, &known) {
-		return known
-	}
-	var apiErr *apiError
-	var none *noResponseError
-	switch {
-	case errors.As(err, &apiErr):
-		return &channels.SendError{Err: err, Permanent: apiErr.isPermanent(), After: apiErr.RetryAfter, Unknown: apiErr.Status >= 500}
-	case errors.As(err, &none):
-		return &channels.SendError{Err: err, Unknown: none.Written}
-	}
-	return &channels.SendError{Err: err}
-}
-
 // isPermanent reports whether the same call would be refused again. A wrong token is not permanent,
 // because the operator can fix it, nor is a response that is not Discord's.
 func (e *apiError) isPermanent() bool {
@@ -44,6 +24,11 @@ func (e *apiError) isPermanent() bool {
 		return false
 	}
 	return e.Status >= 400 && e.Status < 500 && !e.NotDiscord
+}
+
+// SendError says what the response means for the gateway.
+func (e *apiError) SendError() channels.SendError {
+	return channels.SendError{Permanent: e.isPermanent(), After: e.RetryAfter, Unknown: e.Status >= 500}
 }
 
 // concerns reports whether an error has the given code or is about the given field of the request.

@@ -227,7 +227,7 @@ func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteracti
 		switch {
 		case err == nil || errors.As(err, &apiErr) && apiErr.Code == alreadyAnswered: // by an earlier try whose response was lost
 			return nil
-		case apiErr != nil && apiErr.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, retryAfter(err))):
+		case apiErr != nil && apiErr.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, httpclient.RetryAfter(err))):
 			return err
 		}
 	}

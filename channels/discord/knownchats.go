@@ -3,8 +3,6 @@ package discord
 import (
 	"context"
 	"time"
-
-	"nanobot/channels/httpclient"
 )
 
 // chatsKey is the storage key of the list of known chats.
@@ -14,25 +12,27 @@ const chatsKey = "chats"
 // kept the list in the cursor: it is then stored before any cursor without it.
 func (in *receiver) loadChats(ctx context.Context) bool {
 	m := in.state
-	for in.c.store != nil && !m.chatsLoaded {
-		list, err := in.c.store.Load(ctx, chatsKey)
-		if err != nil {
-			if ctx.Err() != nil || !httpclient.Sleep(ctx, in.chatsRetrier.Next(err)) {
-				return false
-			}
-			continue
-		}
-		in.chatsRetrier.Reset()
-		earlier := m.formatChats()
-		m.chats = nil
-		m.addChats(list)
-		stored := len(m.chats)
-		m.addChats(earlier)
-		if len(m.chats) > stored {
-			m.chatsVersion++
-		}
-		m.chatsLoaded = true
+	if in.c.store == nil || m.chatsLoaded {
+		return true
 	}
+	var list string
+	err := in.chatsRetrier.Do(ctx, func() (err error) {
+		list, err = in.c.store.Load(ctx, chatsKey)
+		return err
+	})
+	if err != nil {
+		return false
+	}
+	in.chatsRetrier.Reset()
+	earlier := m.formatChats()
+	m.chats = nil
+	m.addChats(list)
+	stored := len(m.chats)
+	m.addChats(earlier)
+	if len(m.chats) > stored {
+		m.chatsVersion++
+	}
+	m.chatsLoaded = true
 	return true
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 )
 
 // Error codes of Discord for an interaction that can no longer be answered.
@@ -63,11 +64,11 @@ func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, err
 		return privateRequest{Content: text, Components: components(p.buttons, p.words), AllowedMentions: noMentions, Flags: flags, Attachments: files}
 	}
 	id, err := c.postMessage(ctx, call, p.files)
-	switch se := (*channels.SendError)(nil); {
+	switch {
 	case isContent && isUnknownMessage(err): // the asker has dismissed it
 		r.loseContent()
 		return c.sendPrivate(ctx, p)
-	case !isContent && errors.As(sendError(err), &se) && se.Unknown:
+	case !isContent && err != nil && httpclient.NewSendError(err).Unknown:
 		r.markUncertain(p.nonce)
 	}
 	return id, err

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/markdown"
 	"nanobot/internal/words"
 )
@@ -86,7 +87,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 			return channels.Receipt{ID: id}, nil
 		}
 		if !p.dropRefusedPart(err) && !c.leaveThread(ctx, p, err) {
-			return channels.Receipt{}, sendError(err)
+			return channels.Receipt{}, httpclient.SendError(err)
 		}
 		c.log.Warn("not sent as planned", zap.Stringer("chat", o.Chat), zap.Error(err))
 	}
@@ -224,7 +225,7 @@ func (c *Channel) postMessage(ctx context.Context, call messageCall, files []cha
 		})
 	}
 	if err == nil && s.ID == 0 {
-		err = &noResponseError{Name: call.route.name, Err: errNotDiscord, Written: true}
+		err = &httpclient.NoResponseError{Name: call.route.name, Err: errNotDiscord, Written: true}
 	}
 	return s.ID.String(), err
 }

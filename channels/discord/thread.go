@@ -51,7 +51,7 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 			c.guilds.setStarter(m.ID, m.Author.ID)
 			return r2, m.ID
 		}
-		if apiErr != nil && apiErr.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, retryAfter(err))) {
+		if apiErr != nil && apiErr.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, httpclient.RetryAfter(err))) {
 			if ctx.Err() == nil {
 				c.log.Warn("no thread opened, the conversation stays in the channel", zap.Stringer("id", m.ID), zap.Error(err))
 			}

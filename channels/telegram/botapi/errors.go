@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nanobot/channels/httpclient"
 )
 
 // Error is an error response.
@@ -34,17 +36,6 @@ func (e *Error) Mentions(words ...string) bool {
 	return false
 }
 
-// NoResponseError is a call without a usable response.
-type NoResponseError struct {
-	Method  string
-	Err     error
-	Written bool // the whole request was sent: it may have been executed
-}
-
-func (e *NoResponseError) Error() string { return e.Method + ": " + e.Err.Error() }
-
-func (e *NoResponseError) Unwrap() error { return e.Err }
-
 var (
 	// errNotBotAPI is the error of a success response that cannot be the Bot API's.
 	errNotBotAPI = errors.New("the response is not from the Bot API")
@@ -65,7 +56,7 @@ type response struct {
 	} `json:"parameters"`
 }
 
-// checkResponse returns nil if a call has succeeded, otherwise an Error or a NoResponseError. It
+// checkResponse returns nil if a call has succeeded, otherwise an Error or an httpclient.NoResponseError. It
 // adds the result to the record. err is the library's error, which counts only if no request was
 // made.
 func (c *Client) checkResponse(got *callRecord, err error) error {
@@ -113,7 +104,7 @@ func retryAfter(seconds float64, header http.Header) time.Duration {
 
 // noResponse returns the error of a call without a usable response.
 func (c *Client) noResponse(method string, err error, written bool) error {
-	return &NoResponseError{Method: method, Err: c.transport.http.RedactError(err, nil), Written: written}
+	return &httpclient.NoResponseError{Name: method, Err: c.transport.http.RedactError(err, nil), Written: written}
 }
 
 // undecodableResult is the error of a success response whose result cannot be decoded.

@@ -6,10 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
-	"nanobot/channels/httpclient"
 )
 
 // IsPermanent reports whether the same call would be refused again. A wrong token is not permanent,
@@ -25,9 +22,11 @@ func (e *Error) IsPermanent() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// IsOutcomeUnknown reports whether the call may have been executed in spite of the error. The Bot
-// API returns 500, and a proxy 502, 503 or 504, also after a message was sent.
-func (e *Error) IsOutcomeUnknown() bool { return e.Code >= http.StatusInternalServerError }
+// SendError says what the response means for the gateway. The Bot API returns 500, and a proxy 502,
+// 503 or 504, also after a message was sent.
+func (e *Error) SendError() channels.SendError {
+	return channels.SendError{Permanent: e.IsPermanent(), Unknown: e.Code >= http.StatusInternalServerError, After: RetryDelay(e)}
+}
 
 // RetryDelay returns how long Telegram asks to wait, or 0.
 func RetryDelay(err error) time.Duration {
@@ -93,16 +92,4 @@ func TokenError(err error) error {
 		return fmt.Errorf("the server does not know this bot: check channels.telegram.token and apiBase: %w", e)
 	}
 	return nil
-}
-
-// NewRetrier returns a retrier that waits as long as Telegram, or the rate limit of the package
-// pace, has asked to.
-func NewRetrier(log *zap.Logger, what string) *httpclient.Retrier {
-	return httpclient.NewRetrier(log, what, time.Second/2, func(err error) time.Duration {
-		var refused *channels.SendError
-		if delay := RetryDelay(err); delay > 0 || !errors.As(err, &refused) {
-			return delay
-		}
-		return refused.After
-	})
 }

@@ -4,7 +4,6 @@ package menus
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
@@ -73,29 +73,18 @@ func (m *Menu) Has(command string) bool {
 	return name == "start"
 }
 
-// KeepPublished publishes the menus now and after each change, until ctx ends.
+// KeepPublished publishes the menu now and after each change, until ctx ends, and the menus for
+// people with another language. The bot also works without.
 func (m *Menu) KeepPublished(ctx context.Context) {
-	for {
-		changed := m.Changed()
-		m.publishMenus(ctx, m.Commands())
-		select {
-		case <-changed:
-		case <-ctx.Done():
+	m.Follow(ctx, func() {
+		commands := m.Commands()
+		if len(telegramMenu(commands, "")) == 0 {
 			return
 		}
-	}
-}
-
-// publishMenus sets the command menu, and the menus for people with another language, with retries
-// until Telegram accepts or refuses them. The bot also works without.
-func (m *Menu) publishMenus(ctx context.Context, commands []channels.Command) {
-	if len(telegramMenu(commands, "")) == 0 {
-		return
-	}
-	m.publishMenu(ctx, commands, "")
-	for _, l := range menuLanguages(commands) {
-		m.publishMenu(ctx, commands, l)
-	}
+		for _, l := range append([]string{""}, menuLanguages(commands)...) {
+			m.publishMenu(ctx, commands, l)
+		}
+	})
 }
 
 // menuLanguages returns the languages that have menus of their own. A menu that an earlier start
@@ -113,20 +102,15 @@ func menuLanguages(commands []channels.Command) []string {
 	return all
 }
 
-// publishMenu sets the command menu of one language; "": of all others.
+// publishMenu sets the command menu of one language; "": of all others. It retries until Telegram
+// accepts or refuses the menu.
 func (m *Menu) publishMenu(ctx context.Context, commands []channels.Command, language string) {
-	menu := telegramMenu(commands, language)
-	retrier := botapi.NewRetrier(m.log, "command menu not set, will retry")
-	for {
-		err := botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu, LanguageCode: language})
-		var apiErr *botapi.Error
-		if errors.As(err, &apiErr) && apiErr.IsPermanent() {
-			m.log.Warn("command menu not set", zap.Error(err))
-			return
-		}
-		if err == nil || !retrier.Wait(ctx, err) {
-			return
-		}
+	menu := &bot.SetMyCommandsParams{Commands: telegramMenu(commands, language), LanguageCode: language}
+	err := httpclient.NewRetrier(m.log, "command menu not set, will retry", httpclient.FirstDelay).Do(ctx, func() error {
+		return botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, menu)
+	})
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn("command menu not set", zap.Error(err))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
-	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/updates"
 )
@@ -290,7 +289,7 @@ func (in *acceptor) mayIntroduce(u *updates.Update) bool {
 
 // retry calls do until it succeeds, and reports false if ctx ends first.
 func (in *acceptor) retry(ctx context.Context, do func() error) bool {
-	pause := botapi.NewRetrier(zap.NewNop(), "")
+	pause := httpclient.NewRetrier(zap.NewNop(), "", httpclient.FirstDelay)
 	for ctx.Err() == nil {
 		err := do()
 		if err == nil {

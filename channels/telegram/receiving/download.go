@@ -65,7 +65,7 @@ func (d *downloader) download(ctx context.Context, chatID, message string, f *up
 	if err := d.checkSize(f.Size); err != nil {
 		return "", err
 	}
-	retrier := botapi.NewRetrier(d.log, "file not downloaded, will retry")
+	retrier := httpclient.NewRetrier(d.log, "file not downloaded, will retry", httpclient.FirstDelay)
 	var began time.Time // time of the first attempt
 	for {
 		select {

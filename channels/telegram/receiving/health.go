@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 )
 
@@ -54,7 +55,7 @@ func (h *health) lastingError() error {
 
 // retry repeats a step until it succeeds, Telegram rejects the token, or ctx ends.
 func (h *health) retry(ctx context.Context, log *zap.Logger, what string, step func() error) error {
-	for retrier := botapi.NewRetrier(log, what); ; {
+	for retrier := httpclient.NewRetrier(log, what, httpclient.FirstDelay); ; {
 		err := step()
 		if tokenErr := botapi.TokenError(err); tokenErr != nil {
 			return tokenErr

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/updates"
 )
@@ -25,7 +26,7 @@ type poller struct {
 
 // run polls until ctx ends. It returns an error only if Telegram rejects the token.
 func (p *poller) run(ctx context.Context) error {
-	retrier := botapi.NewRetrier(p.r.o.Log, "poll failed, will retry")
+	retrier := httpclient.NewRetrier(p.r.o.Log, "poll failed, will retry", httpclient.FirstDelay)
 	firstPoll := true // no poll has succeeded yet, and no webhook was removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 	"nanobot/internal/batch"
@@ -36,7 +37,7 @@ func (s *Sender) Remove(ctx context.Context, chat channels.Chat, id string) erro
 	}
 	s.deletions.execute(to.Chat, d, s.deleteBatch)
 	s.pace.Block(to.Chat, botapi.RetryDelay(d.err), false)
-	return sendError(d.err)
+	return httpclient.SendError(d.err)
 }
 
 // deletion is one message to delete.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 )
@@ -37,7 +38,7 @@ func (s *Sender) Draft(ctx context.Context, key string, o channels.Outgoing) err
 	if s.support.recordUnknown(draftMethod, err) {
 		return permanent(err)
 	}
-	return sendError(err)
+	return httpclient.SendError(err)
 }
 
 // draftID returns the identifier of the drafts with a key: positive and not zero, as Telegram

@@ -8,6 +8,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 )
@@ -36,7 +37,7 @@ func (s *Sender) Edit(ctx context.Context, id string, o channels.Outgoing) error
 	case isMessageGone(err):
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
-	return sendError(err)
+	return httpclient.SendError(err)
 }
 
 // Replace edits a message. Telegram's edits are permanent, so the receipt is the same message.

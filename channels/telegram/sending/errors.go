@@ -11,31 +11,6 @@ import (
 	"nanobot/internal/lazyregexp"
 )
 
-// sendError converts the error of a call to a channels.SendError.
-func sendError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return newSendError(err)
-}
-
-func newSendError(err error) *channels.SendError {
-	var known *channels.SendError
-	var apiErr *botapi.Error
-	var none *botapi.NoResponseError
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.Is(err, chats.ErrMigrated):
-		return &channels.SendError{Err: err, Permanent: true}
-	case errors.As(err, &apiErr):
-		return &channels.SendError{Err: err, Permanent: apiErr.IsPermanent(), Unknown: apiErr.IsOutcomeUnknown(), After: botapi.RetryDelay(err)}
-	case errors.As(err, &none):
-		return &channels.SendError{Err: err, Unknown: none.Written}
-	}
-	return &channels.SendError{Err: err}
-}
-
 // permanent is the error of a call that must not be repeated.
 func permanent(err error) error { return &channels.SendError{Err: err, Permanent: true} }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 )
@@ -64,5 +65,5 @@ func (s *Sender) handleReactionError(home, chat int64, err error) error {
 	default:
 		s.pace.Block(chat, botapi.RetryDelay(err), false)
 	}
-	return sendError(err)
+	return httpclient.SendError(err)
 }

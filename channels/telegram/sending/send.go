@@ -71,7 +71,7 @@ func (s *Sender) Send(ctx context.Context, o channels.Outgoing) (channels.Receip
 		err = s.sendParts(ctx, progress)
 	}
 	if err != nil {
-		return channels.Receipt{}, sendError(err)
+		return channels.Receipt{}, httpclient.SendError(err)
 	}
 	s.recordRelocated(ctx, progress.post, progress.first)
 	return channels.Receipt{ID: chats.MessageID(progress.post.originalChat, progress.post.destination.Chat, progress.first)}, nil

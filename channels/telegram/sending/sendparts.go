@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/entities"
@@ -97,7 +98,7 @@ func (s *Sender) sendPart(ctx context.Context, progress *sendProgress) error {
 
 // isNotMade reports whether a call was certainly not executed and may be made later.
 func isNotMade(err error) bool {
-	e := newSendError(err)
+	e := httpclient.NewSendError(err)
 	return !e.Permanent && !e.Unknown
 }
 
@@ -244,7 +245,7 @@ func (p *outgoingPost) remainingText() []messagePart {
 // partiallySent is the error of a post of which some messages were sent. If its progress is stored,
 // the next attempt continues.
 func partiallySent(err error, isStored bool) error {
-	e := newSendError(err)
+	e := httpclient.NewSendError(err)
 	partial := &channels.SendError{Err: fmt.Errorf("some was sent, then: %w", e.Err), After: e.After, Partial: isStored}
 	if !isStored {
 		partial.Permanent, partial.Unknown = e.Permanent, !e.Permanent
