@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"go.uber.org/zap"
@@ -162,8 +161,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // requester returns the user of a request.
 func (c *Channel) requester(r *http.Request) history.Actor {
-	who := c.o.Requester(r)
-	return history.Actor{User: who.User, All: who.Operator}
+	user, operator := c.o.Requester(r)
+	return history.Actor{User: user, All: operator}
 }
 
 // requestedChat returns the chat that a request names. A chat that does not exist yet may be
@@ -185,13 +184,6 @@ func (c *Channel) requestedChat(r *http.Request) (*history.History, string, erro
 	return h, id, err
 }
 
-// chatInfo is a chat in a response.
-type chatInfo struct {
-	ID      string    `json:"id"`
-	Title   string    `json:"title"`
-	Updated time.Time `json:"updated"`
-}
-
 func (c *Channel) getChats(w http.ResponseWriter, r *http.Request) error {
 	h, err := c.openHistory()
 	if err != nil {
@@ -201,11 +193,7 @@ func (c *Channel) getChats(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	infos := []chatInfo{}
-	for _, k := range chats {
-		infos = append(infos, chatInfo{k.ID, k.Title, k.Updated.UTC()})
-	}
-	writeJSON(w, http.StatusOK, infos)
+	writeJSON(w, http.StatusOK, chats)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 // connectInSynctest returns a connection to a channel, in a synctest bubble.
 func connectInSynctest(t *testing.T, dir string) (*web.Channel, net.Conn) {
 	ch, err := web.New(web.Options{
-		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
+		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) (string, bool) { return "ann", true },
 	})
 	if err != nil {
 		t.Fatal(err)

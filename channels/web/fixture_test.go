@@ -60,9 +60,9 @@ func (r *fixture) openChannel() {
 	ch, err := web.New(web.Options{
 		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.maxUpload, Log: r.log,
 		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
-		Requester: func(req *http.Request) web.Person {
+		Requester: func(req *http.Request) (string, bool) {
 			user := req.Header.Get("X-User")
-			return web.Person{User: user, Operator: user == "operator"}
+			return user, user == "operator"
 		},
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"nanobot/channels"
 	"nanobot/channels/web/history"
@@ -47,8 +48,9 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	}
 	var e history.Event
 	d.MaxWaiting = maxWaiting
-	if b, ok := c.hub.transientButton(transientID{chat, press.Message}, press.Data); ok {
-		if !b.Stays {
+	buttons := c.hub.findTransient(transientID{chat, press.Message}).buttons
+	if at := slices.IndexFunc(buttons, func(b channels.Button) bool { return b.Data == press.Data }); at >= 0 {
+		if !buttons[at].Stays {
 			d.Key = "press " + chat + " " + press.Message + " " + press.Data // a repetition is the same press
 		}
 		e, _, err = h.Append(r.Context(), d)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/web/history"
 )
 
@@ -16,9 +17,8 @@ const (
 	// receiveBatch is how many messages are received before they are marked as received. Messages
 	// of different chats are received in parallel, so that the store can commit them together.
 	receiveBatch = 128
-	// firstRetryDelay and maxRetryDelay bound the backoff after the gateway did not receive a
-	// message.
-	firstRetryDelay, maxRetryDelay = 200 * time.Millisecond, 10 * time.Second
+	// firstRetryDelay is the first delay after the gateway did not receive a message.
+	firstRetryDelay = 200 * time.Millisecond
 	// retention is how long messages are stored. pruneInterval is how often older ones are deleted.
 	retention     = 30 * 24 * time.Hour
 	pruneInterval = time.Hour
@@ -43,7 +43,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 func (c *Channel) receiveLoop(ctx context.Context, h *history.History, receive channels.Receive) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	pause, said := firstRetryDelay, ""
+	retrier := httpclient.NewRetrier(c.log, "message not received, will retry", firstRetryDelay)
 	for ctx.Err() == nil {
 		select {
 		case <-c.wake:
@@ -56,15 +56,10 @@ func (c *Channel) receiveLoop(ctx context.Context, h *history.History, receive c
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			pause, said = firstRetryDelay, ""
+			retrier.Reset()
 			timer.Stop()
 		default:
-			if text := err.Error(); text != said { // logged once per error, not once per attempt
-				c.log.Warn("message not received, will retry", zap.Error(err))
-				said = text
-			}
-			timer.Reset(pause)
-			pause = min(2*pause, maxRetryDelay)
+			timer.Reset(retrier.Next(err))
 		}
 		c.setHealth(err)
 	}

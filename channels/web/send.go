@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"nanobot/channels"
 	"nanobot/channels/web/history"
@@ -101,50 +100,37 @@ func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []cha
 	return kept, h.SyncFiles()
 }
 
+// saveFile copies a file and detects its type. One on disk is copied if there is enough free space.
 func (c *Channel) saveFile(ctx context.Context, h *history.History, f channels.File) (history.Media, error) {
-	if f.Path == "" {
-		return saveContent(h, f.Name, strings.NewReader(f.Content))
+	size := int64(len(f.Content))
+	write := func(to *os.File) error {
+		_, err := io.WriteString(to, f.Content)
+		return err
 	}
-	file, err := os.Open(f.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return history.Media{}, &channels.SendError{Err: err, Permanent: true}
+	if f.Path != "" {
+		from, err := os.Open(f.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return history.Media{}, &channels.SendError{Err: err, Permanent: true}
+		}
+		if err != nil {
+			return history.Media{}, err
+		}
+		defer from.Close()
+		info, err := from.Stat()
+		if err != nil {
+			return history.Media{}, err
+		}
+		size = info.Size()
+		write = func(to *os.File) error { return c.diskSpace.Copy(ctx, to, from, size, nil) }
 	}
-	if err != nil {
-		return history.Media{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return history.Media{}, err
-	}
-	return c.saveCopy(ctx, h, f.Name, file, info.Size())
-}
-
-// saveCopy copies a file if the disk has enough free space.
-func (c *Channel) saveCopy(ctx context.Context, h *history.History, name string, from *os.File, size int64) (history.Media, error) {
 	id, file, err := h.CreateFile()
 	if err != nil {
 		return history.Media{}, err
 	}
 	defer file.Close()
-	m := history.Media{ID: id, Name: name, Size: size}
-	if err := c.diskSpace.Copy(ctx, file, from, size, nil); err != nil {
-		return m, fmt.Errorf("copy %q: %w", name, err)
-	}
-	detectType(file, &m)
-	return m, errors.Join(file.Sync(), file.Close())
-}
-
-// saveContent writes a file and detects its type.
-func saveContent(h *history.History, name string, content io.Reader) (history.Media, error) {
-	id, file, err := h.CreateFile()
-	if err != nil {
-		return history.Media{}, err
-	}
-	defer file.Close()
-	m := history.Media{ID: id, Name: name}
-	if m.Size, err = io.Copy(file, content); err != nil {
-		return m, fmt.Errorf("copy %q: %w", name, err)
+	m := history.Media{ID: id, Name: f.Name, Size: size}
+	if err := write(file); err != nil {
+		return m, fmt.Errorf("copy %q: %w", f.Name, err)
 	}
 	detectType(file, &m)
 	return m, errors.Join(file.Sync(), file.Close())

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"path/filepath"
 
 	"nanobot/channels"
@@ -40,11 +39,7 @@ func openChannel(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	watch, _ := o.State.(*dbfile.Watch) // another type cannot watch databases; New then creates a watch that can
 	return New(Options{
-		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log, Folder: o.Folder,
-		Requester: func(r *http.Request) Person {
-			user, operator := o.Requester(r)
-			return Person{User: user, Operator: operator}
-		},
+		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log, Folder: o.Folder, Requester: o.Requester,
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"time"
 
 	"nanobot/channels"
@@ -84,7 +83,7 @@ func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outg
 	if err != nil {
 		return err
 	}
-	seq := c.hub.reservedSeq(key)
+	seq := c.hub.findTransient(key).seq
 	if seq == 0 {
 		found, err := h.HasMessage(ctx, o.Chat.ID, id)
 		if !found && err == nil {
@@ -114,7 +113,11 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 
 // Typing shows the typing indicator.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
-	owner, err := c.chatOwner(ctx, chat.ID)
+	h, err := c.openHistory()
+	if err != nil {
+		return err
+	}
+	owner, _, err := h.ChatOwner(ctx, chat.ID) // a chat without messages has none: only operators see it
 	if err != nil {
 		return err
 	}
@@ -140,14 +143,14 @@ func (h *hub) editTransient(id transientID, o channels.Outgoing) bool {
 	return b != nil
 }
 
-// reservedSeq returns the reserved number of a transient message; 0: there is none.
-func (h *hub) reservedSeq(id transientID) int64 {
+// findTransient returns a transient message; the zero value if there is none.
+func (h *hub) findTransient(id transientID) transient {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if b := h.transients[id]; b != nil {
-		return b.seq
+		return *b
 	}
-	return 0
+	return transient{}
 }
 
 func (h *hub) setTransient(id transientID, owner string, t transient, o channels.Outgoing) {
@@ -169,32 +172,6 @@ func (h *hub) removeTransient(id transientID) bool {
 		h.notifyWatchers(&streamEvent{name: "gone", owner: b.event.owner, data: func() any { return chatEvent{id.chat, id.id} }})
 	}
 	return b != nil
-}
-
-// transientButton returns the button of a transient message that has the given data.
-func (h *hub) transientButton(id transientID, data string) (channels.Button, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	b := h.transients[id]
-	if b == nil {
-		return channels.Button{}, false
-	}
-	at := slices.IndexFunc(b.buttons, func(x channels.Button) bool { return x.Data == data })
-	if at < 0 {
-		return channels.Button{}, false
-	}
-	return b.buttons[at], true
-}
-
-// chatOwner returns the owner of a chat. A chat without messages has none, and only operators see
-// it.
-func (c *Channel) chatOwner(ctx context.Context, chat string) (string, error) {
-	h, err := c.openHistory()
-	if err != nil {
-		return "", err
-	}
-	owner, _, err := h.ChatOwner(ctx, chat)
-	return owner, err
 }
 
 // newID returns a random ID.

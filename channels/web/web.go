@@ -28,20 +28,15 @@ const Name = "web"
 // DefaultMaxUpload is how many bytes all files of one message may have together.
 const DefaultMaxUpload = 50 << 20
 
-// Person is the user of a request. A chat belongs to its owner; operators may use all chats.
-type Person struct {
-	User     string
-	Operator bool
-}
-
 // Options are the parameters of New.
 type Options struct {
 	// State is the folder of the conversations. It is created if it does not exist.
 	State string
 	// Folder creates and opens the download folder of a chat. The root has an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Requester returns the user of a request that the HTTP server has let through.
-	Requester func(*http.Request) Person
+	// Requester returns the user of a request that the HTTP server has let through. A chat belongs
+	// to its owner; operators may use all chats.
+	Requester func(*http.Request) (user string, operator bool)
 	// MaxUpload is how many bytes all files of one message may have together; 0 means
 	// DefaultMaxUpload.
 	MaxUpload int64
@@ -136,9 +131,6 @@ func (c *Channel) openHistory() (*history.History, error) {
 
 // checkDamage fails the watch if an error says that the history is damaged.
 func (c *Channel) checkDamage(err error) error {
-	if err == nil {
-		return nil
-	}
 	return c.o.Watch.FailIfDamaged(filepath.Join(c.o.State, history.Database), err)
 }
 

@@ -205,17 +205,9 @@ func (h *History) open(dir string) error {
 
 // watchFiles lets the writer check after each commit that all files are still in place.
 func (h *History) watchFiles(dir string) (err error) {
-	h.writer.watch, h.writer.checkDamage = h.o.Watch, h.checkDamage
+	h.writer.watch, h.writer.path = h.o.Watch, h.path
 	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.LogSuffix, h.path+dbfile.IndexSuffix)
 	return err
-}
-
-// checkDamage fails the watch if an error says that the history is damaged.
-func (h *History) checkDamage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return h.o.Watch.FailIfDamaged(h.path, err)
 }
 
 func connector(path string, pragmas ...string) (driver.Connector, error) {

@@ -13,9 +13,9 @@ import (
 
 // Chat is one conversation.
 type Chat struct {
-	ID      string
-	Title   string
-	Updated time.Time
+	ID      string    `json:"id"`
+	Title   string    `json:"title"`
+	Updated time.Time `json:"updated"`
 }
 
 const selectEvents = `SELECT e.seq, e.chat, c.owner, c.title, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
@@ -130,7 +130,7 @@ func (h *History) Chats(ctx context.Context, p Actor, limit int) ([]Chat, error)
 		if err := rows.Scan(&c.ID, &c.Title, &millis); err != nil {
 			return nil, fmt.Errorf("read chat: %w", err)
 		}
-		c.Updated = time.UnixMilli(millis)
+		c.Updated = time.UnixMilli(millis).UTC()
 		chats = append(chats, c)
 	}
 	return chats, rows.Err()

@@ -31,11 +31,11 @@ type change struct {
 
 // writer implements group commit: changes that arrive during a commit share the next one.
 type writer struct {
-	db          *sql.DB
-	onEvent     func(Event)
-	queue       *batch.Queue[*change]
-	watch       *dbfile.Watch // a commit counts only if the watched files are still in place
-	checkDamage func(error) error
+	db      *sql.DB
+	path    string // of the database
+	onEvent func(Event)
+	queue   *batch.Queue[*change]
+	watch   *dbfile.Watch // a commit counts only if the watched files are still in place
 	// erased says that something was removed that the log may still contain, and logBusy that
 	// somebody has read the log when it was to be truncated. Only a commit changes them.
 	erased, logBusy bool
@@ -67,7 +67,7 @@ func (w *writer) submit(ctx context.Context, do func(*sql.Tx) (*Event, error)) e
 func (w *writer) commitGroup(changes []*change) {
 	err := w.watch.Err()
 	if err == nil {
-		err = w.checkDamage(w.commit(changes))
+		err = w.watch.FailIfDamaged(w.path, w.commit(changes))
 	}
 	w.truncateLog()
 	if err == nil { // a commit to files that were removed or replaced meanwhile is lost, so it is not confirmed

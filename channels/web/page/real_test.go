@@ -136,9 +136,9 @@ func beDaemon(dir, addr string) error {
 	ch, err := web.New(web.Options{
 		State: filepath.Join(state, "web"), MaxUpload: 1 << 20, Log: log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(dir, chat) },
-		Requester: func(r *http.Request) web.Person {
+		Requester: func(r *http.Request) (string, bool) {
 			id := httpd.IdentityOf(r.Context())
-			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}
+			return id.User, id.Role == httpd.Operator
 		},
 	})
 	if err != nil {

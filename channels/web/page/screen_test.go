@@ -38,7 +38,7 @@ func drawn(line string) *channels.Screen {
 
 func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 	ch, err := web.New(web.Options{
-		State: t.TempDir(), Log: zap.NewNop(), Requester: func(*http.Request) web.Person { return web.Person{User: "ann", Operator: true} },
+		State: t.TempDir(), Log: zap.NewNop(), Requester: func(*http.Request) (string, bool) { return "ann", true },
 		Folder: func(string) (*os.Root, error) { return os.OpenRoot(t.TempDir()) },
 	})
 	if err != nil {
