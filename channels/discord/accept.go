@@ -17,7 +17,7 @@ func (in *receiver) handleMessage(ctx context.Context, m *message) {
 	if !isUserMessage(m) {
 		return
 	}
-	in.c.guilds.markReadable(m.Channel) // Discord does not report when a role grants access
+	in.c.guilds.setUnreadable(m.Channel, false) // Discord does not report when a role grants access
 	if _, ok := in.c.guilds.channel(m.Channel); !ok {
 		if m.Guild == 0 { // earlier direct messages may have been missed
 			in.startHistorySearch(m.Channel, false, in.missedSince)
@@ -27,7 +27,7 @@ func (in *receiver) handleMessage(ctx context.Context, m *message) {
 	}
 	in.refuseUnreadable(ctx, m)
 	if q := in.queues[m.Channel]; q != nil && q.history != nil {
-		q.addLive(&entry{message: m})
+		q.add(&entry{message: m})
 		return
 	}
 	in.acceptMessage(ctx, m)
@@ -36,10 +36,7 @@ func (in *receiver) handleMessage(ctx context.Context, m *message) {
 // refuseUnreadable tells a person who has written to the bot that a kind of message cannot be read.
 // A failure is not retried.
 func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
-	r, ok := in.c.guilds.channel(m.Channel)
-	if !ok {
-		r = channelInfo{guild: m.Guild}
-	}
+	r := in.c.guilds.channelWith(m)
 	isAddressed := r.guild == 0 || in.c.o.Groups != "off" && in.c.addressesBot(m, r)
 	if !m.isEmpty() || !isAddressed || !in.c.isAdmitted(m.Author) {
 		return
@@ -60,10 +57,7 @@ func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
 // acceptMessage appends a message to the queue of its chat, if it is for the bot and was not
 // accepted before.
 func (in *receiver) acceptMessage(ctx context.Context, m *message) {
-	r, ok := in.c.guilds.channel(m.Channel)
-	if !ok {
-		r = channelInfo{guild: m.Guild}
-	}
+	r := in.c.guilds.channelWith(m)
 	if !in.c.isForBot(m, r) || !in.state.markAccepted(m.ID) {
 		return
 	}
@@ -75,32 +69,32 @@ func (in *receiver) acceptMessage(ctx context.Context, m *message) {
 	case r.guild == 0 || isThread(r.kind):
 		in.state.touchChat(chat{at, r.guild != 0})
 	}
-	e := in.newEntry()
-	e.message, e.channel = m, r
+	e := &entry{message: m, chatsVersion: in.state.chatsVersion}
 	q := in.queueOf(at)
 	q.entries = append(q.entries, e)
-	in.prepareMessage(ctx, e)
+	opens := in.c.opensThread(r)
+	in.prepare(ctx, e, opens || in.c.hasFiles(m), func() {
+		at := m.Channel
+		if opens {
+			r, at = in.c.openThread(ctx, m, r)
+		}
+		e.incoming = in.c.newIncoming(ctx, m, r, at)
+	})
 }
 
-// prepareMessage builds the incoming message of an entry: in the background if it opens a thread or
-// downloads files.
-func (in *receiver) prepareMessage(ctx context.Context, e *entry) {
-	if !in.c.opensThread(e.channel) && !in.c.hasFiles(e.message) {
-		e.incoming = in.c.newIncoming(ctx, e.message, e.channel, e.message.Channel)
-		close(e.ready)
+// prepare completes the incoming message of an entry: in the background if that is slow.
+func (in *receiver) prepare(ctx context.Context, e *entry, slow bool, complete func()) {
+	if !slow {
+		complete()
+		e.ready = true
 		return
 	}
 	in.runInBackground(ctx, func() func() {
-		r, at := e.channel, e.message.Channel
-		if in.c.opensThread(r) {
-			r, at = in.c.openThread(ctx, e.message, r)
-		}
-		e.incoming = in.c.newIncoming(ctx, e.message, r, at)
+		complete()
 		if ctx.Err() != nil { // a file may be missing only because of the shutdown
 			return nil
 		}
-		close(e.ready)
-		return func() {}
+		return func() { e.ready = true }
 	})
 }
 

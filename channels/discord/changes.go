@@ -22,10 +22,7 @@ func (in *receiver) handleEdit(ctx context.Context, m *message) {
 	if err != nil || !isUserMessage(m) {
 		return
 	}
-	r, ok := in.c.guilds.channel(m.Channel)
-	if !ok {
-		r = channelInfo{guild: m.Guild}
-	}
+	r := in.c.guilds.channelWith(m)
 	m.Embeds = nil
 	by := sender(m.Author, m.Member)
 	by.Language = in.c.guilds.guild(r.guild).language
@@ -104,13 +101,5 @@ func (in *receiver) enqueueChange(at snowflake, change channels.Incoming) {
 	if r, ok := in.c.guilds.channel(at); ok && isThread(r.kind) {
 		change.ThreadID = change.Chat.ID
 	}
-	e := in.newEntry()
-	e.incoming = change
-	close(e.ready)
-	q := in.queueOf(at)
-	if q.history != nil {
-		q.addLive(e)
-	} else {
-		q.entries = append(q.entries, e)
-	}
+	in.queueOf(at).add(&entry{incoming: change, ready: true, chatsVersion: in.state.chatsVersion})
 }

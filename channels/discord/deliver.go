@@ -29,7 +29,7 @@ func (in *receiver) deliverReady(ctx context.Context) {
 		switch {
 		case q.receiving || len(in.receiving) == maxReceives:
 		case len(q.entries) > 0:
-			if e := q.entries[0]; e.isReady() && in.state.savedVersion >= e.chatsVersion && !in.receiving[e.incoming.Chat.ID] {
+			if e := q.entries[0]; e.ready && in.state.savedVersion >= e.chatsVersion && !in.receiving[e.incoming.Chat.ID] {
 				in.deliverFirst(ctx, q)
 			}
 		case len(q.live) == 0 && q.history == nil:
@@ -103,14 +103,5 @@ func (in *receiver) hasFailedQueue() bool {
 func (in *receiver) awaitReceives(ctx context.Context) {
 	for len(in.receiving) > 0 {
 		in.handleOutcome(ctx, <-in.outcomes)
-	}
-}
-
-func (e *entry) isReady() bool {
-	select {
-	case <-e.ready:
-		return true
-	default:
-		return false
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
@@ -86,8 +87,8 @@ type Channel struct {
 	o             Options
 	log           *zap.Logger
 	api           *api
-	uploadSlots   chan struct{} // semaphore: one element per running upload
-	downloadSlots chan struct{} // semaphore: one element per running download
+	uploadSlots   *semaphore.Weighted
+	downloadSlots *semaphore.Weighted
 	downloads     *downloads.Folders
 	guilds        *guildCache
 	responses     *responses
@@ -153,7 +154,7 @@ func New(o Options) (*Channel, error) {
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
 		api:         newAPI(o),
-		uploadSlots: make(chan struct{}, maxUploads), downloadSlots: make(chan struct{}, maxDownloads), downloads: downloads.New(o.Folder),
+		uploadSlots: semaphore.NewWeighted(maxUploads), downloadSlots: semaphore.NewWeighted(maxDownloads), downloads: downloads.New(o.Folder),
 		guilds: newGuildCache(), responses: newResponses(), state: newSyncState(""),
 	}, nil
 }

@@ -34,12 +34,10 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	if path, ok := folder.Find(name, f.Size); ok {
 		return path, nil
 	}
-	select {
-	case c.downloadSlots <- struct{}{}:
-		defer func() { <-c.downloadSlots }()
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := c.downloadSlots.Acquire(ctx, 1); err != nil {
+		return "", err
 	}
+	defer c.downloadSlots.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout) // only now: the wait for a slot does not count
 	defer cancel()
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {

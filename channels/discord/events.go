@@ -26,7 +26,7 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
 		err = decodeEvent(e, func(ch channelObject) {
 			in.c.guilds.addChannel(ch)
-			in.c.guilds.markReadable(ch.ID)
+			in.c.guilds.setUnreadable(ch.ID, false)
 		})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
 		err = decodeEvent(e, func(ch channelObject) {

@@ -60,6 +60,14 @@ func (c *guildCache) channel(id snowflake) (channelInfo, bool) {
 	return r, ok
 }
 
+// channelWith returns the channel of a message. One that is not in the cache has only a guild.
+func (c *guildCache) channelWith(m *message) channelInfo {
+	if r, ok := c.channel(m.Channel); ok {
+		return r
+	}
+	return channelInfo{guild: m.Guild}
+}
+
 // isInGuild reports whether a channel belongs to a guild.
 func (c *guildCache) isInGuild(id, guild snowflake) bool {
 	r, ok := c.channel(id)
@@ -159,11 +167,8 @@ func (c *guildCache) parentOf(thread snowflake) snowflake {
 	return parent
 }
 
-// markUnreadable records that the bot may not read a channel, so that its history is not requested
-// again; markReadable undoes it.
-func (c *guildCache) markUnreadable(id snowflake) { c.setUnreadable(id, true) }
-func (c *guildCache) markReadable(id snowflake)   { c.setUnreadable(id, false) }
-
+// setUnreadable records whether the bot may not read a channel, so that its history is not
+// requested again.
 func (c *guildCache) setUnreadable(id snowflake, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

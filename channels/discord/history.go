@@ -154,7 +154,7 @@ func (in *receiver) handleHistoryPage(ctx context.Context, id snowflake, page []
 	case errors.As(err, &apiErr) && apiErr.isPermanent():
 		in.c.log.Debug("history refused", zap.Stringer("chat", id), zap.Error(err))
 		if apiErr.Status == http.StatusForbidden {
-			in.c.guilds.markUnreadable(id)
+			in.c.guilds.setUnreadable(id, true)
 		} else {
 			in.state.forgetChat(id)
 		}
@@ -232,14 +232,17 @@ func (in *receiver) finishHistorySearch(ctx context.Context, q *chatQueue) {
 	}
 }
 
-// addLive stores an event that arrived during the history search. Beyond maxLive, messages are
+// add appends an entry, which waits while the history is searched. Beyond maxLive, messages are
 // dropped, and the search fetches them.
-func (q *chatQueue) addLive(e *entry) {
-	if len(q.live) >= maxLive && e.message != nil {
+func (q *chatQueue) add(e *entry) {
+	switch {
+	case q.history == nil:
+		q.entries = append(q.entries, e)
+	case len(q.live) >= maxLive && e.message != nil:
 		q.dropLiveMessages()
-		return
+	default:
+		q.live = append(q.live, e)
 	}
-	q.live = append(q.live, e)
 }
 
 // dropLiveMessages drops the live messages; the history search fetches them again. Interactions

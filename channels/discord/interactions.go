@@ -87,14 +87,8 @@ func (in *receiver) handleInteraction(ctx context.Context, u *receivedInteractio
 	if i.Guild == 0 || i.isThread() {
 		in.state.touchChat(chat{i.ChannelID, i.Guild != 0})
 	}
-	e := in.newEntry()
-	e.interaction = u
-	q := in.queueOf(i.ChannelID)
-	if q.history != nil {
-		q.addLive(e)
-	} else {
-		q.entries = append(q.entries, e)
-	}
+	e := &entry{interaction: u, chatsVersion: in.state.chatsVersion}
+	in.queueOf(i.ChannelID).add(e)
 	in.prepareInteraction(ctx, e)
 }
 
@@ -109,20 +103,14 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 		}
 	}
 	files := e.interaction.files()
-	if len(files) == 0 || !in.c.isAdmitted(u) {
-		close(e.ready)
-		return
+	if !in.c.isAdmitted(u) {
+		files = nil
 	}
-	in.runInBackground(ctx, func() func() {
+	in.prepare(ctx, e, len(files) > 0, func() {
 		got, problems := in.c.downloadAll(ctx, e.incoming, files)
-		if ctx.Err() != nil {
-			return nil
-		}
 		e.incoming.Media, e.incoming.MediaNames = got.paths, got.names
 		e.incoming.Text = joinLines(append([]string{e.incoming.Text}, problems...)...)
 		in.c.reportMissingFiles(ctx, e.incoming, problems)
-		close(e.ready)
-		return func() {}
 	})
 }
 

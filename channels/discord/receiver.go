@@ -58,16 +58,11 @@ type chatQueue struct {
 
 // entry is one pending message, command, button press or change of a message.
 type entry struct {
-	message      *message // nil for an interaction or a change
-	channel      channelInfo
+	message      *message             // nil for an interaction or a change
 	interaction  *receivedInteraction // nil for a message or a change
-	ready        chan struct{}        // closed when incoming is complete
+	ready        bool                 // incoming is complete
 	chatsVersion int                  // the version of the chat list that must be stored first
 	incoming     channels.Incoming
-}
-
-func (in *receiver) newEntry() *entry {
-	return &entry{ready: make(chan struct{}), chatsVersion: in.state.chatsVersion}
 }
 
 func newReceiver(c *Channel, receive channels.Receive, events <-chan event) *receiver {

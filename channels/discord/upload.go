@@ -30,12 +30,10 @@ func (c *Channel) postFiles(ctx context.Context, call messageCall, files []chann
 		uploads = append(uploads, httpclient.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
 	}
 	c.api.limits.awaitBucket(ctx, call.route) // before taking a slot, so that other chats can use it
-	select {
-	case c.uploadSlots <- struct{}{}:
-		defer func() { <-c.uploadSlots }()
-	case <-ctx.Done():
-		return messageResponse{}, ctx.Err()
+	if err := c.uploadSlots.Acquire(ctx, 1); err != nil {
+		return messageResponse{}, err
 	}
+	defer c.uploadSlots.Release(1)
 	return c.api.upload(ctx, call, call.body(names), uploads)
 }
 

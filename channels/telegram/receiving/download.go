@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
@@ -39,8 +40,8 @@ const maxDownloads = 4
 type downloader struct {
 	api      *botapi.Client
 	folders  *downloads.Folders
-	maxBytes int64         // the operator's limit; 0: none
-	slots    chan struct{} // semaphore: one element per running download
+	maxBytes int64 // the operator's limit; 0: none
+	slots    *semaphore.Weighted
 	log      *zap.Logger
 }
 
@@ -68,16 +69,14 @@ func (d *downloader) download(ctx context.Context, chatID, message string, f *up
 	retrier := httpclient.NewRetrier(d.log, "file not downloaded, will retry", httpclient.FirstDelay)
 	var began time.Time // time of the first attempt
 	for {
-		select {
-		case d.slots <- struct{}{}:
-		case <-ctx.Done():
-			return "", ctx.Err()
+		if err := d.slots.Acquire(ctx, 1); err != nil {
+			return "", err
 		}
 		if began.IsZero() {
 			began = time.Now()
 		}
 		path, err := d.downloadOnce(ctx, chatID, message, f)
-		<-d.slots // other downloads continue during the retry delay
+		d.slots.Release(1) // other downloads continue during the retry delay
 		if err == nil || isPermanentFailure(err) || time.Since(began) > downloadGiveUp || !retrier.Wait(ctx, err) {
 			return path, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
@@ -94,7 +95,7 @@ func New(o Options) *Receiver {
 	}
 	return &Receiver{
 		o: o, identity: identity{groups: o.Groups, menu: o.Menu},
-		downloads: &downloader{api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload, slots: make(chan struct{}, maxDownloads), log: o.Log},
+		downloads: &downloader{api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload, slots: semaphore.NewWeighted(maxDownloads), log: o.Log},
 	}
 }
 

@@ -169,12 +169,10 @@ func (s *Sender) sendOnce(ctx context.Context, p *outgoingPost) (int, error) {
 	case p.sendAs == asText:
 		return botapi.Send(ctx, s.api, (*bot.Bot).SendMessage, p.textParams())
 	}
-	select {
-	case s.uploadSlots <- struct{}{}:
-		defer func() { <-s.uploadSlots }()
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := s.uploadSlots.Acquire(ctx, 1); err != nil {
+		return 0, err
 	}
+	defer s.uploadSlots.Release(1)
 	defer s.showUploadAction(ctx, p)()
 	r := p.newRequest()
 	if p.sendAs == asAlbum {

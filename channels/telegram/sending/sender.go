@@ -4,6 +4,7 @@ package sending
 
 import (
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"nanobot/channels"
 	"nanobot/channels/relocated"
@@ -41,7 +42,7 @@ type Sender struct {
 	deletions   deletionQueues
 	unfinished  unfinishedSends
 	relocated   relocated.Messages // out of closed topics
-	uploadSlots chan struct{}      // semaphore: one element per running upload
+	uploadSlots *semaphore.Weighted
 }
 
 // maxUploads bounds connections and disk traffic across all chats.
@@ -52,7 +53,7 @@ func New(o Options) *Sender {
 	s := &Sender{
 		Planner: Planner{rich: o.Rich, groupDocuments: o.GroupDocuments, maxUpload: maxUpload},
 		api:     o.API, pace: o.Pace, migrations: o.Migrations, log: o.Log, drafts: o.Drafts, reactions: o.Reactions,
-		support: support{log: o.Log}, deletions: deletionQueues{chats: map[int64]*deletionQueue{}}, uploadSlots: make(chan struct{}, maxUploads),
+		support: support{log: o.Log}, deletions: deletionQueues{chats: map[int64]*deletionQueue{}}, uploadSlots: semaphore.NewWeighted(maxUploads),
 	}
 	if o.OwnServer {
 		s.maxUpload = maxLocalUpload
