@@ -104,24 +104,24 @@ func (c *Config) otherAgentSecrets() []Secret {
 }
 
 // checkAgents reports invalid agent names and agents without a command.
-func checkAgents(c *Config) []fault {
-	var all []fault
+func checkAgents(c *Config) []Problem {
+	var all []Problem
 	for name, t := range c.Agents {
 		path := []string{"agents", name}
 		switch {
 		case name == DefaultAgent:
-			all = append(all, fault{path: path, text: "is reserved for the agent of the section terminal; choose another name", aboutKey: true})
+			all = append(all, Problem{Path: path, Text: "is reserved for the agent of the section terminal; choose another name", AboutKey: true})
 		case !agentNamePattern().MatchString(name):
-			all = append(all, fault{path: path, text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens", aboutKey: true})
+			all = append(all, Problem{Path: path, Text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens", AboutKey: true})
 		}
 		if t.Command == "" && t.Enabled == nil {
-			all = append(all, fault{path: joinPath(path, "command"), text: "must be set"})
+			all = append(all, Problem{Path: joinPath(path, "command"), Text: "must be set"})
 		}
 	}
 	if t := c.Terminal; len(c.Agents) > 0 && t.Command == "" && t.Enabled == nil {
-		all = append(all, fault{
-			path: splitKey("terminal.command"), cause: splitKey("agents"),
-			text: "must be set, because there are agents, and terminal is the one that answers by default",
+		all = append(all, Problem{
+			Path: splitKey("terminal.command"), Cause: splitKey("agents"),
+			Text: "must be set, because there are agents, and terminal is the one that answers by default",
 		})
 	}
 	return all

@@ -13,11 +13,11 @@ type userIDChecker interface {
 }
 
 // checkApprovers reports entries that do not identify a user as channel:userid.
-func checkApprovers(c *Config, at, list []string) []fault {
-	var all []fault
+func checkApprovers(c *Config, at, list []string) []Problem {
+	var all []Problem
 	for i, entry := range list {
 		if want := c.approverMistake(entry); want != "" {
-			all = append(all, fault{path: joinPath(at, strconv.Itoa(i)), text: want, hint: c.suggestChannel(entry), hideValue: LooksLikeSecret(entry)})
+			all = append(all, Problem{Path: joinPath(at, strconv.Itoa(i)), Text: want, Hint: c.suggestChannel(entry), HideValue: LooksLikeSecret(entry)})
 		}
 	}
 	return all

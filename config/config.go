@@ -187,20 +187,20 @@ type Runbooks struct {
 	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
 }
 
-func checkRunbooks(c *Config) []fault {
+func checkRunbooks(c *Config) []Problem {
 	return append(checkRunbookFolder(c), checkApprovers(c, splitKey("runbooks.approvers"), c.Runbooks.Approvers)...)
 }
 
 // checkRunbookFolder rejects the workspace and folders above it, because a sandbox makes the
 // runbook folder read-only for agents.
-func checkRunbookFolder(c *Config) []fault {
+func checkRunbookFolder(c *Config) []Problem {
 	folder := strings.TrimSpace(c.Runbooks.Folder)
 	at := splitKey("runbooks.folder")
 	if folder == "" {
-		return []fault{{path: at, text: "must be the path of a folder"}}
+		return []Problem{{Path: at, Text: "must be the path of a folder"}}
 	}
 	if clean := filepath.Clean(folder); clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
-		return []fault{{path: at, text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files"}}
+		return []Problem{{Path: at, Text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files"}}
 	}
 	return nil
 }
@@ -242,20 +242,20 @@ type Limits struct {
 // ReadOnlySuffix at the end of an entry of terminal.sandboxPaths makes the path read-only.
 const ReadOnlySuffix = ":ro"
 
-func checkSandbox(t agentSection) []fault {
-	var all []fault
+func checkSandbox(t agentSection) []Problem {
+	var all []Problem
 	for name, s := range map[string]string{"sandbox": t.Sandbox, "user": t.User} {
 		if isBlank(s) {
-			all = append(all, fault{path: t.keyPath(name), text: "must not be blank"})
+			all = append(all, Problem{Path: t.keyPath(name), Text: "must not be blank"})
 		}
 	}
 	for i, path := range t.SandboxPaths {
 		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
-			all = append(all, fault{path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), text: "must be the path of a file or folder"})
+			all = append(all, Problem{Path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), Text: "must be the path of a file or folder"})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
-		all = append(all, fault{path: t.keyPath("sandboxPaths"), cause: t.keyPath("sandbox"), text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey)})
+		all = append(all, Problem{Path: t.keyPath("sandboxPaths"), Cause: t.keyPath("sandbox"), Text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey)})
 	}
 	return all
 }

@@ -110,8 +110,8 @@ func (s Scope) SiblingKey(name string) string {
 	return strings.Join(append(slices.Clone(s.path[:len(s.path)-1]), name), ".")
 }
 
-// Problem is a mistake that the check of a section found. Paths are relative to the section; list
-// elements are given by their index.
+// Problem is a mistake without a position, which sources.locate adds. The paths of problems that the
+// check of a section found are relative to the section; list elements are given by their index.
 type Problem struct {
 	Path      []string // the key that is wrong
 	Cause     []string // the key that causes the problem; its position is used if Path is not set anywhere
@@ -119,6 +119,8 @@ type Problem struct {
 	Hint      string   // a suggestion such as "did you mean …"
 	AboutKey  bool     // the key itself is wrong, not its value
 	HideValue bool     // the value may contain a secret
+
+	missing bool // the key is missing
 }
 
 // Channels are the settings of all channels, by name.
@@ -228,15 +230,13 @@ func (e Extensions) setDefaultCommand(t *Terminal) {
 	}
 }
 
-// faultsFromProblems converts the problems of a section to faults with absolute paths.
-func faultsFromProblems(at Scope, problems []Problem) []fault {
-	var all []fault
-	for _, p := range problems {
-		f := fault{path: joinPath(at.path, p.Path...), text: p.Text, hint: p.Hint, aboutKey: p.AboutKey, hideValue: p.HideValue}
-		if p.Cause != nil {
-			f.cause = joinPath(at.path, p.Cause...)
+// below returns the problems of a section with paths from the root.
+func below(section []string, problems []Problem) []Problem {
+	for i := range problems {
+		p := &problems[i]
+		if p.Path = joinPath(section, p.Path...); p.Cause != nil {
+			p.Cause = joinPath(section, p.Cause...)
 		}
-		all = append(all, f)
 	}
-	return all
+	return problems
 }

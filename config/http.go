@@ -18,39 +18,39 @@ const shortTokenText = "must have at least 16 characters, so that nobody can gue
 // hostNamePattern matches a host name without scheme, port and path.
 var hostNamePattern = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
-func checkHTTP(c *Config) []fault {
+func checkHTTP(c *Config) []Problem {
 	all := checkListen(c)
 	for i, host := range c.HTTP.Hosts {
 		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern().MatchString(host) {
-			all = append(all, fault{
-				path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), text: `must be a host name such as "bot.example.com", without https:// and without a port`, hideValue: LooksLikeSecret(host),
+			all = append(all, Problem{
+				Path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), Text: `must be a host name such as "bot.example.com", without https:// and without a port`, HideValue: LooksLikeSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
-			all = append(all, fault{
-				path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), text: `must be an IP address or a network, such as "172.18.0.2" or "172.18.0.0/16"`, hideValue: LooksLikeSecret(proxy),
+			all = append(all, Problem{
+				Path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), Text: `must be an IP address or a network, such as "172.18.0.2" or "172.18.0.0/16"`, HideValue: LooksLikeSecret(proxy),
 			})
 		}
 	}
 	all = append(all, checkMetrics(c)...)
 	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < minTokenLength {
-		all = append(all, fault{path: splitKey("http.token"), text: shortTokenText})
+		all = append(all, Problem{Path: splitKey("http.token"), Text: shortTokenText})
 	}
 	return all
 }
 
 // checkMetrics requires a loopback address for http.metricsListen, which needs no token.
-func checkMetrics(c *Config) []fault {
+func checkMetrics(c *Config) []Problem {
 	path := splitKey("http.metricsListen")
 	switch address := c.HTTP.MetricsListen; {
 	case address == "":
 		return nil
 	case !isListenAddress(address) || !isLoopback(address):
-		return []fault{{path: path, text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines can read /metrics at http.listen with http.token`}}
+		return []Problem{{Path: path, Text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines can read /metrics at http.listen with http.token`}}
 	case c.HTTP.Listen == "":
-		return []fault{{path: splitKey("http.listen"), cause: path, text: "must be set, because http.metricsListen is set"}}
+		return []Problem{{Path: splitKey("http.listen"), Cause: path, Text: "must be set, because http.metricsListen is set"}}
 	}
 	return nil
 }
@@ -86,20 +86,20 @@ func (h HTTP) RevealToken() (string, error) {
 	return token, nil
 }
 
-func checkListen(c *Config) []fault {
+func checkListen(c *Config) []Problem {
 	listen := splitKey("http.listen")
 	if c.HTTP.Listen != "" {
 		if !isListenAddress(c.HTTP.Listen) {
-			return []fault{{path: listen, text: `must be an address such as "127.0.0.1:8080"`}}
+			return []Problem{{Path: listen, Text: `must be an address such as "127.0.0.1:8080"`}}
 		}
 		return checkTokenRequired(c)
 	}
-	var all []fault
+	var all []Problem
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		if need := httpNeed(s); need != nil {
-			all = append(all, fault{
-				path: listen, cause: joinPath(at.path, need.Key),
-				text: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
+			all = append(all, Problem{
+				Path: listen, Cause: joinPath(at.path, need.Key),
+				Text: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
 	})
@@ -107,13 +107,13 @@ func checkListen(c *Config) []fault {
 }
 
 // checkTokenRequired requires http.token if other machines can reach the server and people use it.
-func checkTokenRequired(c *Config) []fault {
-	var all []fault
+func checkTokenRequired(c *Config) []Problem {
+	var all []Problem
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		if need := httpNeed(s); need != nil && need.ServesPeople && !c.HTTP.LoopbackOnly() && c.HTTP.Token == "" {
-			all = append(all, fault{
-				path: splitKey("http.token"), cause: splitKey("http.listen"),
-				text: fmt.Sprintf("must be set, because other machines can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
+			all = append(all, Problem{
+				Path: splitKey("http.token"), Cause: splitKey("http.listen"),
+				Text: fmt.Sprintf("must be set, because other machines can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
 			})
 		}
 	})

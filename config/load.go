@@ -38,19 +38,19 @@ func Load(path string, environ []string, extensions Extensions) (*Config, error)
 		return nil, Mistakes{{File: path, Text: "cannot be combined with the environment"}}
 	}
 	merged := k.Raw()
-	faults, err := src.checkSchema(merged)
+	problems, err := src.checkSchema(merged)
 	if err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
-	c, err := extensions.decodeConfig(merged, faults)
+	c, err := extensions.decodeConfig(merged, problems)
 	if err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
-	for _, f := range faults {
+	for _, f := range problems {
 		mistakes = append(mistakes, f.Mistake)
 	}
 	for _, f := range checkCombinations(c) {
-		if !hasFaultAt(f.path, faults) && (f.cause == nil || !hasFaultAt(f.cause, faults)) {
+		if !hasProblemAt(f.Path, problems) && (f.Cause == nil || !hasProblemAt(f.Cause, problems)) {
 			mistakes = append(mistakes, src.locate(f))
 		}
 	}
@@ -130,16 +130,16 @@ func (p *documentParser) Unmarshal(b []byte) (map[string]any, error) {
 // Marshal is required by koanf.Parser and never called.
 func (p *documentParser) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// locatedFault is a fault together with the mistake that reports it.
-type locatedFault struct {
-	fault
+// locatedProblem is a problem together with the mistake that reports it.
+type locatedProblem struct {
+	Problem
 	Mistake
 }
 
 // checkSchema checks the file and the environment against the schema. The file is checked by itself
 // first, so that its mistakes are reported even if the environment overrides them. Missing keys are
 // only looked for in the merged values, because either source may set them.
-func (s sources) checkSchema(merged map[string]any) ([]locatedFault, error) {
+func (s sources) checkSchema(merged map[string]any) ([]locatedProblem, error) {
 	values := []any{merged}
 	if s.doc != nil {
 		values = append(values, s.doc.root.goValue())
@@ -148,28 +148,28 @@ func (s sources) checkSchema(merged map[string]any) ([]locatedFault, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []locatedFault
+	var all []locatedProblem
 	if s.doc != nil {
 		alone := sources{root: s.root, doc: s.doc, env: &environment{}}
 		for _, f := range s.root.checkSchema(schema, values[1]) {
 			if !f.missing {
-				all = append(all, locatedFault{f, alone.locate(f)})
+				all = append(all, locatedProblem{f, alone.locate(f)})
 			}
 		}
 	}
 	for _, f := range s.root.checkSchema(schema, merged) {
 		if m := s.locate(f); f.missing || m.Variable != "" {
-			all = append(all, locatedFault{f, m})
+			all = append(all, locatedProblem{f, m})
 		}
 	}
 	return all, nil
 }
 
-// hasFaultAt reports whether the value at path, or an object around it, violates the schema.
+// hasProblemAt reports whether the value at path, or an object around it, violates the schema.
 // Further checks of such a value are skipped.
-func hasFaultAt(path []string, faults []locatedFault) bool {
-	for _, f := range faults {
-		if len(f.path) <= len(path) && reflect.DeepEqual(f.path, path[:len(f.path)]) {
+func hasProblemAt(path []string, problems []locatedProblem) bool {
+	for _, f := range problems {
+		if len(f.Path) <= len(path) && reflect.DeepEqual(f.Path, path[:len(f.Path)]) {
 			return true
 		}
 	}
@@ -178,9 +178,9 @@ func hasFaultAt(path []string, faults []locatedFault) bool {
 
 // decodeConfig decodes the values on top of the defaults. Values that violate the schema are left
 // out, so that checkCombinations can still check all others.
-func (e Extensions) decodeConfig(merged map[string]any, faults []locatedFault) (*Config, error) {
-	for _, f := range faults {
-		removeValue(merged, f.path)
+func (e Extensions) decodeConfig(merged map[string]any, problems []locatedProblem) (*Config, error) {
+	for _, f := range problems {
+		removeValue(merged, f.Path)
 	}
 	c := e.Default()
 	channels, _ := merged["channels"].(map[string]any)

@@ -35,69 +35,66 @@ func (s MCPServer) Transport() string {
 
 // checkMCPServers reports servers that an agent could not start or reach, and servers of agents
 // whose protocol does not support MCP.
-func checkMCPServers(c *Config, t agentSection) []fault {
-	var all []fault
+func checkMCPServers(c *Config, t agentSection) []Problem {
+	var all []Problem
 	if len(t.MCPServers) > 0 && !c.extensions.protocol(t.Protocol).SupportsMCP {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsMCP })
-		all = append(all, fault{path: t.keyPath("mcpServers"), cause: t.keyPath("protocol"), text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+		all = append(all, Problem{Path: t.keyPath("mcpServers"), Cause: t.keyPath("protocol"), Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
 	}
 	for name, server := range t.MCPServers {
 		path := joinPath(t.keyPath("mcpServers"), name)
 		if strings.TrimSpace(name) == "" {
-			all = append(all, fault{path: path, text: "an MCP server must have a name", aboutKey: true})
+			all = append(all, Problem{Path: path, Text: "an MCP server must have a name", AboutKey: true})
 		}
-		for _, f := range server.check() {
-			f.path = joinPath(path, f.path...)
-			all = append(all, f)
-		}
+		all = append(all, below(path, server.check())...)
 	}
 	return all
 }
 
-// check returns the faults of a server. Their paths are relative to the server.
-func (s MCPServer) check() []fault {
+// check returns the problems of a server. Their paths are relative to the server.
+func (s MCPServer) check() []Problem {
 	if s.Transport() == MCPStdio {
 		return s.checkCommand()
 	}
-	var all []fault
+	var all []Problem
 	switch {
 	case s.Command != "":
-		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("is only for servers of type %q; this server has type %q", MCPStdio, s.Type)})
+		all = append(all, Problem{Path: splitKey("command"), Text: fmt.Sprintf("is only for servers of type %q; this server has type %q", MCPStdio, s.Type)})
 	case s.URL == "":
-		all = append(all, fault{path: splitKey("url"), text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
+		all = append(all, Problem{Path: splitKey("url"), Text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
 	case !IsURL(s.URL):
-		all = append(all, fault{path: splitKey("url"), text: invalidURLText})
+		all = append(all, Problem{Path: splitKey("url"), Text: invalidURLText})
 	}
 	if len(s.Env) > 0 || len(s.Args) > 0 {
-		all = append(all, fault{path: splitKey("command"), text: "must be set, because args and env need a command", missing: true})
+		all = append(all, Problem{Path: splitKey("command"), Text: "must be set, because args and env need a command", missing: true})
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
-			all = append(all, fault{path: []string{"headers", name}, text: `a header name must not be empty or contain spaces or ":"`, aboutKey: true})
+			all = append(all, Problem{Path: []string{"headers", name}, Text: `a header name must not be empty or contain spaces or ":"`, AboutKey: true})
 		}
 		if strings.ContainsAny(string(value), "\r\n") {
-			all = append(all, fault{path: []string{"headers", name}, text: "must not contain line breaks"})
+			all = append(all, Problem{Path: []string{"headers", name}, Text: "must not contain line breaks"})
 		}
 	}
 	return all
 }
 
-func (s MCPServer) checkCommand() []fault {
-	var all []fault
+func (s MCPServer) checkCommand() []Problem {
+	var all []Problem
 	switch {
 	case s.Command == "" && s.Type == "" && s.URL == "":
-		all = append(all, fault{path: splitKey("command"), text: "must be set, unless the server has a url", missing: true})
+		all = append(all, Problem{Path: splitKey("command"), Text: "must be set, unless the server has a url", missing: true})
 	case s.Command == "":
-		all = append(all, fault{path: splitKey("command"), text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
+		all = append(all, Problem{Path: splitKey("command"), Text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
 	case isBlank(s.Command):
-		all = append(all, fault{path: splitKey("command"), text: "must not be blank"})
+		all = append(all, Problem{Path: splitKey("command"), Text: "must not be blank"})
 	}
 	if s.Command != "" && (s.URL != "" || len(s.Headers) > 0) {
-		all = append(all, fault{path: splitKey("command"), text: "must not be set together with url or headers"})
+		all = append(all, Problem{Path: splitKey("command"), Text: "must not be set together with url or headers"})
 	}
 	for name := range s.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: []string{"env", name}, text: `a variable name must not be empty or contain "="`, aboutKey: true})
+			all = append(all, Problem{Path: []string{"env", name}, Text: `a variable name must not be empty or contain "="`, AboutKey: true})
 		}
 	}
 	return all

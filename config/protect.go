@@ -9,18 +9,18 @@ import (
 
 // checkProtect reports patterns of terminal.protect that would match no file, and patterns of
 // agents whose protocol does not write files through nanobot.
-func checkProtect(c *Config, t agentSection) []fault {
-	var all []fault
+func checkProtect(c *Config, t agentSection) []Problem {
+	var all []Problem
 	if len(t.Protect) > 0 && !c.extensions.protocol(t.Protocol).SupportsProtect {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsProtect })
-		all = append(all, fault{
-			path: t.keyPath("protect"), cause: t.keyPath("protocol"),
-			text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
+		all = append(all, Problem{
+			Path: t.keyPath("protect"), Cause: t.keyPath("protocol"),
+			Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
 		})
 	}
 	for i, pattern := range t.Protect {
 		if problem := protectMistake(pattern); problem != "" {
-			all = append(all, fault{path: joinPath(t.keyPath("protect"), strconv.Itoa(i)), text: problem})
+			all = append(all, Problem{Path: joinPath(t.keyPath("protect"), strconv.Itoa(i)), Text: problem})
 		}
 	}
 	return all

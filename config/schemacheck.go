@@ -10,20 +10,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// fault is a mistake without a position. sources.locate turns it into a Mistake.
-type fault struct {
-	path      []string // the key that is wrong
-	cause     []string // the key that causes the fault; its position is used if path is not set anywhere
-	text      string
-	hint      string
-	aboutKey  bool // the key itself is wrong, not its value
-	missing   bool // the key is missing
-	hideValue bool // the value may contain a secret
-}
-
 // checkSchema, called on the root, validates types, bounds, enumerations and keys against the
 // schema.
-func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []fault {
+func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []Problem {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil
@@ -31,76 +20,76 @@ func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []fault {
 	return n.translateError(invalid)
 }
 
-// translateError converts the validator's tree of errors to faults.
-func (n typeNode) translateError(e *jsonschema.ValidationError) []fault {
-	f := fault{path: e.InstanceLocation}
+// translateError converts the validator's tree of errors to problems.
+func (n typeNode) translateError(e *jsonschema.ValidationError) []Problem {
+	f := Problem{Path: e.InstanceLocation}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		return n.unknownKeyFaults(e.InstanceLocation, k.Properties)
+		return n.unknownKeyProblems(e.InstanceLocation, k.Properties)
 	case *kind.Required:
-		return missingKeyFaults(e.InstanceLocation, k.Missing)
+		return missingKeyProblems(e.InstanceLocation, k.Missing)
 	case *kind.OneOf:
 		return n.translateOneOf(e)
 	case *kind.Type:
-		f.text = "must be " + describeType(k.Want[0])
+		f.Text = "must be " + describeType(k.Want[0])
 	case *kind.Enum:
-		f.text = "must be " + quotedAlternatives(k.Want)
-		f.hint = suggestAlternative(k.Got, k.Want)
+		f.Text = "must be " + quotedAlternatives(k.Want)
+		f.Hint = suggestAlternative(k.Got, k.Want)
 	case *kind.Minimum:
-		f.text = "must be at least " + k.Want.RatString()
+		f.Text = "must be at least " + k.Want.RatString()
 	case *kind.Maximum:
-		f.text = "must be at most " + k.Want.RatString()
+		f.Text = "must be at most " + k.Want.RatString()
 	case *kind.MinLength:
-		f.text = "must not be empty"
+		f.Text = "must not be empty"
 	case *kind.MinItems:
-		f.text = "must have at least " + strconv.Itoa(k.Want) + " entry"
+		f.Text = "must have at least " + strconv.Itoa(k.Want) + " entry"
 	default:
-		var all []fault
+		var all []Problem
 		for _, cause := range e.Causes {
 			all = append(all, n.translateError(cause)...)
 		}
 		if all == nil {
-			f.text = "is not allowed by the schema"
-			all = []fault{f}
+			f.Text = "is not allowed by the schema"
+			all = []Problem{f}
 		}
 		return all
 	}
-	return []fault{f}
+	return []Problem{f}
 }
 
-func (n typeNode) unknownKeyFaults(path, keys []string) []fault {
-	var all []fault
+func (n typeNode) unknownKeyProblems(path, keys []string) []Problem {
+	var all []Problem
 	for _, key := range keys {
-		all = append(all, fault{path: joinPath(path, key), text: "unknown key", hint: n.suggestKey(path, key), aboutKey: true})
+		all = append(all, Problem{Path: joinPath(path, key), Text: "unknown key", Hint: n.suggestKey(path, key), AboutKey: true})
 	}
 	return all
 }
 
-func missingKeyFaults(path, keys []string) []fault {
-	var all []fault
+func missingKeyProblems(path, keys []string) []Problem {
+	var all []Problem
 	for _, key := range keys {
-		all = append(all, fault{path: joinPath(path, key), text: "must be set", missing: true})
+		all = append(all, Problem{Path: joinPath(path, key), Text: "must be set", missing: true})
 	}
 	return all
 }
 
-// translateOneOf lists the forms that a value may have, or returns the faults inside the form that
+// translateOneOf lists the forms that a value may have, or returns the problems inside the form that
 // it has.
-func (n typeNode) translateOneOf(e *jsonschema.ValidationError) []fault {
-	var inside []fault
+func (n typeNode) translateOneOf(e *jsonschema.ValidationError) []Problem {
+	var inside []Problem
 	var forms []string
 	for _, cause := range e.Causes {
 		for _, f := range n.translateError(cause) {
-			if len(f.path) > len(e.InstanceLocation) {
+			if len(f.Path) > len(e.InstanceLocation) {
 				inside = append(inside, f)
 			}
-			forms = append(forms, strings.TrimPrefix(f.text, "must be "))
+			forms = append(forms, strings.TrimPrefix(f.Text, "must be "))
 		}
 	}
 	if inside != nil {
 		return inside
 	}
-	return []fault{{path: e.InstanceLocation, text: "must be " + strings.Join(forms, ", or ")}}
+	return []Problem{{Path: e.InstanceLocation, Text: "must be " + strings.Join(forms, ", or ")}}
 }
 
 // typeDescriptions describe the types of JSON for people.

@@ -14,7 +14,7 @@ type schemaPruner struct {
 }
 
 // pruneSchema removes the descriptions and definitions that the validation of values does not need,
-// and lets keys that the values do not have be anything. The pruned schema finds the same faults.
+// and lets keys that the values do not have be anything. The pruned schema finds the same problems.
 func pruneSchema(s *generate.Schema, values []any) {
 	p := schemaPruner{map[string]bool{}, s.Definitions, generate.Definitions{}}
 	for _, v := range values {

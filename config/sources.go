@@ -13,20 +13,20 @@ type sources struct {
 	env  *environment
 }
 
-// locate converts a fault to a mistake with its position and the value found there.
-func (s sources) locate(f fault) Mistake {
-	m := Mistake{Key: s.root.formatPath(f.path), Text: f.text, Hint: f.hint}
-	hide := f.hideValue || s.root.hidesValue(f.path)
-	if v, value, ok := s.env.findSetter(f.path); ok {
+// locate converts a problem to a mistake with its position and the value found there.
+func (s sources) locate(f Problem) Mistake {
+	m := Mistake{Key: s.root.formatPath(f.Path), Text: f.Text, Hint: f.Hint}
+	hide := f.HideValue || s.root.hidesValue(f.Path)
+	if v, value, ok := s.env.findSetter(f.Path); ok {
 		m.Variable = v.name
-		if !f.aboutKey {
+		if !f.AboutKey {
 			m.Value = formatValue(value, "", hide)
 		}
 		return m
 	}
-	if n := s.doc.find(f.path); n != nil {
+	if n := s.doc.find(f.Path); n != nil {
 		offset := n.valueOffset
-		if f.aboutKey {
+		if f.AboutKey {
 			offset = n.keyOffset
 		} else {
 			m.Value = formatValue(n.goValue(), string(n.literal), hide)
@@ -41,10 +41,10 @@ func (s sources) locate(f fault) Mistake {
 
 // locateMissing sets the position for a key that is not set: that of the key that requires it, or
 // of the section that lacks it.
-func (s sources) locateMissing(m *Mistake, f fault) {
-	path := f.cause
+func (s sources) locateMissing(m *Mistake, f Problem) {
+	path := f.Cause
 	if path == nil {
-		path = f.path[:len(f.path)-1]
+		path = f.Path[:len(f.Path)-1]
 	}
 	if v, _, ok := s.env.findSetter(path); ok {
 		m.Variable = v.name

@@ -54,14 +54,14 @@ func (c *Config) warmObstacle(t Terminal) string {
 	return ""
 }
 
-func checkWarm(t agentSection) []fault {
-	var all []fault
+func checkWarm(t agentSection) []Problem {
+	var all []Problem
 	for i, pattern := range t.Warm.Watch {
 		at := joinPath(t.keyPath("warm"), "watch", strconv.Itoa(i))
 		if isBlank(pattern) || pattern == "" {
-			all = append(all, fault{path: at, text: "must be a pattern such as lib/*.py"})
+			all = append(all, Problem{Path: at, Text: "must be a pattern such as lib/*.py"})
 		} else if _, err := filepath.Match(pattern, ""); err != nil {
-			all = append(all, fault{path: at, text: fmt.Sprintf("%q is no pattern: a [ has no ]", pattern)})
+			all = append(all, Problem{Path: at, Text: fmt.Sprintf("%q is no pattern: a [ has no ]", pattern)})
 		}
 	}
 	return all
