@@ -223,11 +223,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 			if err := trust.CheckAgent(cfg); err != nil {
 				return err
 			}
-			var printer runbooks.Printer = runbooks.Text{Out: std.out}
-			if flags.asJSON {
-				printer = runbooks.JSON{Out: std.out}
-			}
-			d := runbookCommand{cfg: cfg, std: std, printer: printer, resume: resume, name: strings.Join(args, "")}
+			d := runbookCommand{cfg: cfg, std: std, asJSON: flags.asJSON, resume: resume, name: strings.Join(args, "")}
 			return d.run(cmd.Context())
 		},
 	}
@@ -240,7 +236,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 type runbookCommand struct {
 	cfg          *config.Config
 	std          stdio
-	printer      runbooks.Printer
+	asJSON       bool
 	name, resume string
 }
 
@@ -283,8 +279,7 @@ func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book 
 	if err != nil {
 		return err
 	}
-	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by}
-	driver.Resumed = d.resume != ""
+	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Out: d.std.out, JSON: d.asJSON, By: by, Resumed: d.resume != ""}
 	r, err = driver.Drive(ctx, r)
 	switch {
 	case err != nil:

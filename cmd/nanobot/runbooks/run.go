@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ type Driver struct {
 	Runs    runbook.Runs
 	Shell   Shell
 	Answers *Answers
-	Printer Printer
+	Out     io.Writer
+	JSON    bool   // print one JSON object per line
 	By      string // the person, as channel:ID
 	// Resumed means that another process has executed the run before. A run that waits at a command
 	// was then interrupted at it: the command may have taken effect.
@@ -34,24 +36,24 @@ var errWaiting = errors.New("the run waits")
 // Drive executes a run until it ends or must wait, and returns its new state. Cancelling ctx kills
 // a running command and leaves the run waiting.
 func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) {
-	if err := d.Printer.Begin(r); err != nil {
+	if err := d.printBegin(r); err != nil {
 		return r, err
 	}
 	shown := 0
 	for {
 		if step, ok := r.CurrentStep(); ok && step.Index != shown && (r.Status == runbook.Waiting || r.Status == runbook.Complete) {
 			shown = step.Index
-			if err := d.Printer.Step(r, step); err != nil {
+			if err := d.printStep(r, step); err != nil {
 				return r, err
 			}
 		}
 		if r.Status != runbook.Waiting || ctx.Err() != nil {
-			return r, d.Printer.End(r)
+			return r, d.printEnd(r)
 		}
 		next, err := d.advance(ctx, r)
 		switch {
 		case errors.Is(err, errWaiting):
-			return r, d.Printer.End(r)
+			return r, d.printEnd(r)
 		case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded):
 			// Another process has changed the run.
 			if next, err = d.Runs.Load(context.WithoutCancel(ctx), r.ID); err != nil {
@@ -85,7 +87,7 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 		if err != nil {
 			return r, errWaiting
 		}
-		if err := d.Printer.Ran(r, proof); err != nil {
+		if err := d.printCommand(r, proof); err != nil {
 			return r, err
 		}
 		return d.submitProof(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.Shell, Value: proof})
@@ -117,7 +119,7 @@ func (d *Driver) submitProof(ctx context.Context, r runbook.Run, p runbook.Proof
 // printOutcome prints the result of a step.
 func (d *Driver) printOutcome(step int, r runbook.Run, a runbook.Answer) error {
 	if a.Outcome != runbook.Advanced {
-		return d.Printer.Failed(r, step, a)
+		return d.printFailure(r, step, a)
 	}
 	if a.ProofHash == "" { // the step needs no proof
 		return nil
@@ -126,7 +128,8 @@ func (d *Driver) printOutcome(step int, r runbook.Run, a runbook.Answer) error {
 	if err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	return d.Printer.Proved(record, a.ProofHash)
+	e := event{Kind: "proof", Step: record.Step, Label: record.Label, By: record.By, ProofHash: a.ProofHash, Status: record.Status, Message: record.Reason}
+	return d.print(r, e, "Recorded: %s, %s\n", record.Status, a.ProofHash)
 }
 
 // askApproval asks the person to approve or reject the current step.
@@ -140,14 +143,15 @@ func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Defi
 		if err != nil {
 			return r, err
 		}
-		return next, d.Printer.Failed(next, r.Step, a)
+		return next, d.printFailure(next, r.Step, a)
 	}
 	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Approve, runbook.Approval{Step: r.Step, By: d.By})
 	switch {
 	case err != nil:
 		return r, err
 	case a.Outcome == runbook.NeedsApproval:
-		return next, errors.Join(errWaiting, d.Printer.Note(next, a.Message+" Another user must approve, too."))
+		note := a.Message + " Another user must approve, too."
+		return next, errors.Join(errWaiting, d.print(next, event{Kind: "note", Step: next.Step, Message: note}, "%s\n", note))
 	}
 	return next, d.printOutcome(r.Step, next, a)
 }
@@ -187,7 +191,7 @@ func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook
 // askUntilValid asks a question until the answer is valid.
 func (d *Driver) askUntilValid(ctx context.Context, r runbook.Run, q Question) (string, error) {
 	for {
-		if err := d.Printer.Ask(r, q); err != nil {
+		if err := d.printQuestion(r, q); err != nil {
 			return "", err
 		}
 		answer, err := d.Answers.Next(ctx)
