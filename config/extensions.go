@@ -110,8 +110,8 @@ func (s Scope) SiblingKey(name string) string {
 	return strings.Join(append(slices.Clone(s.path[:len(s.path)-1]), name), ".")
 }
 
-// Problem is a mistake without a position, which sources.locate adds. The paths of problems that the
-// check of a section found are relative to the section; list elements are given by their index.
+// Problem is a mistake without a position, which sources.locate adds. The paths of problems that
+// the check of a section found are relative to the section; list elements are given by their index.
 type Problem struct {
 	Path      []string // the key that is wrong
 	Cause     []string // the key that causes the problem; its position is used if Path is not set anywhere

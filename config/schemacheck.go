@@ -73,8 +73,8 @@ func missingKeyProblems(path, keys []string) []Problem {
 	return all
 }
 
-// translateOneOf lists the forms that a value may have, or returns the problems inside the form that
-// it has.
+// translateOneOf lists the forms that a value may have, or returns the problems inside the form
+// that it has.
 func (n typeNode) translateOneOf(e *jsonschema.ValidationError) []Problem {
 	var inside []Problem
 	var forms []string
