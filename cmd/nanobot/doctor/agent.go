@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/terminal"
@@ -25,52 +24,45 @@ import (
 const trialText = "This is a check by the operator. Please answer with one word: ok"
 
 // checkAgent runs one turn of the agent, in a chat that is removed afterwards.
-func (d *doctor) checkAgent(ctx context.Context) {
-	const check = "agent"
+func (d *doctor) checkAgent(ctx context.Context) findings {
 	t := d.cfg.Terminal
 	if !t.On() {
-		return // reported with the warnings of the config
+		return nil // reported with the warnings of the config
 	}
 	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
-		d.report(check, channels.Bad, d.agentKey("shell")+": "+err.Error(), "install it, or correct "+d.agentKey("shell"))
-		return
+		return bad(d.agentKey("shell")+": "+err.Error(), "install it, or correct "+d.agentKey("shell"))
 	}
 	if !d.Turn {
-		d.reportOK(check, "not run (--no-turn)")
-		return
+		return good("not run (--no-turn)")
 	}
 	switch _, err := os.Stat(d.cfg.Workspace); {
 	case errors.Is(err, fs.ErrNotExist): // the daemon must create the workspace, to own it
-		d.report(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which creates it, or create it yourself")
-		return
+		return doubtful("not run, because there is no workspace yet", "start the daemon once, which creates it, or create it yourself")
 	case err != nil:
-		d.report(check, channels.Doubtful, "not run: "+err.Error(), suggestSudo(err, "make the workspace accessible"))
-		return
+		return doubtful("not run: "+err.Error(), suggestSudo(err, "make the workspace accessible"))
 	}
 	if os.Geteuid() == 0 {
 		if why := d.reasonAgainstRoot(); why != "" {
-			d.report(check, channels.Doubtful, "not run, because this is root: "+why, d.manualCommand())
-			return
+			return doubtful("not run, because this is root: "+why, d.manualCommand())
 		}
 		if d.user.UID != 0 {
-			d.tryAgentAsUser(ctx)
-			return
+			return d.tryAgentAsUser(ctx)
 		}
 	}
 	protocol, ok := d.Protocol(t.Protocol)
 	if !ok {
-		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.agentKey("protocol"))
-		return
+		return bad(fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.agentKey("protocol"))
 	}
 	text := trialText
 	if protocol.TrialText != nil {
 		text = protocol.TrialText(t)
 	}
 	r := d.runTrial(ctx, text)
-	status, detail, fix := r.assess(protocol, t.Timeout)
+	found := r.assess(protocol, t.Timeout)
 	// An agent may print its environment, whose values may be secret. In other findings the same
 	// values may be ordinary words, which must stay.
-	d.report(check, status, newRedactor(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
+	found[0].Detail = newRedactor(slices.Collect(maps.Values(t.Env))).Replace(found[0].Detail)
+	return found
 }
 
 // manualCommand returns the fix that tells the operator how to try the agent by hand.
@@ -114,7 +106,7 @@ func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
 	}
 	defer runner.Close()
 	chat := "doctor-" + rand.Text()
-	defer d.removeChat(chat)()
+	defer removeChat(d.cfg.Workspace, chat)()
 	began := time.Now()
 	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{Envelope: terminal.Envelope{
 		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
@@ -139,8 +131,8 @@ func (c trialChat) Emit(f terminal.Frame) error {
 
 // removeChat returns a function that removes a chat's folder, and its parent if that did not
 // exist before.
-func (d *doctor) removeChat(chat string) func() {
-	users := filepath.Join(d.cfg.Workspace, "users")
+func removeChat(workspace, chat string) func() {
+	users := filepath.Join(workspace, "users")
 	_, err := os.Stat(users)
 	return func() {
 		_ = os.RemoveAll(filepath.Join(users, chat))

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
@@ -46,16 +45,16 @@ func (d *doctor) reasonAgainstRoot() string {
 
 // tryAgentAsUser runs the agent as the daemon's user. It starts this program again, without root's
 // privileges or a way to regain them, and without root's environment and terminal.
-func (d *doctor) tryAgentAsUser(ctx context.Context) {
+func (d *doctor) tryAgentAsUser(ctx context.Context) findings {
 	found, err := d.runAsUser(ctx)
 	if err != nil {
-		d.report("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv could not switch to user %d: %v", d.user.UID, err), d.manualCommand())
+		return doubtful(fmt.Sprintf("not run, because this is root and setpriv could not switch to user %d: %v", d.user.UID, err), d.manualCommand())
 	}
-	d.findings = append(d.findings, found...)
+	return found
 }
 
 // runAsUser starts this program as the daemon's user and returns its findings.
-func (d *doctor) runAsUser(ctx context.Context) (found []channels.Finding, err error) {
+func (d *doctor) runAsUser(ctx context.Context) (found findings, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -93,9 +92,9 @@ func (d *doctor) examineAgent(ctx context.Context) int {
 		return exit.Config
 	}
 	if !d.selectAgent(d.cfg, d.OnlyAgent) {
-		d.report("agent", channels.Bad, "there is no agent "+d.OnlyAgent, "")
+		d.add("agent", bad("there is no agent "+d.OnlyAgent, ""))
 		return exit.Config
 	}
-	d.checkAgent(ctx)
+	d.add("agent", d.checkAgent(ctx))
 	return d.exitStatus()
 }

@@ -12,13 +12,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/gateway/store/sqlite"
 )
 
 // findDaemon finds the daemon of this bot by its lock, or by systemd if the state cannot be read.
-func (d *doctor) findDaemon() {
-	const check = "daemon"
+func (d *doctor) findDaemon() findings {
 	pid, err := DaemonOf(d.cfg.Gateway.StateDir)
 	d.daemonPID = pid
 	if d.unit.Active() && d.unit.PID != 0 { // preferred, because an agent may write to the lock file
@@ -26,12 +24,11 @@ func (d *doctor) findDaemon() {
 	}
 	switch {
 	case d.daemonPID != 0:
-		d.reportOK(check, "is running (pid %d)", d.daemonPID)
+		return good("is running (pid %d)", d.daemonPID)
 	case err != nil:
-		d.report(check, channels.Doubtful, "cannot tell whether it is running: "+err.Error(), "run this as root or as the daemon's user")
-	default:
-		d.reportOK(check, "is not running")
+		return doubtful("cannot tell whether it is running: "+err.Error(), "run this as root or as the daemon's user")
 	}
+	return good("is not running")
 }
 
 // DaemonOf returns the process ID of the daemon that uses a state, or 0.
@@ -67,18 +64,16 @@ func lockingProcess(path string) (int, error) {
 // checkHTTP tries to listen at the addresses, unless the daemon is running and listens there
 // already.
 func (d *doctor) checkHTTP(ctx context.Context) {
-	d.checkAddress(ctx, "http.listen", d.cfg.HTTP.Listen)
-	d.checkAddress(ctx, "http.metricsListen", d.cfg.HTTP.MetricsListen)
+	for _, at := range []struct{ key, address string }{{"http.listen", d.cfg.HTTP.Listen}, {"http.metricsListen", d.cfg.HTTP.MetricsListen}} {
+		if at.address != "" {
+			d.add("http", d.checkAddress(ctx, at.key, at.address))
+		}
+	}
 }
 
-func (d *doctor) checkAddress(ctx context.Context, key, address string) {
-	const check = "http"
-	if address == "" {
-		return
-	}
+func (d *doctor) checkAddress(ctx context.Context, key, address string) findings {
 	if d.daemonPID != 0 {
-		d.reportOK(check, "%s is %s, where the daemon listens", key, address)
-		return
+		return good("%s is %s, where the daemon listens", key, address)
 	}
 	var l net.Listener
 	var err error
@@ -87,12 +82,10 @@ func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		d.report(check, channels.Doubtful, key+": "+err.Error(), "choose a port of at least 1024 for "+key+", unless the service has CAP_NET_BIND_SERVICE")
-		return
+		return doubtful(key+": "+err.Error(), "choose a port of at least 1024 for "+key+", unless the service has CAP_NET_BIND_SERVICE")
 	case err != nil:
-		d.report(check, channels.Bad, key+": "+err.Error(), "end the program that uses this address (ss -ltnp shows it), or choose another address for "+key)
-		return
+		return bad(key+": "+err.Error(), "end the program that uses this address (ss -ltnp shows it), or choose another address for "+key)
 	}
 	_ = l.Close()
-	d.reportOK(check, "%s is %s, which is free", key, address)
+	return good("%s is %s, which is free", key, address)
 }

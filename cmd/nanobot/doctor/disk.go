@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
 )
 
@@ -26,32 +25,30 @@ func (d *doctor) checkDisk() {
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(path, &s); err != nil {
-			d.report("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "check it with: df -h "+format.ShellWord(path))
+			d.add("disk", doubtful(fmt.Sprintf("%s: %v", path, err), "check it with: df -h "+format.ShellWord(path)))
 			continue
 		}
 		if seen[s.Fsid] && s.Fsid != (unix.Fsid{}) {
 			continue // the same file system
 		}
 		seen[s.Fsid] = true
-		d.findings = append(d.findings, assessSpace(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
+		d.add("disk", assessSpace(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
 	}
 }
 
 // assessSpace assesses the free bytes and files of a folder's file system. files is 0 if the file
 // system does not count them.
-func assessSpace(path string, bytes, files, free uint64) channels.Finding {
-	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, format.Size(bytes))}
+func assessSpace(path string, bytes, files, free uint64) findings {
+	detail := fmt.Sprintf("%s: %s free", path, format.Size(bytes))
+	if files > 0 && free < fewFiles {
+		detail += fmt.Sprintf(", %d files", free)
+	}
+	fix := "free some space; to list the largest folders: du -xh --max-depth=2 " + format.ShellWord(path) + " | sort -h"
 	switch {
 	case bytes < noSpace || files > 0 && free < noFiles:
-		f.Status = channels.Bad
+		return bad(detail, fix)
 	case bytes < lowSpace || files > 0 && free < fewFiles:
-		f.Status = channels.Doubtful
-	default:
-		return f
+		return doubtful(detail, fix)
 	}
-	if files > 0 && free < fewFiles {
-		f.Detail += fmt.Sprintf(", %d files", free)
-	}
-	f.Fix = "free some space; to list the largest folders: du -xh --max-depth=2 " + format.ShellWord(path) + " | sort -h"
-	return f
+	return good("%s", detail)
 }

@@ -5,7 +5,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -75,21 +74,8 @@ type doctor struct {
 	startedByRoot bool       // this process was started by a doctor of root, see runAsUser
 	userErr       error      // why the user of the daemon is unknown
 	damaged       bool       // the state cannot be used
-	findings      []channels.Finding
+	findings      findings
 	printed       int // how many findings were printed
-}
-
-// report adds a finding.
-func (d *doctor) report(check string, status channels.Verdict, detail, fix string) {
-	if d.agent != "" {
-		check += "." + d.agent
-	}
-	d.findings = append(d.findings, channels.Finding{Check: check, Status: status, Detail: detail, Fix: fix})
-}
-
-// reportOK adds the finding of a check that passed.
-func (d *doctor) reportOK(check, format string, args ...any) {
-	d.report(check, channels.Good, fmt.Sprintf(format, args...), "")
 }
 
 // Run makes the checks, prints the findings and returns them. The error is an exit.Error if the
@@ -128,16 +114,16 @@ func (d *doctor) examine(ctx context.Context) int {
 	for _, check := range []func(){
 		d.findUser,
 		func() { d.checkReadable(bot) },
-		func() { d.checkUnit(ctx, bot, isBot) },
-		d.findDaemon,
+		func() { d.add("systemd", d.checkUnit(ctx, bot, isBot)) },
+		func() { d.add("daemon", d.findDaemon()) },
 		d.checkWorkspace,
-		func() { d.checkState(ctx) },
-		d.checkSecrets,
+		func() { d.add("state", d.checkState(ctx)) },
+		func() { d.add("secrets", d.checkSecrets()) },
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
 		d.checkKernel,
-		func() { d.forEachAgent(d.checkSameUser) },
-		func() { d.forEachAgent(func() { d.checkAgent(ctx) }) },
+		func() { d.forEachAgent(func() { d.add("isolation.user", d.checkSameUser()) }) },
+		func() { d.forEachAgent(func() { d.add("agent", d.checkAgent(ctx)) }) },
 		func() { d.checkNetworks(ctx, open) },
 	} {
 		if check(); ctx.Err() == nil { // the finding of an interrupted check means nothing
@@ -185,7 +171,7 @@ func (d *doctor) exitStatus() int {
 func (d *doctor) reportConfigError(err error) int {
 	var mistakes config.Mistakes
 	if !errors.As(err, &mistakes) {
-		d.report("config", channels.Bad, err.Error(), "run this as the daemon's user")
+		d.add("config", bad(err.Error(), "run this as the daemon's user"))
 		return exit.Failed
 	}
 	for _, m := range mistakes {
@@ -193,7 +179,7 @@ func (d *doctor) reportConfigError(err error) int {
 		if m.Line == 0 && m.Key == "" && m.Variable == "" { // the file as a whole
 			fix = "name the bot's config with --config, or run this as a user who can read it, such as with sudo"
 		}
-		d.report("config", channels.Bad, m.String(), fix)
+		d.add("config", bad(m.String(), fix))
 	}
 	return exit.Config
 }
@@ -218,22 +204,22 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	prepared, err := d.Prepare(cfg)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			d.report(check, channels.Bad, strings.TrimSpace(line), suggestSudo(err, "correct it in "+d.Path+", or create the file of the secret"))
+			d.add(check, bad(strings.TrimSpace(line), suggestSudo(err, "correct it in "+d.Path+", or create the file of the secret")))
 		}
 		return nil, false
 	}
 	if len(prepared.Channels) == 0 {
-		d.report(check, channels.Doubtful, "no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work", "enable one under channels in "+d.Path)
+		d.add(check, doubtful("no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work", "enable one under channels in "+d.Path))
 	}
 	d.reportWarnings(bot, isBot)
 	for _, missing := range prepared.MissingFeatures {
-		d.report("isolation", channels.Doubtful, missing, "enable it on this machine, or change "+d.Path+"; a systemd service may have features that this check cannot see")
+		d.add("isolation", doubtful(missing, "enable it on this machine, or change "+d.Path+"; a systemd service may have features that this check cannot see"))
 	}
 	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == sandbox.Landlock }) {
-		d.reportOK("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in allows them. Therefore the agent can use the existing files and folders of the workspace, but "+
-			"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log")
+		d.add("isolation", good("the unit forbids namespaces (RestrictNamespaces=) unless a drop-in allows them. Therefore the agent can use the existing files and folders of the workspace, but "+
+			"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log"))
 	}
-	d.reportOK(check, "%s can be read and has no mistakes", cfg.File())
+	d.add(check, good("%s can be read and has no mistakes", cfg.File()))
 	return prepared.Channels, true
 }
 

@@ -100,7 +100,7 @@ func TestSpace(t *testing.T) {
 		{10 << 30, 1000, 300, channels.Doubtful, "300 files"},
 		{10 << 30, 1000, 0, channels.Bad, "0 files"},
 	} {
-		if f := assessSpace("/x", c.bytes, c.files, c.free); f.Status != c.status || !strings.Contains(f.Detail, c.words) {
+		if f := assessSpace("/x", c.bytes, c.files, c.free)[0]; f.Status != c.status || !strings.Contains(f.Detail, c.words) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -108,13 +108,13 @@ func TestSpace(t *testing.T) {
 
 func TestAUnitThatKeepsCrashingIsAFailure(t *testing.T) {
 	u := systemd.UnitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
-	status, detail, fix := assessUnit(u, "nanobot@faq.service")
-	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {
-		t.Error(status, detail, fix)
+	f := assessUnit(u, "nanobot@faq.service")[0]
+	if f.Status != channels.Bad || !strings.Contains(f.Detail, "exit-code, exit status 200") || !strings.Contains(f.Fix, "journalctl -u nanobot@faq.service") {
+		t.Error(f)
 	}
 	u.Sub = "start"
-	if status, detail, _ := assessUnit(u, "nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
-		t.Error(status, detail)
+	if f := assessUnit(u, "nanobot@faq.service")[0]; f.Status != channels.Doubtful || !strings.Contains(f.Detail, "restarted 2 times") {
+		t.Error(f)
 	}
 }
 

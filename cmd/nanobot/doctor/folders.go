@@ -9,33 +9,27 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/trust"
 )
 
 func (d *doctor) checkWorkspace() {
-	const check = "workspace"
-	if folder, err := os.Stat(d.cfg.Workspace); d.checkFolder(check, d.cfg.Workspace) && err == nil {
+	found, exists := d.checkFolder(d.cfg.Workspace)
+	d.add("workspace", found)
+	if folder, err := os.Stat(d.cfg.Workspace); exists && err == nil {
 		// A user who ran the agent by hand may own this folder, which locks the daemon out.
 		users := filepath.Join(d.cfg.Workspace, "users")
 		if err := d.checkWritable(users); err != nil {
-			d.report(check, channels.Bad, fmt.Sprintf("the daemon cannot write to %s, so nobody gets an answer: %v", users, err),
-				chownCommand(users, trust.FileUID(folder)))
+			d.add("workspace", bad(fmt.Sprintf("the daemon cannot write to %s, so nobody gets an answer: %v", users, err),
+				chownCommand(users, trust.FileUID(folder))))
 		}
 	}
-	d.forEachAgent(d.checkCwd)
-}
-
-// checkCwd checks that the working directory of an agent exists.
-func (d *doctor) checkCwd() {
-	cwd := d.cfg.Terminal.Cwd
-	if cwd == "" {
-		return
-	}
-	if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
-		d.report("workspace", channels.Bad, fmt.Sprintf("%s: there is no folder %s", d.agentKey("cwd"), cwd), "create it, or correct "+d.agentKey("cwd"))
-	}
+	d.forEachAgent(func() {
+		cwd := d.cfg.Terminal.Cwd
+		if info, err := os.Stat(cwd); cwd != "" && (err != nil || !info.IsDir()) {
+			d.add("workspace", bad(fmt.Sprintf("%s: there is no folder %s", d.agentKey("cwd"), cwd), "create it, or correct "+d.agentKey("cwd")))
+		}
+	})
 }
 
 // checkWritable returns nil if the daemon can write to a folder, or if the folder does not exist.
@@ -70,7 +64,7 @@ func chownCommand(path string, uid int) string {
 
 // checkFolder checks a folder that the daemon must be able to write to. It reports whether the
 // folder exists.
-func (d *doctor) checkFolder(check, path string) bool {
+func (d *doctor) checkFolder(path string) (_ findings, exists bool) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,17 +73,13 @@ func (d *doctor) checkFolder(check, path string) bool {
 			ok = d.user.Access(parent, unix.W_OK|unix.X_OK) == nil
 		}
 		if !ok {
-			d.report(check, channels.Bad, fmt.Sprintf("%s does not exist and cannot be created in %s", path, parent), "create it, and give it to the daemon's user")
-		} else {
-			d.reportOK(check, "%s will be created at the first start", path)
+			return bad(fmt.Sprintf("%s does not exist and cannot be created in %s", path, parent), "create it, and give it to the daemon's user"), false
 		}
-		return false
+		return good("%s will be created at the first start", path), false
 	case err != nil:
-		d.report(check, channels.Bad, err.Error(), "run this as root or as the daemon's user")
-		return false
+		return bad(err.Error(), "run this as root or as the daemon's user"), false
 	case !info.IsDir():
-		d.report(check, channels.Bad, path+" is not a folder", "move it away, or name a folder in "+d.Path)
-		return false
+		return bad(path+" is not a folder", "move it away, or name a folder in "+d.Path), false
 	}
 	mode := info.Mode().Perm()
 	if err := d.checkWritable(path); err != nil {
@@ -101,15 +91,12 @@ func (d *doctor) checkFolder(check, path string) bool {
 		if uid == dynamicUser {
 			fix = "name a folder in the state of the service, as nanobot bots create does"
 		}
-		d.report(check, channels.Bad, fmt.Sprintf("%s is not writable: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, trust.FileUID(info), mode, who, uid), fix)
-		return true
+		return bad(fmt.Sprintf("%s is not writable: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, trust.FileUID(info), mode, who, uid), fix), true
 	}
 	if mode&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		d.report(check, channels.Doubtful, "every user of this machine can write to "+path, "chmod o-w "+format.ShellWord(path))
-		return true
+		return doubtful("every user of this machine can write to "+path, "chmod o-w "+format.ShellWord(path)), true
 	}
-	d.reportOK(check, "%s is writable (user %d, mode %#o)", path, trust.FileUID(info), mode)
-	return true
+	return good("%s is writable (user %d, mode %#o)", path, trust.FileUID(info), mode), true
 }
 
 // nearestFolder returns the nearest existing folder above a path, and whether this process

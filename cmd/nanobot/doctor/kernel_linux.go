@@ -5,7 +5,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -22,20 +21,20 @@ func (d *doctor) checkKernel() {
 	})
 	switch {
 	case abi > 0:
-		d.reportOK("kernel.landlock", "version %d", abi)
+		d.add("kernel.landlock", good("version %d", abi))
 	case len(keys) > 0:
-		d.report("kernel.landlock", channels.Doubtful, "missing in this kernel or turned off, so "+strings.Join(keys, " and ")+" has no effect",
-			"boot Linux 5.13 or newer with landlock in lsm= of the kernel command line, or set the command of another sandbox")
+		d.add("kernel.landlock", doubtful("missing in this kernel or turned off, so "+strings.Join(keys, " and ")+" has no effect",
+			"boot Linux 5.13 or newer with landlock in lsm= of the kernel command line, or set the command of another sandbox"))
 	default:
-		d.reportOK("kernel.landlock", "missing in this kernel or turned off, so terminal.sandbox cannot be landlock")
+		d.add("kernel.landlock", good("missing in this kernel or turned off, so terminal.sandbox cannot be landlock"))
 	}
 	if d.user.UID != 0 {
-		d.reportOK("kernel.cgroup", "not checked, because the daemon runs as another user; its log reports it at the start")
+		d.add("kernel.cgroup", good("not checked, because the daemon runs as another user; its log reports it at the start"))
 		return
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	d.reportOK("kernel.cgroup", "%s", supervisor.Describe()) // missing limits are findings of checkConfig
+	d.add("kernel.cgroup", good("%s", supervisor.Describe())) // missing limits are findings of checkConfig
 }
 
 // LandlockABI returns the version of Landlock that the kernel has, or 0.

@@ -3,5 +3,5 @@
 package doctor
 
 func (d *doctor) checkKernel() {
-	d.reportOK("kernel", "this is not Linux, so only rlimits apply to agents")
+	d.add("kernel", good("this is not Linux, so only rlimits apply to agents"))
 }

@@ -1,17 +1,47 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/config"
 )
+
+// findings are what a check has found.
+type findings []channels.Finding
+
+// good is the finding of a check that passed, doubtful a warning, and bad a failure.
+func good(format string, args ...any) findings {
+	return findings{{Status: channels.Good, Detail: fmt.Sprintf(format, args...)}}
+}
+
+func doubtful(detail, fix string) findings {
+	return findings{{Status: channels.Doubtful, Detail: detail, Fix: fix}}
+}
+
+func bad(detail, fix string) findings {
+	return findings{{Status: channels.Bad, Detail: detail, Fix: fix}}
+}
+
+// add adds the findings of a check of the current agent. Those of another process have the name of
+// their check already.
+func (d *doctor) add(check string, found findings) {
+	if d.agent != "" {
+		check += "." + d.agent
+	}
+	for _, f := range found {
+		f.Check = cmp.Or(f.Check, check)
+		d.findings = append(d.findings, f)
+	}
+}
 
 // printFindings prints the findings since the last call, without secrets. It is called after each
 // check, so that people see results while an agent or a network is slow.
 func (d *doctor) printFindings() {
-	hide := d.secretRedactor()
+	hide := secretRedactor(d.cfg)
 	for ; d.printed < len(d.findings); d.printed++ {
 		f := &d.findings[d.printed]
 		f.Detail, f.Fix = hide.Replace(format.OneLine(f.Detail)), hide.Replace(f.Fix)
@@ -39,13 +69,13 @@ func (d *doctor) printSummary() error {
 	return err
 }
 
-// secretRedactor returns a replacer that hides all secrets of the config.
-func (d *doctor) secretRedactor() *strings.Replacer {
-	if d.cfg == nil {
+// secretRedactor returns a replacer that hides all secrets of a config, which may be nil.
+func secretRedactor(cfg *config.Config) *strings.Replacer {
+	if cfg == nil {
 		return strings.NewReplacer()
 	}
-	all := d.cfg.SecretsToHide()
-	for _, p := range d.cfg.Terminal.Providers {
+	all := cfg.SecretsToHide()
+	for _, p := range cfg.Terminal.Providers {
 		all = append(all, p.APIKeys...)
 	}
 	var values []string

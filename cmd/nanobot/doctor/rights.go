@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/trust"
@@ -48,9 +47,9 @@ func (d *doctor) checkReadable(bot systemd.Bot) {
 	if d.user.UID == 0 {
 		return
 	}
-	status, who := channels.Bad, fmt.Sprintf("user %d, who owns the state,", d.user.UID)
+	assess, who := bad, fmt.Sprintf("user %d, who owns the state,", d.user.UID)
 	if d.user.UID == dynamicUser {
-		status, who = channels.Doubtful, "the dynamic user that systemd creates for the bot unless User= is set"
+		assess, who = doubtful, "the dynamic user that systemd creates for the bot unless User= is set"
 	}
 	for _, path := range append([]string{d.cfg.File()}, d.cfg.SecretFiles()...) {
 		if _, err := os.Stat(path); err != nil {
@@ -60,7 +59,7 @@ func (d *doctor) checkReadable(bot systemd.Bot) {
 		if err == nil {
 			continue
 		}
-		closed := d.closedFolder(path)
+		closed := closedFolder(d.user, path)
 		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path)) // not chown: an owner could change it
 		switch {
 		case d.isService && path != d.cfg.File():
@@ -75,15 +74,15 @@ func (d *doctor) checkReadable(bot systemd.Bot) {
 		if closed != "" {
 			closed = " because of the permissions of " + closed
 		}
-		d.report("rights", status, fmt.Sprintf("%s cannot read %s%s: %v", who, path, closed, err), fix)
+		d.add("rights", assess(fmt.Sprintf("%s cannot read %s%s: %v", who, path, closed, err), fix))
 	}
 }
 
-// closedFolder returns the first folder above a path that the daemon cannot enter, or "".
-func (d *doctor) closedFolder(path string) string {
+// closedFolder returns the first folder above a path that a user cannot enter, or "".
+func closedFolder(user trust.User, path string) string {
 	all := trust.SplitPath(filepath.Dir(path))
 	for n := range all {
-		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.user.Access(at, unix.X_OK), unix.EACCES) {
+		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(user.Access(at, unix.X_OK), unix.EACCES) {
 			return at
 		}
 	}
@@ -101,8 +100,8 @@ func (d *doctor) checkHidden() {
 	})
 	for key, text := range named {
 		if m := hiddenFolder().FindStringSubmatch(text); m != nil {
-			d.report("rights", channels.Doubtful, fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes that", key, m[2]+m[3]),
-				"move it to another folder such as /opt, or see relax.conf")
+			d.add("rights", doubtful(fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes that", key, m[2]+m[3]),
+				"move it to another folder such as /opt, or see relax.conf"))
 		}
 	}
 }
@@ -124,7 +123,7 @@ func (d *doctor) reportWarnings(bot systemd.Bot, isBot bool) {
 		if strings.HasSuffix(w, unix.EACCES.Error()) {
 			fix = suggestSudo(unix.EACCES, fix)
 		}
-		d.report("config", channels.Doubtful, w, fix)
+		d.add("config", doubtful(w, fix))
 	}
 }
 

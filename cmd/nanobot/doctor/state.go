@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/state"
@@ -24,72 +23,66 @@ import (
 
 // checkState checks the owners of the state's files, and opens the state. It opens the state only
 // as its owner, because new files of SQLite belong to the user who opens the database.
-func (d *doctor) checkState(ctx context.Context) {
-	const check = "state"
+func (d *doctor) checkState(ctx context.Context) findings {
 	dir := d.cfg.Gateway.StateDir
-	if above := d.closedFolder(dir); above != "" && d.isService && d.user.UID != 0 {
-		d.report(check, channels.Bad, "the bot cannot enter "+above+", so it cannot start", "chmod a+x "+format.ShellWord(above))
-	}
-	if !d.checkFolder(check, dir) {
-		return
+	found, exists := d.checkFolder(dir)
+	if above := closedFolder(d.user, dir); above != "" && d.isService && d.user.UID != 0 {
+		found = append(bad("the bot cannot enter "+above+", so it cannot start", "chmod a+x "+format.ShellWord(above)), found...)
 	}
 	folder, err := os.Stat(dir)
-	if err != nil {
-		return
+	if !exists || err != nil {
+		return found
 	}
-	for _, path := range d.stateFiles() {
+	others := append(d.cfg.SecretFiles(), d.cfg.File())
+	for _, path := range d.PrivateFiles(d.cfg) {
+		if slices.Contains(others, path) {
+			continue // not a file of the state
+		}
 		if info, err := os.Stat(path); err == nil && trust.FileUID(info) != trust.FileUID(folder) {
-			d.report(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, but its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
-				chownCommand(dir, trust.FileUID(folder)))
-			return
+			return append(found, bad(fmt.Sprintf("%s belongs to user %d, but its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
+				chownCommand(dir, trust.FileUID(folder)))...)
 		}
 	}
 	path := filepath.Join(dir, sqlite.Database)
 	if err := dbfile.Inspect(path); dbfile.Unusable(err) {
-		d.reportUnusable(err)
-		return
+		return append(found, d.assessError(err)...)
 	}
 	if info, err := os.Lstat(path); err != nil || trust.FileUID(info) != os.Geteuid() {
-		return
+		return found
 	}
 	if os.Geteuid() == 0 && d.userErr != nil {
-		d.report(check, channels.Doubtful, "not opened, because this is root: "+d.userErr.Error(), "run this as the daemon's user")
-		return
+		return append(found, doubtful("not opened, because this is root: "+d.userErr.Error(), "run this as the daemon's user")...)
 	}
 	s, err := d.OpenStore(ctx, d.cfg)
-	if dbfile.Unusable(err) {
-		d.reportUnusable(err)
-		return
-	}
 	if err != nil {
-		d.report(check, channels.Bad, err.Error(), checkDiskAndOwner)
-		return
+		return append(found, d.assessError(err)...)
 	}
-	d.checkSpool(ctx, s)
-	d.countWarmAgents(ctx, s)
+	found = slices.Concat(found, d.checkSpool(ctx, s), d.countWarmAgents(ctx, s))
 	if err := s.Close(); err != nil {
-		d.report(check, channels.Bad, "close state: "+err.Error(), checkDiskAndOwner)
+		found = append(found, bad("close state: "+err.Error(), checkDiskAndOwner)...)
 	}
-	d.checkDatabases(ctx, path, state.WebHistory(dir))
+	return append(found, d.checkDatabases(ctx, path, state.WebHistory(dir))...)
 }
 
 // checkDiskAndOwner is the fix for errors that SQLite does not explain.
 const checkDiskAndOwner = "make sure that the disk is not full and the folder belongs to the daemon's user"
 
-// reportUnusable reports why the state cannot be used, and what to do about it.
-func (d *doctor) reportUnusable(err error) {
+// assessError says what is wrong with the state, and what to do about it.
+func (d *doctor) assessError(err error) findings {
+	if !dbfile.Unusable(err) {
+		return bad(err.Error(), checkDiskAndOwner)
+	}
 	d.damaged = true
 	var status exit.Error
 	if !errors.As(err, &status) {
 		err = state.Explain(d.cfg, err)
 	}
 	detail, fix, _ := strings.Cut(err.Error(), "\n")
-	d.report("state", channels.Bad, detail, strings.ReplaceAll(fix, "\n", " "))
+	return bad(detail, strings.ReplaceAll(fix, "\n", " "))
 }
 
 // checkDatabases checks databases completely, or until CheckTime is over.
-func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
-	const check = "state"
+func (d *doctor) checkDatabases(ctx context.Context, paths ...string) (found findings) {
 	limit := cmp.Or(d.CheckTime, DefaultCheckTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -97,44 +90,34 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 		r, err := dbfile.Check(ctx, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-		case dbfile.Unusable(err):
-			d.reportUnusable(fmt.Errorf("%s: %w", path, err))
 		case err != nil:
-			d.report(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), checkDiskAndOwner)
+			found = append(found, d.assessError(fmt.Errorf("%s: %w", path, err))...)
 		case !r.Complete:
-			d.report(check, channels.Doubtful, fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %s. No damage was found until then", path, limit, format.PreciseSize(r.Size)),
-				"run this again when the machine is less busy, with --check-time "+(4*limit).String())
+			found = append(found, doubtful(fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %s. No damage was found until then", path, limit, format.PreciseSize(r.Size)),
+				"run this again when the machine is less busy, with --check-time "+(4*limit).String())...)
 		default:
-			d.reportOK(check, "%s can be opened and is intact (all %s checked in %s)", path, format.PreciseSize(r.Size), r.Took.Round(time.Millisecond))
+			found = append(found, good("%s can be opened and is intact (all %s checked in %s)", path, format.PreciseSize(r.Size), r.Took.Round(time.Millisecond))...)
 		}
 	}
+	return found
 }
 
 // checkSpool checks that undelivered answers have their files.
-func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
+func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) findings {
 	missing, all, err := s.MissingCopies(ctx)
 	switch {
-	case dbfile.Unusable(err):
-		d.reportUnusable(err)
 	case err != nil:
-		d.report("state", channels.Bad, err.Error(), checkDiskAndOwner)
+		return d.assessError(err)
 	case missing > 0:
-		d.report("state", channels.Doubtful, fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
+		return doubtful(fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
 			"restore a backup if you have one; otherwise these answers cannot be delivered")
 	}
-}
-
-// stateFiles returns the daemon's files in the state folder, which may contain other files as well.
-func (d *doctor) stateFiles() []string {
-	others := append(d.cfg.SecretFiles(), d.cfg.File())
-	return slices.DeleteFunc(d.PrivateFiles(d.cfg), func(path string) bool { return slices.Contains(others, path) })
+	return nil
 }
 
 // checkSecrets looks for files with secrets that every user of this machine can read or write.
-func (d *doctor) checkSecrets() {
-	const check = "secrets"
+func (d *doctor) checkSecrets() (found findings) {
 	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
-	open := 0
 	for _, f := range append(d.cfg.SecretFiles(), inState...) {
 		info, err := os.Stat(f)
 		if err != nil {
@@ -144,11 +127,11 @@ func (d *doctor) checkSecrets() {
 			continue // an agent may have made this link; chmod would change its target
 		}
 		if info.Mode().Perm()&0o007 != 0 {
-			open++
-			d.report(check, channels.Doubtful, fmt.Sprintf("every user of this machine has access to %s (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))
+			found = append(found, doubtful(fmt.Sprintf("every user of this machine has access to %s (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))...)
 		}
 	}
-	if open == 0 {
-		d.reportOK(check, "no other user has access to files with secrets")
+	if found == nil {
+		return good("no other user has access to files with secrets")
 	}
+	return found
 }

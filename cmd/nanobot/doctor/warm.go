@@ -12,13 +12,13 @@ import (
 
 // countWarmAgents reports how many processes of the daemon wait for a message: those with its mark
 // that work on no turn.
-func (d *doctor) countWarmAgents(ctx context.Context, s *sqlite.Store) {
+func (d *doctor) countWarmAgents(ctx context.Context, s *sqlite.Store) findings {
 	if d.daemonPID == 0 || !d.cfg.StartsWarmAgents() {
-		return
+		return nil
 	}
 	running, err := s.Turns(ctx, store.TurnFilter{Outcome: string(store.Running), Limit: d.cfg.Gateway.MaxConcurrent})
 	if err != nil {
-		return // other checks report the state
+		return nil // other checks report the state
 	}
 	waiting := map[int]bool{}
 	for _, thread := range procfs.Threads(d.daemonPID) {
@@ -29,5 +29,7 @@ func (d *doctor) countWarmAgents(ctx context.Context, s *sqlite.Store) {
 			}
 		}
 	}
-	d.reportOK("daemon", "processes that wait for a message: %d", len(waiting))
+	found := good("processes that wait for a message: %d", len(waiting))
+	found[0].Check = "daemon"
+	return found
 }
