@@ -133,7 +133,7 @@ func (t *turn) personTexts() []string {
 			texts = append(texts, h.Text)
 		}
 	}
-	texts = append(texts, t.Chat.PersonTexts()...)
+	texts = append(texts, t.PersonTexts()...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append(texts, t.answers...)

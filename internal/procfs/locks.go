@@ -16,7 +16,8 @@ func FlockPid(path string) (pid int, ok bool) {
 	if unix.Stat(path, &st) != nil {
 		return 0, false
 	}
-	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)
+	device := uint64(st.Dev) //nolint:unconvert // macOS has another type
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(device), unix.Minor(device), st.Ino)
 	locks, _ := os.ReadFile("/proc/locks")
 	for line := range strings.Lines(string(locks)) {
 		// 1: FLOCK  ADVISORY  WRITE 30628 00:26:308880 0 EOF

@@ -15,12 +15,13 @@ type Call struct {
 	Status int  // of the response; 0 if the connection was cut
 }
 
-func (c *Call) header() *Call { return c }
+// Header returns the call itself.
+func (c *Call) Header() *Call { return c }
 
 // pointer is a pointer to a network's call. The name of a call is its method or route.
 type pointer[C any] interface {
 	*C
-	header() *Call
+	Header() *Call
 	CallName() string
 }
 
@@ -45,7 +46,7 @@ type Response struct {
 
 // ServeCall records a call and responds to it, with the fault that is planned for it.
 func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, response Response) {
-	h := c.header()
+	h := c.Header()
 	n.Update(func() {
 		n.calls = append(n.calls, c)
 		h.ID, h.At = len(n.calls), time.Now()

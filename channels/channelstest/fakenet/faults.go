@@ -91,6 +91,6 @@ func (n *Network[C, P]) afterEffect(ctx context.Context, f Fault, c P) {
 
 // abortConnection cuts the connection.
 func (n *Network[C, P]) abortConnection(c P) {
-	n.Update(func() { c.header().Done = true })
+	n.Update(func() { c.Header().Done = true })
 	panic(http.ErrAbortHandler)
 }

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// shownLines and shownEntries limit the lines of each list, TitleLength the length of a line.
-	shownLines, shownEntries, TitleLength = 8, 12, 120
+	// shownLines and shownEntries limit the lines of each list.
+	shownLines, shownEntries = 8, 12
+	// TitleLength limits the length of a line.
+	TitleLength = 120
 	// maxPlan limits the entries of a plan that are stored.
 	maxPlan = 200
 )
