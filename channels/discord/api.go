@@ -71,7 +71,8 @@ func (a *api) callWithPermit(ctx context.Context, r route, into any, do func(ctx
 	return err
 }
 
-// checkResponse returns nil if a call has succeeded, otherwise an apiError or a httpclient.NoResponseError.
+// checkResponse returns nil if a call has succeeded, otherwise an apiError or a
+// httpclient.NoResponseError.
 func (a *api) checkResponse(got *callRecord, into any) error {
 	switch {
 	case got.Err != nil:

@@ -56,9 +56,9 @@ type response struct {
 	} `json:"parameters"`
 }
 
-// checkResponse returns nil if a call has succeeded, otherwise an Error or an httpclient.NoResponseError. It
-// adds the result to the record. err is the library's error, which counts only if no request was
-// made.
+// checkResponse returns nil if a call has succeeded, otherwise an Error or an
+// httpclient.NoResponseError. It adds the result to the record. err is the library's error, which
+// counts only if no request was made.
 func (c *Client) checkResponse(got *callRecord, err error) error {
 	if got.method == "" {
 		return errors.New(c.Redact(cmp.Or(err, errNoRequest).Error()))
