@@ -16,16 +16,16 @@ func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 	c.spec.Named = map[string]string{"coder": `touch up; ` + waitForFileScript("go") + namedEcho("coder")}
 	c.spec.Networks, c.nets = c.spec.Networks[:1], c.nets[:1]
 	c.nets[0].Fault = nil
-	r := &fixture{t: t, net: c.nets[0], dir: c.spec.Dir}
+	fx := &fixture{t: t, net: c.nets[0], dir: c.spec.Dir}
 	child, _ := c.startDaemon()
-	r.net.UserWrites("1", "u", "/agent coder")
-	r.awaitText("1", "Your next message goes to coder.")
-	r.net.UserWrites("1", "u", "hello")
-	r.awaitFile("up")
+	fx.net.UserWrites("1", "u", "/agent coder")
+	fx.awaitText("1", "Your next message goes to coder.")
+	fx.net.UserWrites("1", "u", "hello")
+	fx.awaitFile("up")
 	child.Kill()
-	r.touchFile("go")
+	fx.touchFile("go")
 	child, _ = c.startDaemon()
-	r.expect("1", "Your next message goes to coder.", "coder heard hello")
+	fx.expect("1", "Your next message goes to coder.", "coder heard hello")
 	if err := child.End(); err != nil {
 		t.Error(err)
 	}
@@ -34,11 +34,11 @@ func TestAKilledDaemonRunsATurnAgainWithItsAgent(t *testing.T) {
 // The process that an agent keeps between turns is left alone while another one answers.
 func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, remembers)
-	r.addAgent("coder", remembers)
+	fx := newFixture(t, remembers)
+	fx.addAgent("coder", remembers)
 	def, coder := &persistentProtocol{}, &persistentProtocol{}
-	r.protocols = map[string]terminal.Protocol{store.DefaultAgent: def, "coder": coder}
-	r.start()
+	fx.protocols = map[string]terminal.Protocol{store.DefaultAgent: def, "coder": coder}
+	fx.start()
 	for _, c := range [][2]string{
 		{"save of default", "known: "},
 		{"/agent coder", "Your next message goes to coder."},
@@ -47,14 +47,14 @@ func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 		{"/agent default", "Your next message goes to default."},
 		{"x", "known: of default"},
 	} {
-		if got := r.writeAndAwait("1", c[0]); !strings.HasPrefix(got, c[1]) {
+		if got := fx.writeAndAwait("1", c[0]); !strings.HasPrefix(got, c[1]) {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
 		}
 	}
-	if n := len(r.agentPIDs()); n != 2 {
+	if n := len(fx.agentPIDs()); n != 2 {
 		t.Errorf("%d processes were started", n)
 	}
-	r.stop()
+	fx.stop()
 	if def.closed != 1 || coder.closed != 1 {
 		t.Errorf("closed %d and %d times", def.closed, coder.closed)
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 // addAgent adds an agent that runs a script.
-func (r *fixture) addAgent(name, script string) {
-	section := r.terminal
+func (fx *fixture) addAgent(name, script string) {
+	section := fx.terminal
 	section.Command = script
-	if r.otherAgents == nil {
-		r.otherAgents = map[string]config.Terminal{}
+	if fx.otherAgents == nil {
+		fx.otherAgents = map[string]config.Terminal{}
 	}
-	r.otherAgents[name] = section
+	fx.otherAgents[name] = section
 }
 
 // namedEcho is an agent that prints its name and the text of its envelope.
@@ -32,29 +32,29 @@ func namedEcho(name string) string {
 }
 
 // writeAndAwait writes a message and returns the next message of the chat.
-func (r *fixture) writeAndAwait(chat, text string) string {
-	r.t.Helper()
-	before := len(texts(r.net.Sent(chat)))
-	r.net.UserWrites(chat, "u", text)
-	calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
+func (fx *fixture) writeAndAwait(chat, text string) string {
+	fx.t.Helper()
+	before := len(texts(fx.net.Sent(chat)))
+	fx.net.UserWrites(chat, "u", text)
+	calls, ok := fx.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
 	if !ok {
-		r.t.Fatalf("nothing was said to %q", text)
+		fx.t.Fatalf("nothing was said to %q", text)
 	}
-	r.awaitIdle(chat)
+	fx.awaitIdle(chat)
 	return texts(calls)[before]
 }
 
 func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `touch default-up; `+waitForFileScript("coder-up")+namedEcho("default"))
-	r.addAgent("coder", `touch coder-up; `+waitForFileScript("default-up")+namedEcho("coder"))
-	r.start()
-	r.writeAndAwait("2", "/agent coder")
-	r.net.UserWrites("1", "u", "one")
-	r.net.UserWrites("2", "u", "two") // each agent waits for the other to run
-	r.expect("1", "default heard one")
-	r.awaitText("2", "coder heard two")
-	r.awaitIdle("1")
+	fx := newFixture(t, `touch default-up; `+waitForFileScript("coder-up")+namedEcho("default"))
+	fx.addAgent("coder", `touch coder-up; `+waitForFileScript("default-up")+namedEcho("coder"))
+	fx.start()
+	fx.writeAndAwait("2", "/agent coder")
+	fx.net.UserWrites("1", "u", "one")
+	fx.net.UserWrites("2", "u", "two") // each agent waits for the other to run
+	fx.expect("1", "default heard one")
+	fx.awaitText("2", "coder heard two")
+	fx.awaitIdle("1")
 	for _, c := range [][2]string{
 		{"/agent coder", "Your next message goes to coder."},
 		{"three", "coder heard three"},
@@ -62,7 +62,7 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 		{"/agent default", "Your next message goes to default."},
 		{"four", "default heard four"},
 	} {
-		if got := r.writeAndAwait("1", c[0]); got != c[1] {
+		if got := fx.writeAndAwait("1", c[0]); got != c[1] {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
 		}
 	}
@@ -70,29 +70,29 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 
 func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, namedEcho("default"))
-	r.addAgent("coder", namedEcho("coder"))
-	r.start()
-	r.writeAndAwait("1", "/agent coder")
-	r.writeAndAwait("1", "one")
-	r.writeAndAwait("1", "/agent default")
-	if got := r.writeAndAwait("1", "/retry"); got != "coder heard one" {
+	fx := newFixture(t, namedEcho("default"))
+	fx.addAgent("coder", namedEcho("coder"))
+	fx.start()
+	fx.writeAndAwait("1", "/agent coder")
+	fx.writeAndAwait("1", "one")
+	fx.writeAndAwait("1", "/agent default")
+	if got := fx.writeAndAwait("1", "/retry"); got != "coder heard one" {
 		t.Errorf("the retry said %q", got)
 	}
-	r.writeAndAwait("1", "/agent coder")
-	r.stop()
-	r.start()
-	if got := r.writeAndAwait("1", "two"); got != "coder heard two" {
+	fx.writeAndAwait("1", "/agent coder")
+	fx.stop()
+	fx.start()
+	if got := fx.writeAndAwait("1", "two"); got != "coder heard two" {
 		t.Errorf("after the restart: %q", got)
 	}
-	r.stop()
-	r.otherAgents = nil
-	r.start()
-	if got := r.writeAndAwait("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
+	fx.stop()
+	fx.otherAgents = nil
+	fx.start()
+	if got := fx.writeAndAwait("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
 		t.Errorf("without the agent: %q", got)
 	}
-	r.awaitText("1", "default heard three")
-	if got := r.writeAndAwait("1", "four"); got != "default heard four" {
+	fx.awaitText("1", "default heard three")
+	if got := fx.writeAndAwait("1", "four"); got != "default heard four" {
 		t.Errorf("the next time: %q", got)
 	}
 }
@@ -101,31 +101,31 @@ func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 // so.
 func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, namedEcho("default"))
-	r.start()
+	fx := newFixture(t, namedEcho("default"))
+	fx.start()
 	reload := func() {
-		s := r.settings
-		s.Agents = r.agents(zap.NewNop())
-		r.gw.Reload(s)
+		s := fx.settings
+		s.Agents = fx.agents(zap.NewNop())
+		fx.gw.Reload(s)
 	}
-	if got := r.writeAndAwait("1", "/agent coder"); got != "default heard /agent coder" {
+	if got := fx.writeAndAwait("1", "/agent coder"); got != "default heard /agent coder" {
 		t.Errorf("with one agent: %q", got)
 	}
-	r.addAgent("coder", `touch up; `+waitForFileScript("go")+namedEcho("coder"))
+	fx.addAgent("coder", `touch up; `+waitForFileScript("go")+namedEcho("coder"))
 	reload()
-	r.writeAndAwait("1", "/agent coder")
-	r.net.UserWrites("1", "u", "runs")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "waits")
-	r.awaitText("1", "Queued.")
-	r.otherAgents = nil
+	fx.writeAndAwait("1", "/agent coder")
+	fx.net.UserWrites("1", "u", "runs")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "waits")
+	fx.awaitText("1", "Queued.")
+	fx.otherAgents = nil
 	reload()
-	r.touchFile("go")
-	r.awaitText("1", "coder heard runs")
-	r.awaitText("1", "The agent coder is no longer available, so default answers from now on.")
-	r.awaitText("1", "default heard waits")
-	r.awaitIdle("1")
-	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 2)
+	fx.touchFile("go")
+	fx.awaitText("1", "coder heard runs")
+	fx.awaitText("1", "The agent coder is no longer available, so default answers from now on.")
+	fx.awaitText("1", "default heard waits")
+	fx.awaitIdle("1")
+	inbounds, err := fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 2)
 	if err != nil || inbounds[0].Agent != "default" || inbounds[1].Agent != "coder" {
 		t.Errorf("recorded are %+v, %v", inbounds, err)
 	}
@@ -135,26 +135,26 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 // other.
 func TestAgentsShareNoSettings(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)
-	r.terminal.Env = map[string]string{"OWN": "default", "ONLY_DEFAULT": "1"}
-	r.terminal.Providers = map[string]config.Provider{"alpha": {APIKeys: []config.Secret{"key-of-alpha"}}}
-	r.terminal.ProviderEnv = true
-	r.terminal.Limits.Files = 111
-	coder := r.terminal
+	fx := newFixture(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)
+	fx.terminal.Env = map[string]string{"OWN": "default", "ONLY_DEFAULT": "1"}
+	fx.terminal.Providers = map[string]config.Provider{"alpha": {APIKeys: []config.Secret{"key-of-alpha"}}}
+	fx.terminal.ProviderEnv = true
+	fx.terminal.Limits.Files = 111
+	coder := fx.terminal
 	coder.Env = map[string]string{"OWN": "coder"}
 	coder.Providers = map[string]config.Provider{"beta": {APIKeys: []config.Secret{"key-of-beta"}}}
 	coder.Limits.Files = 222
-	r.otherAgents = map[string]config.Terminal{"coder": coder}
-	r.start()
-	r.writeAndAwait("1", "hello")
-	r.writeAndAwait("1", "/agent coder")
-	r.writeAndAwait("1", "hello")
+	fx.otherAgents = map[string]config.Terminal{"coder": coder}
+	fx.start()
+	fx.writeAndAwait("1", "hello")
+	fx.writeAndAwait("1", "/agent coder")
+	fx.writeAndAwait("1", "hello")
 	for name, want := range map[string]string{"default": "default|111|key-of-alpha||1", "coder": "coder|222||key-of-beta|"} {
-		if got := r.readWorkspace("seen-" + name); got != want {
+		if got := fx.readWorkspace("seen-" + name); got != want {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 		var envelope terminal.Envelope
-		if err := json.Unmarshal([]byte(r.readWorkspace("line-"+name)), &envelope); err != nil {
+		if err := json.Unmarshal([]byte(fx.readWorkspace("line-"+name)), &envelope); err != nil {
 			t.Fatal(err)
 		}
 		if len(envelope.Providers) != 1 || (len(envelope.Providers["beta"].APIKeys) == 1) != (name == "coder") {
@@ -165,38 +165,38 @@ func TestAgentsShareNoSettings(t *testing.T) {
 
 func TestTheTimeoutOfATurnIsThatOfItsAgent(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, namedEcho("default"))
-	r.addAgent("slow", "echo begun; sleep 300")
-	slow := r.otherAgents["slow"]
+	fx := newFixture(t, namedEcho("default"))
+	fx.addAgent("slow", "echo begun; sleep 300")
+	slow := fx.otherAgents["slow"]
 	slow.Timeout = 1
-	r.otherAgents["slow"] = slow
-	r.start()
-	r.writeAndAwait("1", "/agent slow")
-	r.net.UserWrites("1", "u", "hello")
-	r.awaitText("1", "Timed out after 1 s.")
+	fx.otherAgents["slow"] = slow
+	fx.start()
+	fx.writeAndAwait("1", "/agent slow")
+	fx.net.UserWrites("1", "u", "hello")
+	fx.awaitText("1", "Timed out after 1 s.")
 }
 
 func TestRecordsAndLogsNameTheAgent(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var got []string
-	r := newFixture(t, namedEcho("default"))
-	r.addAgent("coder", namedEcho("coder"))
-	r.audit = func(a audit.Record) {
+	fx := newFixture(t, namedEcho("default"))
+	fx.addAgent("coder", namedEcho("coder"))
+	fx.audit = func(a audit.Record) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, strings.TrimSpace(fmt.Sprint(a.Event, " ", a.Agent, a.Command)))
 	}
-	r.start()
-	r.writeAndAwait("1", "one")
-	r.writeAndAwait("1", "/agent coder")
-	r.writeAndAwait("1", "two")
-	r.stop()
+	fx.start()
+	fx.writeAndAwait("1", "one")
+	fx.writeAndAwait("1", "/agent coder")
+	fx.writeAndAwait("1", "two")
+	fx.stop()
 	if want := "turn.start default,turn.end default,command /agent,turn.start coder,turn.end coder"; strings.Join(got, ",") != want {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
 	var named []string
-	for _, entry := range r.logs.FilterMessage("turn ended").All() {
+	for _, entry := range fx.logs.FilterMessage("turn ended").All() {
 		named = append(named, fmt.Sprint(entry.ContextMap()["agent"]))
 	}
 	if fmt.Sprint(named) != "[<nil> coder]" {

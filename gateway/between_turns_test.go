@@ -37,50 +37,50 @@ func (l *backgroundProtocol) StopCommands(chat string) (ended int, told bool) {
 
 func TestStopBetweenTurnsEndsBackgroundCommandsOfTheAgent(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.protocol = &backgroundProtocol{left: map[string]int{"net:1": 2, "net:2": 1}}
-	r.start()
-	r.net.UserWrites("1", "u", "/stop")
-	r.expect("1", "2 commands stopped.")
-	r.net.UserWrites("1", "u", "/stop")
-	r.expect("1", "2 commands stopped.", "Nothing is running.")
+	fx := newFixture(t, "true")
+	fx.protocol = &backgroundProtocol{left: map[string]int{"net:1": 2, "net:2": 1}}
+	fx.start()
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.expect("1", "2 commands stopped.")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.expect("1", "2 commands stopped.", "Nothing is running.")
 }
 
 func TestLastingMemoriesSurviveANewConversation(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.protocol = &backgroundProtocol{}
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitText("1", "knew ,")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/new")
-	r.awaitText("1", "This is a new conversation")
-	r.net.UserWrites("1", "u", "two")
-	r.awaitText("1", "knew ,one")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "three")
-	r.awaitText("1", "knew two,two")
+	fx := newFixture(t, "true")
+	fx.protocol = &backgroundProtocol{}
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitText("1", "knew ,")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/new")
+	fx.awaitText("1", "This is a new conversation")
+	fx.net.UserWrites("1", "u", "two")
+	fx.awaitText("1", "knew ,one")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "three")
+	fx.awaitText("1", "knew two,two")
 }
 
 func TestEventsReportDroppedMessages(t *testing.T) {
 	t.Parallel()
 	w := &eventRecorder{}
-	r := newFixture(t, "exec sleep 300")
-	r.watch = w.watch
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx := newFixture(t, "exec sleep 300")
+	fx.watch = w.watch
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	w.await(t, 1, "[started]")
-	r.net.UserWrites("1", "u", "second")
-	cancel := r.awaitText("1", "Queued.").Buttons[0]
-	r.net.UserWrites("1", "u", "third")
+	fx.net.UserWrites("1", "u", "second")
+	cancel := fx.awaitText("1", "Queued.").Buttons[0]
+	fx.net.UserWrites("1", "u", "third")
 	w.await(t, 3, "[queued]")
-	r.net.UserPresses("1", "u", cancel)
-	r.awaitText("1", "Cancelled.")
+	fx.net.UserPresses("1", "u", cancel)
+	fx.awaitText("1", "Cancelled.")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[queued]")
-	r.net.UserWrites("1", "u", "/stop all")
-	r.awaitText("1", "dropped")
+	fx.net.UserWrites("1", "u", "/stop all")
+	fx.awaitText("1", "dropped")
 	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[dropped queued]")
 }
@@ -88,15 +88,15 @@ func TestEventsReportDroppedMessages(t *testing.T) {
 func TestEventsReportUndeliverableMessages(t *testing.T) {
 	t.Parallel()
 	w := &eventRecorder{}
-	r := newFixture(t, echo)
-	r.watch = w.watch
-	r.wrapStore = func(s store.Store) store.Store { // an earlier run had another channel
+	fx := newFixture(t, echo)
+	fx.watch = w.watch
+	fx.wrapStore = func(s store.Store) store.Store { // an earlier run had another channel
 		parts := []channels.Outgoing{{Chat: channels.Chat{Channel: "gone", ID: "1"}, Kind: channels.Answer, Text: "hello"}}
 		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: parts}); err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	r.start()
+	fx.start()
 	w.await(t, 0, "[failed]")
 }

@@ -23,38 +23,38 @@ func bigFileScript(size string) string {
 }
 
 // spoolFolders returns the copies in the spool.
-func (r *fixture) spoolFolders() []string {
-	found, _ := filepath.Glob(filepath.Join(r.dir, ".nanobot", "spool", "*", "*"))
+func (fx *fixture) spoolFolders() []string {
+	found, _ := filepath.Glob(filepath.Join(fx.dir, ".nanobot", "spool", "*", "*"))
 	return found
 }
 
 func TestAFileOverTheNetworksLimitIsNeverCopied(t *testing.T) {
-	r := newFixture(t, bigFileScript("100G"))
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+	fx := newFixture(t, bigFileScript("100G"))
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		c.MaxFile = 50 << 20
 		return c
 	}
-	r.wrapStore = func(s store.Store) store.Store {
+	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
-			if got := r.spoolFolders(); len(got) > 0 {
+			if got := fx.spoolFolders(); len(got) > 0 {
 				t.Errorf("copied %q", got)
 			}
 			return nil
 		}}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.expect("1", "look\n⚠ \"big.bin\" (107.4 GB) was not sent: the network takes files up to 52428800 bytes.")
-	r.awaitIdle("1")
-	if got := r.spoolFolders(); len(got) > 0 {
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.expect("1", "look\n⚠ \"big.bin\" (107.4 GB) was not sent: the network takes files up to 52428800 bytes.")
+	fx.awaitIdle("1")
+	if got := fx.spoolFolders(); len(got) > 0 {
 		t.Errorf("copied %q", got)
 	}
 }
 
 func TestAPersonIsToldOfAFileThatTheDiskHasNoRoomFor(t *testing.T) {
-	r := newFixture(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
+	fx := newFixture(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
 		echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\",\"$PWD/small.txt\"]}"`)
-	state := filepath.Join(r.dir, ".nanobot")
+	state := filepath.Join(fx.dir, ".nanobot")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -62,19 +62,19 @@ func TestAPersonIsToldOfAFileThatTheDiskHasNoRoomFor(t *testing.T) {
 		t.Skipf("cannot mount a small disk here: %v", err)
 	}
 	t.Cleanup(func() {
-		r.stop()
+		fx.stop()
 		if err := unix.Unmount(state, 0); err != nil {
 			t.Error(err)
 		}
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	told := r.awaitText("1", "was not sent")
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	told := fx.awaitText("1", "was not sent")
 	if told.Text != "look\n⚠ \"big.bin\" (40.0 MB) was not sent: there is not enough room for a copy of it on the bot's disk." {
 		t.Errorf("told %q", told.Text)
 	}
-	r.awaitIdle("1")
-	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
+	fx.awaitIdle("1")
+	if _, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
 		t.Error("the other file did not arrive")
 	}
 }
@@ -99,24 +99,24 @@ const stillCopied = "look\n⚠ \"big.bin\" was not sent: it was still being copi
 
 func TestACopyEndsAtStop(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, bigFileScript("1G")+"sleep 600")
-	r.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() { r.touchFile("copying") }} }
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.awaitFile("copying")
-	r.net.UserWrites("1", "u", "/stop")
-	r.expect("1", stillCopied, "Stopped.")
+	fx := newFixture(t, bigFileScript("1G")+"sleep 600")
+	fx.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() { fx.touchFile("copying") }} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.awaitFile("copying")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.expect("1", stillCopied, "Stopped.")
 }
 
 func TestACopyEndsWithTheTimeoutOfTheTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, bigFileScript("1G")+"sleep 600")
-	r.terminal.Timeout = 2
-	r.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() {}} }
-	r.start()
+	fx := newFixture(t, bigFileScript("1G")+"sleep 600")
+	fx.terminal.Timeout = 2
+	fx.wrapStore = func(s store.Store) store.Store { return endlessSpool{s, func() {}} }
+	fx.start()
 	for turn := 1; turn <= 100; turn++ {
-		r.net.UserWrites("1", "u", "hi")
-		calls, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
+		fx.net.UserWrites("1", "u", "hi")
+		calls, ok := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 			return strings.Count(strings.Join(texts(calls), "|"), "Timed out after 2 s.") == turn
 		})
 		if !ok {
@@ -131,12 +131,12 @@ func TestACopyEndsWithTheTimeoutOfTheTurn(t *testing.T) {
 
 // What was printed before a stop is still delivered, its pictures too.
 func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
-	r := newFixture(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "/stop")
-	if _, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
+	fx := newFixture(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "/stop")
+	if _, ok := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Files["small.png"] == "small\n" {
 				return true
@@ -144,7 +144,7 @@ func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
 		}
 		return false
 	}); !ok {
-		t.Errorf("shown %q", texts(r.net.Sent("1")))
+		t.Errorf("shown %q", texts(fx.net.Sent("1")))
 	}
 }
 
@@ -154,25 +154,25 @@ func TestOnlySmallFilesAreCopiedAfterTheEndOfATurn(t *testing.T) {
 	for i := range 20 {
 		fmt.Fprintf(&frames, `truncate -s 20M %d.bin; echo "{\"type\":\"message\",\"text\":\"number %d\",\"media\":[\"$PWD/%d.bin\"]}"; `, i, i, i)
 	}
-	r := newFixture(t, "trap 'touch told; exit' TERM; "+frames.String()+"touch up; while :; do sleep 0.01; done")
+	fx := newFixture(t, "trap 'touch told; exit' TERM; "+frames.String()+"touch up; while :; do sleep 0.01; done")
 	stopped := make(chan struct{})
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return refusingFilesChannel{c} }
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return refusingFilesChannel{c} }
 	copies := 0
-	r.wrapStore = func(s store.Store) store.Store {
+	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
 			<-stopped
 			copies++
 			return nil
 		}}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitFile("told")
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitFile("told")
 	close(stopped)
-	r.awaitIdle("1")
-	if got := len(r.spoolFolders()); got < 1 || got > 4 {
+	fx.awaitIdle("1")
+	if got := len(fx.spoolFolders()); got < 1 || got > 4 {
 		t.Errorf("%d copies of %d", got, copies)
 	}
 }

@@ -45,11 +45,11 @@ func TestWhatOnlyTheBoardHasIsShownOnceAfterACrashAtAnyWriteOfItsEnd(t *testing.
 			at := storeWrite{method, c.number, after}
 			t.Run(at.String(), func(t *testing.T) {
 				t.Parallel()
-				r := newFixture(t, stepsCommand())
-				r.protocol, r.settings.OnCrash, r.net.Idempotent = stepsProtocol{required: true}, "retry", true
+				fx := newFixture(t, stepsCommand())
+				fx.protocol, fx.settings.OnCrash, fx.net.Idempotent = stepsProtocol{required: true}, "retry", true
 				var mu sync.Mutex
 				refused := c.refused
-				r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+				fx.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					if c.Details != "" && refused {
@@ -57,19 +57,19 @@ func TestWhatOnlyTheBoardHasIsShownOnceAfterACrashAtAnyWriteOfItsEnd(t *testing.
 					}
 					return gatewaytest.Fault{}
 				}
-				r.startCrashing(at)
-				r.net.UserWrites("1", "u", "work")
-				r.awaitText("1", "run 2")
-				r.touchFile("go")
-				r.awaitCrash()
+				fx.startCrashing(at)
+				fx.net.UserWrites("1", "u", "work")
+				fx.awaitText("1", "run 2")
+				fx.touchFile("go")
+				fx.awaitCrash()
 				mu.Lock()
 				refused = false // the next start could fold the board
 				mu.Unlock()
-				r.wrapStore, r.abandonAfter = nil, 0
-				r.start()
-				r.net.Await("1", testTimeout, isFoldedOnce)
-				r.stop()
-				if all := r.net.Sent("1"); !isFoldedOnce(all) {
+				fx.wrapStore, fx.abandonAfter = nil, 0
+				fx.start()
+				fx.net.Await("1", testTimeout, isFoldedOnce)
+				fx.stop()
+				if all := fx.net.Sent("1"); !isFoldedOnce(all) {
 					t.Errorf("left are %+v", all)
 				}
 			})

@@ -49,68 +49,68 @@ func (p stepsProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outc
 
 func newStepsFixture(t *testing.T) *fixture {
 	t.Helper()
-	r := newFixture(t, `for i in $(seq 20); do echo step run $i; done; `+waitForFileScript("go")+`echo All done.`)
-	r.protocol = stepsProtocol{}
-	return r
+	fx := newFixture(t, `for i in $(seq 20); do echo step run $i; done; `+waitForFileScript("go")+`echo All done.`)
+	fx.protocol = stepsProtocol{}
+	return fx
 }
 
 func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.T) {
 	t.Parallel()
-	r := newStepsFixture(t)
-	r.boardDelay = 10 * time.Millisecond
+	fx := newStepsFixture(t)
+	fx.boardDelay = 10 * time.Millisecond
 	var refusals atomic.Int64
-	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Details != "" && refusals.Add(1) <= 2 {
 			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 100 * time.Millisecond}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	board := r.awaitText("1", "run 20")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	board := fx.awaitText("1", "run 20")
 	if !board.Silent || fmt.Sprint(board.Buttons) != "[stop:1]" {
 		t.Errorf("the board is %+v", board)
 	}
-	r.touchFile("go")
-	folded := r.awaitText("1", "✓ 20 steps")
-	all := r.net.Sent("1")
+	fx.touchFile("go")
+	folded := fx.awaitText("1", "✓ 20 steps")
+	all := fx.net.Sent("1")
 	if folded.ID != board.ID || len(folded.Buttons) > 0 || !strings.HasPrefix(folded.Details, "run 1\nrun 2\n") || len(all) != 2 || all[1].Text != "All done." || all[1].Silent {
 		t.Errorf("left are %+v", all)
 	}
-	r.awaitTrue("the record of the board is dropped", func() bool {
-		left, err := r.store.Transients(t.Context())
+	fx.awaitTrue("the record of the board is dropped", func() bool {
+		left, err := fx.store.Transients(t.Context())
 		return err == nil && len(left) == 0
 	})
-	r.net.UserPresses("1", "u", "details:1")
-	if got := r.awaitText("1", "run 1\nrun 2\n"); !got.Private || !got.Silent {
+	fx.net.UserPresses("1", "u", "details:1")
+	if got := fx.awaitText("1", "run 1\nrun 2\n"); !got.Private || !got.Silent {
 		t.Errorf("the answer to Details is %+v", got)
 	}
-	r.stop()
-	if n := len(r.net.Sent("1")); n != 3 {
+	fx.stop()
+	if n := len(fx.net.Sent("1")); n != 3 {
 		t.Errorf("%d messages are left, want 3", n)
 	}
 }
 
 func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	r := newStepsFixture(t)
-	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx := newStepsFixture(t)
+	fx.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Details != "" {
 			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	board := r.awaitText("1", "run 20")
-	r.touchFile("go")
-	r.awaitText("1", "All done.")
-	r.awaitIdle("1")
-	r.stop()
-	r.net.EditFault = nil
-	r.start()
-	if folded := r.awaitText("1", "✓ 20 steps"); folded.ID != board.ID || len(r.net.Sent("1")) != 2 {
-		t.Errorf("left are %+v", r.net.Sent("1"))
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	board := fx.awaitText("1", "run 20")
+	fx.touchFile("go")
+	fx.awaitText("1", "All done.")
+	fx.awaitIdle("1")
+	fx.stop()
+	fx.net.EditFault = nil
+	fx.start()
+	if folded := fx.awaitText("1", "✓ 20 steps"); folded.ID != board.ID || len(fx.net.Sent("1")) != 2 {
+		t.Errorf("left are %+v", fx.net.Sent("1"))
 	}
-	r.stop()
+	fx.stop()
 }

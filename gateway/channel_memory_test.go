@@ -69,19 +69,19 @@ func (c *partsChannel) runStep(ctx context.Context, receive channels.Receive) (s
 
 func TestAChannelRemembersAndGathersPartsAcrossRestarts(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	ran := make(chan string, 1)
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &partsChannel{Channel: c, ran: ran} }
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &partsChannel{Channel: c, ran: ran} }
 	for i, want := range []string{`"" 0 false`, `"x" 1 false`, `"xx" 2 false`, `"xxx" 0 true`, `"xxxx" 0 true`} {
-		r.start()
+		fx.start()
 		if got := <-ran; got != want {
 			t.Errorf("run %d finds %s, want %s", i, got, want)
 		}
 		if i == 2 {
-			r.expect("1", "you said whole")
-			r.awaitReceipts()
+			fx.expect("1", "you said whole")
+			fx.awaitReceipts()
 		}
-		r.stop()
+		fx.stop()
 	}
-	r.expect("1", "you said whole")
+	fx.expect("1", "you said whole")
 }

@@ -18,19 +18,19 @@ esac`
 
 func TestAPressIsTheNextMessageAlsoAfterARestart(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, offering).start()
-	r.net.UserWrites("1", "u", "offer")
-	offer := r.awaitText("1", "Which colour?")
+	fx := newFixture(t, offering).start()
+	fx.net.UserWrites("1", "u", "offer")
+	offer := fx.awaitText("1", "Which colour?")
 	if len(offer.Buttons) != 2 || !strings.HasPrefix(offer.Buttons[0], "say:") {
 		t.Fatalf("shown is %+v", offer)
 	}
-	r.awaitReceipts()
-	r.stop()
-	r.start()
-	r.net.UserPresses("1", "w", offer.Buttons[0])
-	r.net.UserPresses("1", "u", offer.Buttons[1])
-	r.net.UserWrites("1", "u", "the end")
-	r.expect("1", "Which colour?", "you said Dark red", "you said the end")
+	fx.awaitReceipts()
+	fx.stop()
+	fx.start()
+	fx.net.UserPresses("1", "w", offer.Buttons[0])
+	fx.net.UserPresses("1", "u", offer.Buttons[1])
+	fx.net.UserWrites("1", "u", "the end")
+	fx.expect("1", "Which colour?", "you said Dark red", "you said the end")
 }
 
 func TestAPressOnNetworksRemovesTheButtons(t *testing.T) {
@@ -38,8 +38,8 @@ func TestAPressOnNetworksRemovesTheButtons(t *testing.T) {
 	for name, open := range map[string]func(*fixture) chatNetwork{"telegram": openTelegram, "discord": openDiscord} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, offering)
-			n := open(r)
+			fx := newFixture(t, offering)
+			n := open(fx)
 			n.say("offer")
 			n.await("Which colour?")
 			n.press("Dark red")
@@ -58,19 +58,19 @@ func TestAPressOnNetworksRemovesTheButtons(t *testing.T) {
 			if !ok {
 				t.Error("the buttons are still there")
 			}
-			r.stop()
+			fx.stop()
 		})
 	}
 }
 
 func TestAPressInATelegramGroupIsOfThePersonWhoPressed(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, "true")
-	r.protocol = newFixture(t, "true").protocol
-	r.terminal.Command = strings.Replace(offering, "*) echo", `*) printf '%s\n' "$line" > pressed; echo`, 1)
+	fx, api := newTelegramFixture(t, "true")
+	fx.protocol = newFixture(t, "true").protocol
+	fx.terminal.Command = strings.Replace(offering, "*) echo", `*) printf '%s\n' "$line" > pressed; echo`, 1)
 	api.AddChat(telegramtest.Chat{ID: -77})
 	api.AddUser(telegramtest.User{ID: 8, FirstName: "Bob"})
-	r.start()
+	fx.start()
 	api.UserPosts(telegramtest.UserPost{Chat: -77, From: 7, Text: "@" + api.Bot.Username + " offer"})
 	offer := awaitTelegramText(t, api, -77, "Which colour?")
 	if strings.Contains(offer.Text, "Dark red") || len(offer.Buttons()) != 2 {
@@ -78,8 +78,8 @@ func TestAPressInATelegramGroupIsOfThePersonWhoPressed(t *testing.T) {
 	}
 	api.UserPresses(-77, 8, offer.ID, offer.Buttons()[1].Data)
 	awaitTelegramText(t, api, -77, "you said Blue")
-	if got := r.readWorkspace("pressed"); !strings.Contains(got, `"id":"8"`) || !strings.Contains(got, `"group":true`) {
+	if got := fx.readWorkspace("pressed"); !strings.Contains(got, `"id":"8"`) || !strings.Contains(got, `"group":true`) {
 		t.Errorf("the envelope is %s", got)
 	}
-	r.stop()
+	fx.stop()
 }

@@ -32,11 +32,11 @@ func quoteJSON(v any) string {
 }
 
 // writePictures writes two pictures and a text file into the workspace.
-func (r *fixture) writePictures() {
-	r.t.Helper()
+func (fx *fixture) writePictures() {
+	fx.t.Helper()
 	for name, content := range map[string][]byte{"a.png": telegramtest.PNG(40, 30), "b.png": telegramtest.PNG(50, 30), "notes.txt": []byte("notes\n")} {
-		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
-			r.t.Fatal(err)
+		if err := os.WriteFile(filepath.Join(fx.dir, name), content, 0o600); err != nil {
+			fx.t.Fatal(err)
 		}
 	}
 }
@@ -85,23 +85,23 @@ type telegramNetwork struct {
 	api *telegramtest.Server
 }
 
-func openTelegram(r *fixture) chatNetwork {
-	api := telegramtest.New(r.t)
+func openTelegram(fx *fixture) chatNetwork {
+	api := telegramtest.New(fx.t)
 	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
 	ch, err := telegram.New(telegram.Options{
-		Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir),
+		Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir),
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
+	fx.start()
 	if _, ok := api.AwaitCalls("setMyCommands", testTimeout, func(calls []telegramtest.Call) bool {
 		return len(calls) == 2 && calls[0].Done && calls[1].Done // one for each language
 	}); !ok {
-		r.t.Fatal("the commands were not registered")
+		fx.t.Fatal("the commands were not registered")
 	}
-	return telegramNetwork{r, api}
+	return telegramNetwork{fx, api}
 }
 
 func (n telegramNetwork) say(text string) { n.api.UserSends(adaOnTelegram, text) }
@@ -170,26 +170,26 @@ type discordNetwork struct {
 	dm  string
 }
 
-func openDiscord(r *fixture) chatNetwork {
-	api := discordtest.New(r.t)
+func openDiscord(fx *fixture) chatNetwork {
+	api := discordtest.New(fx.t)
 	api.AddUser(discordtest.User{ID: adaOnDiscord, Username: "ada"})
 	transport := &http.Transport{}
-	r.t.Cleanup(transport.CloseIdleConnections)
+	fx.t.Cleanup(transport.CloseIdleConnections)
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{adaOnDiscord}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.ChatFolders(r.dir),
+		Folder: channelstest.ChatFolders(fx.dir),
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
-	r.start()
-	n := discordNetwork{r: r, api: api, dm: api.DM(adaOnDiscord).ID}
-	api.AwaitReady(r.t)
+	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
+	fx.start()
+	n := discordNetwork{r: fx, api: api, dm: api.DM(adaOnDiscord).ID}
+	api.AwaitReady(fx.t)
 	if _, ok := api.AwaitCalls(discordtest.PutCommands, testTimeout, func(calls []discordtest.Call) bool {
 		return len(calls) == 1 && calls[0].Done
 	}); !ok {
-		r.t.Fatal("the commands were not registered")
+		fx.t.Fatal("the commands were not registered")
 	}
 	return n
 }

@@ -154,24 +154,24 @@ var conversations = map[string]conversation{
 }
 
 // writeFrame writes a message frame with a text into a file of the workspace.
-func (r *fixture) writeFrame(name, text string) {
-	r.t.Helper()
+func (fx *fixture) writeFrame(name, text string) {
+	fx.t.Helper()
 	line := `{"type":"message","text":` + quoteJSON(text) + "}\n"
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(line), 0o600); err != nil {
-		r.t.Fatal(err)
+	if err := os.WriteFile(filepath.Join(fx.dir, name), []byte(line), 0o600); err != nil {
+		fx.t.Fatal(err)
 	}
 }
 
 // awaitNoTurn waits until no turn runs in any chat.
-func (r *fixture) awaitNoTurn() {
-	r.t.Helper()
+func (fx *fixture) awaitNoTurn() {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
-		running, err := r.store.Turns(r.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
+		running, err := fx.store.Turns(fx.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
 		if err == nil && len(running) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("a turn still runs: %v, %v", running, err)
+			fx.t.Fatalf("a turn still runs: %v, %v", running, err)
 		}
 	}
 }
@@ -182,13 +182,13 @@ func TestEveryCallOfFixedConversations(t *testing.T) {
 		for name, c := range conversations {
 			t.Run(network+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				r := newFixture(t, c.agent)
-				if r.terminal.Interactive = name == "question"; name == "formats" {
-					r.terminal.Format = "auto"
+				fx := newFixture(t, c.agent)
+				if fx.terminal.Interactive = name == "question"; name == "formats" {
+					fx.terminal.Format = "auto"
 				}
-				n := open(r)
-				c.play(r, n)
-				r.stop()
+				n := open(fx)
+				c.play(fx, n)
+				fx.stop()
 				compareGolden(t, filepath.Join("testdata", "conversations", network+"-"+name+".txt"), n.transcript())
 			})
 		}

@@ -73,8 +73,8 @@ func (m *crashingStore) hasCrashed() bool {
 	return m.crashed
 }
 
-func (m *crashingStore) Receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, err error) {
-	err = m.write("Receive", func() (err error) { result, err = m.Store.Receive(ctx, a); return err })
+func (m *crashingStore) Receive(ctx context.Context, request store.ReceiveRequest) (result store.ReceiveResult, err error) {
+	err = m.write("Receive", func() (err error) { result, err = m.Store.Receive(ctx, request); return err })
 	return result, err
 }
 
@@ -104,12 +104,12 @@ func (m *crashingStore) SetProcess(id int64, p store.Process) error {
 	return err
 }
 
-func (m *crashingStore) AddTransient(ctx context.Context, b store.Transient) error {
-	return m.write("AddTransient", func() error { return m.Store.AddTransient(ctx, b) })
+func (m *crashingStore) AddTransient(ctx context.Context, transient store.Transient) error {
+	return m.write("AddTransient", func() error { return m.Store.AddTransient(ctx, transient) })
 }
 
-func (m *crashingStore) DropTransient(ctx context.Context, b store.Transient) error {
-	return m.write("DropTransient", func() error { return m.Store.DropTransient(ctx, b) })
+func (m *crashingStore) DropTransient(ctx context.Context, transient store.Transient) error {
+	return m.write("DropTransient", func() error { return m.Store.DropTransient(ctx, transient) })
 }
 
 func (m *crashingStore) ReplaceFold(ctx context.Context, inbound int64) error {
@@ -120,9 +120,9 @@ func (m *crashingStore) EndFold(ctx context.Context, board store.Transient) erro
 	return m.write("EndFold", func() error { return m.Store.EndFold(ctx, board) })
 }
 
-func (m *crashingStore) Enqueue(ctx context.Context, l store.Outbound) (p store.Delivery, claimed bool, err error) {
-	err = m.write("Enqueue", func() (err error) { p, claimed, err = m.Store.Enqueue(ctx, l); return err })
-	return p, claimed, err
+func (m *crashingStore) Enqueue(ctx context.Context, outbound store.Outbound) (delivery store.Delivery, claimed bool, err error) {
+	err = m.write("Enqueue", func() (err error) { delivery, claimed, err = m.Store.Enqueue(ctx, outbound); return err })
+	return delivery, claimed, err
 }
 
 func (m *crashingStore) Settle(ctx context.Context, id int64, s store.Settlement) (more bool, err error) {
@@ -130,8 +130,8 @@ func (m *crashingStore) Settle(ctx context.Context, id int64, s store.Settlement
 	return more, err
 }
 
-func (m *crashingStore) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
-	return m.write("Ask", func() error { return m.Store.Ask(ctx, q, l) })
+func (m *crashingStore) Ask(ctx context.Context, q store.Question, outbound store.Outbound) error {
+	return m.write("Ask", func() error { return m.Store.Ask(ctx, q, outbound) })
 }
 
 func (m *crashingStore) Withdraw(ctx context.Context, id string) (closed bool, err error) {
@@ -150,38 +150,38 @@ func (m *crashingStore) SaveCopy(ctx context.Context, f *os.File, limit int64) (
 }
 
 // NextDelivery hands out nothing after a crash.
-func (m *crashingStore) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (p store.Delivery, ok bool, err error) {
-	err = m.write("NextDelivery", func() (err error) { p, ok, err = m.Store.NextDelivery(ctx, chat, after); return err })
-	return p, ok && err == nil, err
+func (m *crashingStore) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (delivery store.Delivery, ok bool, err error) {
+	err = m.write("NextDelivery", func() (err error) { delivery, ok, err = m.Store.NextDelivery(ctx, chat, after); return err })
+	return delivery, ok && err == nil, err
 }
 
 // startCrashing starts a gateway that crashes at a write; the zero value means never.
-func (r *fixture) startCrashing(at storeWrite) *crashingStore {
-	r.t.Helper()
+func (fx *fixture) startCrashing(at storeWrite) *crashingStore {
+	fx.t.Helper()
 	var m *crashingStore
-	r.wrapStore = func(s store.Store) store.Store {
-		m = &crashingStore{Store: s, at: at, count: map[string]int{}, crash: func() { r.crash(store.ErrUnusable) }}
+	fx.wrapStore = func(s store.Store) store.Store {
+		m = &crashingStore{Store: s, at: at, count: map[string]int{}, crash: func() { fx.crash(store.ErrUnusable) }}
 		return m
 	}
-	r.abandonAfter = 0
+	fx.abandonAfter = 0
 	if at.method != "" {
-		r.abandonAfter = 10 * time.Millisecond // a turn whose goroutine has ended
+		fx.abandonAfter = 10 * time.Millisecond // a turn whose goroutine has ended
 	}
-	r.start()
+	fx.start()
 	return m
 }
 
 // awaitCrash waits until a gateway that has crashed is gone.
-func (r *fixture) awaitCrash() {
-	r.t.Helper()
+func (fx *fixture) awaitCrash() {
+	fx.t.Helper()
 	select {
-	case <-r.ended:
+	case <-fx.ended:
 	case <-time.After(testTimeout):
-		r.t.Fatal("the gateway does not end")
+		fx.t.Fatal("the gateway does not end")
 	}
-	r.ended = nil
-	r.client.CloseIdleConnections()
-	if err := r.store.Close(); err != nil {
-		r.t.Errorf("close store: %v", err)
+	fx.ended = nil
+	fx.client.CloseIdleConnections()
+	if err := fx.store.Close(); err != nil {
+		fx.t.Errorf("close store: %v", err)
 	}
 }

@@ -267,8 +267,8 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 
 func TestTheHealthCheckFailsWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	state := filepath.Join(r.dir, ".nanobot")
+	fx := newFixture(t, echo)
+	state := filepath.Join(fx.dir, ".nanobot")
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -276,22 +276,22 @@ func TestTheHealthCheckFailsWhileTheDiskIsFull(t *testing.T) {
 		t.Skipf("a small file system needs root: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(state, unix.MNT_DETACH) })
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "you said hello")
-	if h := r.gw.Health(t.Context()); !h.OK {
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "you said hello")
+	if h := fx.gw.Health(t.Context()); !h.OK {
 		t.Fatalf("at first: %+v", h)
 	}
 	free := fillDisk(t, state)
-	h := r.gw.Health(t.Context())
+	h := fx.gw.Health(t.Context())
 	for n := 0; h.OK && n < 2000; n++ { // what is in the log already is written over before more room is asked for
-		h = r.gw.Health(t.Context())
+		h = fx.gw.Health(t.Context())
 	}
 	if h.OK || !strings.Contains(h.Store, "full") {
 		t.Errorf("with a full disk: %+v", h)
 	}
 	free()
-	if h := r.gw.Health(t.Context()); !h.OK {
+	if h := fx.gw.Health(t.Context()); !h.OK {
 		t.Errorf("with room again: %+v", h)
 	}
 }

@@ -48,27 +48,27 @@ func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, threeMessages)
-			r.net.Fault = faultOnce("m2", f)
-			r.start()
-			r.net.UserWrites("1", "u", "go")
-			r.expect("1", "m1", "m2", "m3")
+			fx := newFixture(t, threeMessages)
+			fx.net.Fault = faultOnce("m2", f)
+			fx.start()
+			fx.net.UserWrites("1", "u", "go")
+			fx.expect("1", "m1", "m2", "m3")
 		})
 	}
 }
 
 func TestAPermanentlyRefusedMessageDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, threeMessages)
-	r.net.Fault = faultOnce("m2", gatewaytest.Fault{Status: http.StatusForbidden})
-	r.start()
-	r.net.UserWrites("1", "u", "go")
-	r.expect("1", "m1", "m3")
-	if r.logs.FilterMessage("message not delivered").Len() != 1 {
+	fx := newFixture(t, threeMessages)
+	fx.net.Fault = faultOnce("m2", gatewaytest.Fault{Status: http.StatusForbidden})
+	fx.start()
+	fx.net.UserWrites("1", "u", "go")
+	fx.expect("1", "m1", "m3")
+	if fx.logs.FilterMessage("message not delivered").Len() != 1 {
 		t.Error("it was dropped in silence")
 	}
-	r.net.UserWrites("1", "u", "/status")
-	r.awaitText("1", "Not delivered:\n- failed")
+	fx.net.UserWrites("1", "u", "/status")
+	fx.awaitText("1", "Not delivered:\n- failed")
 }
 
 func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
@@ -85,15 +85,15 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, threeMessages)
-			r.net.Idempotent = tc.idempotent
-			r.settings.AtMostOnce = tc.atMostOnce
-			r.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
-			r.start()
-			r.net.UserWrites("1", "u", "go")
-			r.awaitText("1", "m3")
+			fx := newFixture(t, threeMessages)
+			fx.net.Idempotent = tc.idempotent
+			fx.settings.AtMostOnce = tc.atMostOnce
+			fx.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
+			fx.start()
+			fx.net.UserWrites("1", "u", "go")
+			fx.awaitText("1", "m3")
 			var got []string
-			for _, c := range r.net.Sent("1") {
+			for _, c := range fx.net.Sent("1") {
 				if c.Repeat {
 					c.Text = "↻" + c.Text
 				}
@@ -108,93 +108,93 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 
 func TestAHungSendDelaysNoOtherChat(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	hang := make(chan struct{})
-	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "stuck" {
 			return gatewaytest.Fault{HangUntil: hang}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.start()
-	r.net.UserWrites("stuck", "u", "one")
-	r.net.UserWrites("stuck", "u", "two")
+	fx.start()
+	fx.net.UserWrites("stuck", "u", "one")
+	fx.net.UserWrites("stuck", "u", "two")
 	for _, chat := range []string{"a", "b", "c"} {
-		r.net.UserWrites(chat, "u", "hello")
-		r.expect(chat, "you said hello")
+		fx.net.UserWrites(chat, "u", "hello")
+		fx.expect(chat, "you said hello")
 	}
 	close(hang)
-	r.awaitText("stuck", "two")
+	fx.awaitText("stuck", "two")
 }
 
 func TestFilesAreSentAsTheyWereWhenTheFrameArrived(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
+	fx := newFixture(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
 		until ls .nanobot/spool/*/b.png; do sleep 0.01; done >/dev/null 2>&1; printf after > a.png; rm b.png; touch changed; `+waitForFileScript("go"))
-	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
 		for deadline := time.Now().Add(testTimeout); ; time.Sleep(time.Millisecond) { // the network is slower than the agent
-			if _, err := os.Stat(filepath.Join(r.dir, "changed")); err == nil || time.Now().After(deadline) {
+			if _, err := os.Stat(filepath.Join(fx.dir, "changed")); err == nil || time.Now().After(deadline) {
 				return gatewaytest.Fault{}
 			}
 		}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	fx.start()
+	fx.net.UserWrites("1", "u", "go")
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok {
-		t.Fatalf("sent %v, logged %v", calls, r.logs.All())
+		t.Fatalf("sent %v, logged %v", calls, fx.logs.All())
 	}
 	if f := calls[1].Files; f["a.png"] != "before" || f["b.png"] != "keep" {
 		t.Errorf("sent %v", f)
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 }
 
 func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo finished;; *) echo later;; esac`).start()
-	r.net.UserWrites("1", "u", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.awaitText("1", "Queued")
-	r.cancel()
-	r.touchFile("go")
-	r.stop()
-	r.expect("1", "finished")
-	r.start()
-	r.expect("1", "finished", "later")
+	fx := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo finished;; *) echo later;; esac`).start()
+	fx.net.UserWrites("1", "u", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.awaitText("1", "Queued")
+	fx.cancel()
+	fx.touchFile("go")
+	fx.stop()
+	fx.expect("1", "finished")
+	fx.start()
+	fx.expect("1", "finished", "later")
 }
 
 func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
-	r.settings.DrainTimeout = 50 * time.Millisecond
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitFile("up")
-	r.stop()
-	if got := r.net.Sent("1"); len(got) != 0 {
+	fx := newFixture(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
+	fx.settings.DrainTimeout = 50 * time.Millisecond
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitFile("up")
+	fx.stop()
+	if got := fx.net.Sent("1"); len(got) != 0 {
 		t.Fatalf("a turn that goes on later said %q", texts(got))
 	}
-	r.start()
-	report := r.awaitText("1", "I was restarted while working on this.")
-	r.net.UserPresses("1", "u", report.Buttons[0])
-	r.awaitText("1", "second time")
+	fx.start()
+	report := fx.awaitText("1", "I was restarted while working on this.")
+	fx.net.UserPresses("1", "u", report.Buttons[0])
+	fx.awaitText("1", "second time")
 }
 
 func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
-	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "same")
-	r.awaitFile("up")
-	r.awaitReceipts()
-	r.stop()
-	r.start()
-	r.expect("1", "same", "end") // what was delivered at the same place is not sent again
-	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
+	fx := newFixture(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
+	fx.settings.DrainTimeout, fx.settings.OnCrash = 50*time.Millisecond, "retry"
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "same")
+	fx.awaitFile("up")
+	fx.awaitReceipts()
+	fx.stop()
+	fx.start()
+	fx.expect("1", "same", "end") // what was delivered at the same place is not sent again
+	b, _ := os.ReadFile(filepath.Join(fx.dir, "env"))
 	if !strings.Contains(string(b), `"attempt":2`) {
 		t.Errorf("got %s", b)
 	}
@@ -202,40 +202,40 @@ func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 
 func TestAQuestionSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
-	r.terminal.Interactive = true
-	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	question := r.awaitText("1", "Go on?")
-	r.awaitReceipts()
-	r.stop()
-	r.net.UserPresses("1", "u", question.Buttons[0]) // while nobody listens
-	r.start()
-	r.awaitText("1", "→ Yes (by u)")
-	r.expect("1", "Go on?\n\n→ Yes (by u)", "done") // asked once, answered once
-	b, _ := os.ReadFile(filepath.Join(r.dir, "answer"))
+	fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
+	fx.terminal.Interactive = true
+	fx.settings.DrainTimeout, fx.settings.OnCrash = 50*time.Millisecond, "retry"
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	question := fx.awaitText("1", "Go on?")
+	fx.awaitReceipts()
+	fx.stop()
+	fx.net.UserPresses("1", "u", question.Buttons[0]) // while nobody listens
+	fx.start()
+	fx.awaitText("1", "→ Yes (by u)")
+	fx.expect("1", "Go on?\n\n→ Yes (by u)", "done") // asked once, answered once
+	b, _ := os.ReadFile(filepath.Join(fx.dir, "answer"))
 	if !strings.Contains(string(b), `"text":"Yes"`) {
 		t.Errorf("the agent got %s", b)
 	}
-	r.net.UserPresses("1", "u", question.Buttons[1]) // too late, and harmless
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/status")
-	r.awaitText("1", "Nothing is running.")
+	fx.net.UserPresses("1", "u", question.Buttons[1]) // too late, and harmless
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/status")
+	fx.awaitText("1", "Nothing is running.")
 }
 
 func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; exec sleep 300`)
-	r.terminal.Interactive = true
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "Anybody?")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Stopped.")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "hello?") // is no answer any more, but a message of its own
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
+	fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; exec sleep 300`)
+	fx.terminal.Interactive = true
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "Anybody?")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "Stopped.")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "hello?") // is no answer any more, but a message of its own
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 		return strings.Count(strings.Join(texts(c), "|"), "Anybody?") == 2
 	})
 	if !ok {

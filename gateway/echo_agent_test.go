@@ -17,24 +17,24 @@ import (
 const parrot = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`
 
 // writeMedia writes a file into the workspace.
-func (r *fixture) writeMedia(name, content string) string {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
+func (fx *fixture) writeMedia(name, content string) string {
+	fx.t.Helper()
+	path := filepath.Join(fx.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return path
 }
 
 // awaitTimestampPassed waits until files written from now on are clearly newer than a file.
-func (r *fixture) awaitTimestampPassed(path string) {
-	r.t.Helper()
+func (fx *fixture) awaitTimestampPassed(path string) {
+	fx.t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	for time.Since(info.ModTime()) < 50*time.Millisecond {
 		time.Sleep(time.Millisecond)
@@ -50,42 +50,42 @@ func sentFiles(n *gatewaytest.Network, chat string) (names []string) {
 }
 
 func TestAnEchoAgentSendsNoFilesThatAPersonNames(t *testing.T) {
-	r := newFixture(t, parrot)
-	r.protocol, r.terminal.Protocol = plain.Protocol{}, "plain"
-	r.terminal.MediaRoots = []string{"/"}
+	fx := newFixture(t, parrot)
+	fx.protocol, fx.terminal.Protocol = plain.Protocol{}, "plain"
+	fx.terminal.MediaRoots = []string{"/"}
 	visitors := gatewaytest.NewNetwork()
 	t.Cleanup(visitors.Close)
-	r.otherChannels = map[string]channels.Channel{"visitors": &gatewaytest.Channel{Name: "visitors", URL: visitors.URL}}
-	r.settings.AllowFrom["visitors"] = []string{"*"}
-	photo, shared := r.writeMedia("users/7/photo.png", "of chat 7"), r.writeMedia("shared.png", "the operator's")
-	r.awaitTimestampPassed(shared)
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{"visitors": &gatewaytest.Channel{Name: "visitors", URL: visitors.URL}}
+	fx.settings.AllowFrom["visitors"] = []string{"*"}
+	photo, shared := fx.writeMedia("users/7/photo.png", "of chat 7"), fx.writeMedia("shared.png", "the operator's")
+	fx.awaitTimestampPassed(shared)
+	fx.start()
 	for _, path := range []string{photo, shared} {
-		r.net.UserWrites("8", "u", path)
-		r.awaitText("8", path)
+		fx.net.UserWrites("8", "u", path)
+		fx.awaitText("8", path)
 		visitors.UserWrites("web-1", "visitor", path)
 		if _, ok := visitors.Await("web-1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 && c[len(c)-1].Text == path }); !ok {
 			t.Fatalf("the visitor was shown %q", texts(visitors.Sent("web-1")))
 		}
 	}
-	r.stop()
-	if got := append(sentFiles(r.net, "8"), sentFiles(visitors, "web-1")...); len(got) > 0 {
+	fx.stop()
+	if got := append(sentFiles(fx.net, "8"), sentFiles(visitors, "web-1")...); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
 }
 
 func TestATextTypedDuringATurnIsNotSentAsAFileEither(t *testing.T) {
-	r := newFixture(t, `read -r envelope; touch begun; read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`)
-	r.settings.WhileRunning = "inject"
-	shared := r.writeMedia("shared.png", "the operator's")
-	r.awaitTimestampPassed(shared)
-	r.start()
-	r.net.UserWrites("8", "u", "hello")
-	r.awaitFile("begun")
-	r.net.UserWrites("8", "u", shared)
-	r.awaitText("8", shared)
-	r.stop()
-	if got := sentFiles(r.net, "8"); len(got) > 0 {
+	fx := newFixture(t, `read -r envelope; touch begun; read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text"`)
+	fx.settings.WhileRunning = "inject"
+	shared := fx.writeMedia("shared.png", "the operator's")
+	fx.awaitTimestampPassed(shared)
+	fx.start()
+	fx.net.UserWrites("8", "u", "hello")
+	fx.awaitFile("begun")
+	fx.net.UserWrites("8", "u", shared)
+	fx.awaitText("8", shared)
+	fx.stop()
+	if got := sentFiles(fx.net, "8"); len(got) > 0 {
 		t.Errorf("sent %q", got)
 	}
 }

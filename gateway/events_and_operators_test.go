@@ -50,20 +50,20 @@ func (w *eventRecorder) await(t *testing.T, inbound int64, want string) {
 func TestEventsReportATurn(t *testing.T) {
 	t.Parallel()
 	w := &eventRecorder{}
-	r := newFixture(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
-	r.watch = w.watch
-	r.start()
+	fx := newFixture(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
+	fx.watch = w.watch
+	fx.start()
 	failures := 1
-	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
 		if failures--; failures >= 0 {
 			return gatewaytest.Fault{Status: 500}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "hi", "STDERR: oops\nExit code: 3")
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "hi", "STDERR: oops\nExit code: 3")
 	w.await(t, 1, "[ended failed retrying said said said sent sent started]")
-	trace, err := r.gw.Trace(t.Context(), 1)
+	trace, err := fx.gw.Trace(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestEventsReportATurn(t *testing.T) {
 
 func TestATraceIsBounded(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
-	r.watch = func(events.Event) {}
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	r.awaitIdle("1")
-	r.awaitText("1", "(no output)")
-	trace, err := r.gw.Trace(t.Context(), 1)
+	fx := newFixture(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
+	fx.watch = func(events.Event) {}
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.awaitIdle("1")
+	fx.awaitText("1", "(no output)")
+	trace, err := fx.gw.Trace(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,64 +99,64 @@ func TestATraceIsBounded(t *testing.T) {
 
 func TestAnOperatorStopsAndRetries(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `touch up; `+waitForFileScript("go")+`echo '{"type":"message","text":"done"}'`)
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("up")
-	for deadline := time.Now().Add(testTimeout); len(r.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
+	fx := newFixture(t, `touch up; `+waitForFileScript("go")+`echo '{"type":"message","text":"done"}'`)
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("up")
+	for deadline := time.Now().Add(testTimeout); len(fx.gw.Activity()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d agents at work", len(r.gw.Activity()[store.DefaultAgent].PIDs))
+			t.Fatalf("%d agents at work", len(fx.gw.Activity()[store.DefaultAgent].PIDs))
 		}
 	}
-	if err := r.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {
+	if err := fx.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("retried a running turn: %v", err)
 	}
-	if err := r.gw.Stop(t.Context(), 1); err != nil {
+	if err := fx.gw.Stop(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitText("1", "Stopped.")
-	r.awaitIdle("1")
-	r.touchFile("go")
-	if err := r.gw.Retry(t.Context(), 1); err != nil {
+	fx.awaitText("1", "Stopped.")
+	fx.awaitIdle("1")
+	fx.touchFile("go")
+	if err := fx.gw.Retry(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitText("1", "done")
-	if err := r.gw.Retry(t.Context(), 99); !errors.Is(err, gateway.ErrNotNow) {
+	fx.awaitText("1", "done")
+	if err := fx.gw.Retry(t.Context(), 99); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("retried what there is not: %v", err)
 	}
 }
 
 func TestAnOperatorsStopIsDurableBeforeTheAgentEnds(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `trap '' TERM INT; touch up; `+waitForFileScript("go"))
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("up")
-	if err := r.gw.Stop(t.Context(), 1); err != nil {
+	fx := newFixture(t, `trap '' TERM INT; touch up; `+waitForFileScript("go"))
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("up")
+	if err := fx.gw.Stop(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	now, _, err := r.store.Inbound(t.Context(), 1)
+	now, _, err := fx.store.Inbound(t.Context(), 1)
 	if err != nil || now.Outcome.Status != "stopped" {
 		t.Errorf("the message is %s %q, %v", now.State, now.Outcome.Status, err)
 	}
-	r.touchFile("go")
-	r.awaitText("1", "Stopped.")
+	fx.touchFile("go")
+	fx.awaitText("1", "Stopped.")
 }
 
 func TestTheHealthCheckNamesProblems(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, waitForFileScript("go"))
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.net.UserWrites("1", "u", "two")
-	r.awaitText("1", "Queued.")
-	h := r.gw.Health(t.Context())
+	fx := newFixture(t, waitForFileScript("go"))
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.net.UserWrites("1", "u", "two")
+	fx.awaitText("1", "Queued.")
+	h := fx.gw.Health(t.Context())
 	if !h.OK || !h.Channels["net"].OK || h.Store != "" || h.Running != 1 || h.Waiting != 1 || h.Oldest.IsZero() {
 		t.Errorf("got %+v", h)
 	}
-	r.touchFile("go")
-	r.stop() // and the store is closed
-	if h := r.gw.Health(t.Context()); h.OK || h.Store == "" {
+	fx.touchFile("go")
+	fx.stop() // and the store is closed
+	if h := fx.gw.Health(t.Context()); h.OK || h.Store == "" {
 		t.Errorf("with a store that cannot be written: %+v", h)
 	}
 }

@@ -24,11 +24,11 @@ func (f protocolFunc) Turn(ctx context.Context, t terminal.Turn) (terminal.Outco
 
 func TestAStuckTurnIsAbandonedWhenItIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "echo free")
+	fx := newFixture(t, "echo free")
 	stuck, spoke := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
-	r.abandonAfter = 50 * time.Millisecond
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.abandonAfter = 50 * time.Millisecond
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		if !first.CompareAndSwap(false, true) {
 			return rich.Protocol{}.Turn(ctx, tn)
 		}
@@ -36,37 +36,37 @@ func TestAStuckTurnIsAbandonedWhenItIsStopped(t *testing.T) {
 		defer close(spoke)
 		return terminal.Outcome{}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.net.UserWrites("1", "u", "waits")
-	r.awaitText("1", "Queued")
-	r.net.UserWrites("1", "u", "/stop all")
-	r.awaitText("1", "dropped")
-	r.net.UserWrites("1", "u", "again")
-	r.awaitText("1", "free")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.net.UserWrites("1", "u", "waits")
+	fx.awaitText("1", "Queued")
+	fx.net.UserWrites("1", "u", "/stop all")
+	fx.awaitText("1", "dropped")
+	fx.net.UserWrites("1", "u", "again")
+	fx.awaitText("1", "free")
 	close(stuck)
 	<-spoke
-	r.stop()
-	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "too late") {
+	fx.stop()
+	if got := strings.Join(texts(fx.net.Sent("1")), "|"); strings.Contains(got, "too late") {
 		t.Errorf("a turn that was left behind still spoke: %s", got)
 	}
 }
 
 func TestAPanicFailsOneTurnOnly(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	var first atomic.Bool
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		if first.CompareAndSwap(false, true) {
 			panic("boom")
 		}
 		return rich.Protocol{}.Turn(ctx, tn)
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.expect("1", "Sorry, the agent could not be run. The bot's operator can find the reason in the log.")
-	r.net.UserWrites("1", "u", "two")
-	r.awaitText("1", "you said two")
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.expect("1", "Sorry, the agent could not be run. The bot's operator can find the reason in the log.")
+	fx.net.UserWrites("1", "u", "two")
+	fx.awaitText("1", "you said two")
 }
 
 // failingChannel is a channel that fails a few times before it runs.
@@ -87,38 +87,38 @@ func (s *failingChannel) Run(ctx context.Context, receive channels.Receive) erro
 
 func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+	fx := newFixture(t, echo)
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		s := &failingChannel{Channel: c}
 		s.fails.Store(2)
 		return s
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "you said hello")
-	if n := r.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "you said hello")
+	if n := fx.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
 		t.Errorf("logged %d times", n)
 	}
 }
 
 func TestADeliveryDelayedByAWrongClockIsSent(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	s, err := openStore(t, r.dir)
+	fx := newFixture(t, echo)
+	s, err := openStore(t, fx.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	p, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
+	delivery, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "429", After: 10 * 365 * 24 * time.Hour}); err != nil {
+	if _, err := s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "429", After: 10 * 365 * 24 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.start()
-	r.expect("1", "late")
+	fx.start()
+	fx.expect("1", "late")
 }

@@ -67,67 +67,67 @@ type fixture struct {
 // newFixture returns a fixture whose agent is a shell script. start runs the gateway.
 func newFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
-	sqlitetest.Prepare(t, filepath.Join(r.dir, ".nanobot"))
-	r.terminal.Command, r.terminal.Protocol = script, "rich"
-	r.settings = gateway.Settings{
+	fx := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
+	sqlitetest.Prepare(t, filepath.Join(fx.dir, ".nanobot"))
+	fx.terminal.Command, fx.terminal.Protocol = script, "rich"
+	fx.settings = gateway.Settings{
 		WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
 		AllowFrom: map[string][]string{"net": {"*"}},
 	}
-	r.agent = gateway.Agent{Progress: "edit", Injectable: true}
-	t.Cleanup(r.net.Close)
-	return r
+	fx.agent = gateway.Agent{Progress: "edit", Injectable: true}
+	t.Cleanup(fx.net.Close)
+	return fx
 }
 
-func (r *fixture) start() *fixture {
-	r.t.Helper()
+func (fx *fixture) start() *fixture {
+	fx.t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	r.logs = logs
+	fx.logs = logs
 	log := zap.New(core)
-	r.settings.Agents = r.agents(log)
+	fx.settings.Agents = fx.agents(log)
 	var err error
-	if r.store, err = sqlite.Open(r.t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{}); err != nil {
-		r.t.Fatal(err)
+	if fx.store, err = sqlite.Open(fx.t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{}); err != nil {
+		fx.t.Fatal(err)
 	}
-	if r.wrapStore != nil {
-		r.store = r.wrapStore(r.store)
+	if fx.wrapStore != nil {
+		fx.store = fx.wrapStore(fx.store)
 	}
-	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
-	inner := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}
+	fx.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	inner := &gatewaytest.Channel{Name: "net", URL: fx.net.URL, Idempotent: fx.net.Idempotent, Client: fx.client}
 	var ch channels.Channel = inner
-	if r.wrapChannel != nil {
-		ch = r.wrapChannel(inner)
+	if fx.wrapChannel != nil {
+		ch = fx.wrapChannel(inner)
 	}
 	all := map[string]channels.Channel{"net": ch}
-	maps.Copy(all, r.otherChannels)
-	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NoticeDelay: time.Millisecond, BoardDelay: cmp.Or(r.boardDelay, time.Hour), Events: r.watch, Audit: r.audit,
+	maps.Copy(all, fx.otherChannels)
+	fx.gw = gateway.New(gateway.Options{
+		Channels: all, Store: fx.store, MaxConcurrent: fx.slots, Settings: fx.settings, Log: log, AbandonAfter: fx.abandonAfter, NoticeDelay: time.Millisecond, BoardDelay: cmp.Or(fx.boardDelay, time.Hour), Events: fx.watch, Audit: fx.audit,
 	})
 	ctx, cancel := context.WithCancelCause(context.Background())
-	r.cancel, r.crash = func() { cancel(nil) }, cancel
+	fx.cancel, fx.crash = func() { cancel(nil) }, cancel
 	ended := make(chan error, 1)
-	r.ended = ended
-	go func() { ended <- r.gw.Run(ctx, nil) }()
-	r.t.Cleanup(r.stop)
-	return r
+	fx.ended = ended
+	go func() { ended <- fx.gw.Run(ctx, nil) }()
+	fx.t.Cleanup(fx.stop)
+	return fx
 }
 
 // agents returns the agents of the settings, each with its own runner.
-func (r *fixture) agents(log *zap.Logger) map[string]gateway.Agent {
-	r.t.Helper()
+func (fx *fixture) agents(log *zap.Logger) map[string]gateway.Agent {
+	fx.t.Helper()
 	all := map[string]gateway.Agent{}
-	sections := map[string]config.Terminal{store.DefaultAgent: r.terminal}
-	maps.Copy(sections, r.otherAgents)
+	sections := map[string]config.Terminal{store.DefaultAgent: fx.terminal}
+	maps.Copy(sections, fx.otherAgents)
 	for name, section := range sections {
-		agent := r.agent
-		protocol := r.protocol
-		if own, ok := r.protocols[name]; ok {
+		agent := fx.agent
+		protocol := fx.protocol
+		if own, ok := fx.protocols[name]; ok {
 			protocol = own
 		}
 		var err error
-		agent.Runner, err = terminal.NewRunner(terminal.Options{Config: section, Workspace: r.dir, Protocol: protocol, Environ: os.Environ(), Log: log})
+		agent.Runner, err = terminal.NewRunner(terminal.Options{Config: section, Workspace: fx.dir, Protocol: protocol, Environ: os.Environ(), Log: log})
 		if err != nil {
-			r.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		all[name] = agent
 	}
@@ -135,24 +135,24 @@ func (r *fixture) agents(log *zap.Logger) map[string]gateway.Agent {
 }
 
 // stop ends the gateway as SIGTERM does, and waits for it.
-func (r *fixture) stop() {
-	r.t.Helper()
-	if r.ended == nil {
+func (fx *fixture) stop() {
+	fx.t.Helper()
+	if fx.ended == nil {
 		return
 	}
-	r.cancel()
+	fx.cancel()
 	select {
-	case err := <-r.ended:
+	case err := <-fx.ended:
 		if err != nil {
-			r.t.Errorf("gateway: %v", err)
+			fx.t.Errorf("gateway: %v", err)
 		}
 	case <-time.After(testTimeout):
-		r.t.Fatal("the gateway does not end")
+		fx.t.Fatal("the gateway does not end")
 	}
-	r.ended = nil
-	r.client.CloseIdleConnections()
-	if err := r.store.Close(); err != nil {
-		r.t.Errorf("close store: %v", err)
+	fx.ended = nil
+	fx.client.CloseIdleConnections()
+	if err := fx.store.Close(); err != nil {
+		fx.t.Errorf("close store: %v", err)
 	}
 }
 
@@ -168,19 +168,19 @@ func texts(calls []gatewaytest.Call) []string {
 }
 
 // expect waits until a chat was shown exactly these messages.
-func (r *fixture) expect(chat string, want ...string) {
-	r.t.Helper()
-	calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= len(want) })
+func (fx *fixture) expect(chat string, want ...string) {
+	fx.t.Helper()
+	calls, ok := fx.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= len(want) })
 	if got := texts(calls); !ok || strings.Join(got, "|") != strings.Join(want, "|") {
-		r.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
+		fx.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
 	}
 }
 
 // awaitText waits until a chat was shown a message that contains a text, and returns it.
-func (r *fixture) awaitText(chat, part string) gatewaytest.Call {
-	r.t.Helper()
+func (fx *fixture) awaitText(chat, part string) gatewaytest.Call {
+	fx.t.Helper()
 	var found gatewaytest.Call
-	calls, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
+	calls, ok := fx.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if strings.Contains(c.Text, part) {
 				found = c
@@ -190,73 +190,73 @@ func (r *fixture) awaitText(chat, part string) gatewaytest.Call {
 		return false
 	})
 	if !ok {
-		r.t.Fatalf("chat %s was never shown %q, but %q; logged %v", chat, part, texts(calls), r.logs.All())
+		fx.t.Fatalf("chat %s was never shown %q, but %q; logged %v", chat, part, texts(calls), fx.logs.All())
 	}
 	return found
 }
 
 // awaitFile waits until an agent has created a file in the workspace.
-func (r *fixture) awaitFile(name string) {
-	r.t.Helper()
+func (fx *fixture) awaitFile(name string) {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+		if _, err := os.Stat(filepath.Join(fx.dir, name)); err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s was never made", name)
+			fx.t.Fatalf("%s was never made", name)
 		}
 	}
 }
 
 // awaitTrue waits until a condition is true.
-func (r *fixture) awaitTrue(what string, condition func() bool) {
-	r.t.Helper()
+func (fx *fixture) awaitTrue(what string, condition func() bool) {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%s never happened", what)
+			fx.t.Fatalf("%s never happened", what)
 		}
 	}
 }
 
 // awaitReceipts waits until the gateway has recorded what it has sent. A gateway that is stopped
 // before, without time to drain, sends it again after the restart.
-func (r *fixture) awaitReceipts() {
-	r.t.Helper()
-	r.awaitTrue("the receipt of the last message", func() bool {
-		return sqlitetest.CountSending(r.t, filepath.Join(r.dir, ".nanobot")) == 0
+func (fx *fixture) awaitReceipts() {
+	fx.t.Helper()
+	fx.awaitTrue("the receipt of the last message", func() bool {
+		return sqlitetest.CountSending(fx.t, filepath.Join(fx.dir, ".nanobot")) == 0
 	})
 }
 
 // awaitIdle waits until no turn of a chat is running.
-func (r *fixture) awaitIdle(chat string) {
-	r.t.Helper()
+func (fx *fixture) awaitIdle(chat string) {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
-		inbounds, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
+		inbounds, err := fx.store.Recent(fx.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
 		busy := slices.ContainsFunc(inbounds, func(i store.Inbound) bool { return i.State == store.Running })
 		if err == nil && !busy {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("chat %s is still busy: %v", chat, err)
+			fx.t.Fatalf("chat %s is still busy: %v", chat, err)
 		}
 	}
 }
 
 // readWorkspace returns the content of a file in the workspace, which must exist.
-func (r *fixture) readWorkspace(name string) string {
-	r.t.Helper()
-	b, err := os.ReadFile(filepath.Join(r.dir, name))
+func (fx *fixture) readWorkspace(name string) string {
+	fx.t.Helper()
+	b, err := os.ReadFile(filepath.Join(fx.dir, name))
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return string(b)
 }
 
 // touchFile creates a file that an agent waits for.
-func (r *fixture) touchFile(name string) {
-	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.dir, name), nil, 0o600); err != nil {
-		r.t.Fatal(err)
+func (fx *fixture) touchFile(name string) {
+	fx.t.Helper()
+	if err := os.WriteFile(filepath.Join(fx.dir, name), nil, 0o600); err != nil {
+		fx.t.Fatal(err)
 	}
 }
 
@@ -269,15 +269,15 @@ func waitForFileScript(name string) string {
 }
 
 // fileExists reports whether a file exists in the workspace.
-func (r *fixture) fileExists(name string) bool {
-	_, err := os.Stat(filepath.Join(r.dir, name))
+func (fx *fixture) fileExists(name string) bool {
+	_, err := os.Stat(filepath.Join(fx.dir, name))
 	return err == nil
 }
 
 // removeFile removes a file from the workspace.
-func (r *fixture) removeFile(name string) {
-	r.t.Helper()
-	if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
-		r.t.Fatal(err)
+func (fx *fixture) removeFile(name string) {
+	fx.t.Helper()
+	if err := os.Remove(filepath.Join(fx.dir, name)); err != nil {
+		fx.t.Fatal(err)
 	}
 }

@@ -17,36 +17,36 @@ import (
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo).start()
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "you said hello")
+	fx := newFixture(t, echo).start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "you said hello")
 }
 
 func TestTurnsRunInOrderWithinAChatAndChatsInParallel(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *slow*) `+waitForFileScript("go")+`echo slow;; *) echo fast;; esac`).start()
-	r.net.UserWrites("a", "u", "slow")
-	r.net.UserWrites("b", "u", "one")
-	r.net.UserWrites("b", "u", "two")
-	r.awaitText("b", "fast")
-	r.net.UserWrites("a", "u", "behind it")
-	r.awaitText("a", "Queued.")
-	r.touchFile("go")
-	r.expect("a", "slow", "fast")
+	fx := newFixture(t, `read -r line; case "$line" in *slow*) `+waitForFileScript("go")+`echo slow;; *) echo fast;; esac`).start()
+	fx.net.UserWrites("a", "u", "slow")
+	fx.net.UserWrites("b", "u", "one")
+	fx.net.UserWrites("b", "u", "two")
+	fx.awaitText("b", "fast")
+	fx.net.UserWrites("a", "u", "behind it")
+	fx.awaitText("a", "Queued.")
+	fx.touchFile("go")
+	fx.expect("a", "slow", "fast")
 }
 
 func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.slots = 2
-	r.start()
+	fx := newFixture(t, echo)
+	fx.slots = 2
+	fx.start()
 	for i := range 20 {
 		for j := range 3 {
-			r.net.UserWrites(fmt.Sprint("c", i), "u", fmt.Sprint("m", j))
+			fx.net.UserWrites(fmt.Sprint("c", i), "u", fmt.Sprint("m", j))
 		}
 	}
 	for i := range 20 {
-		calls, ok := r.net.Await(fmt.Sprint("c", i), testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == 3 })
+		calls, ok := fx.net.Await(fmt.Sprint("c", i), testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == 3 })
 		if got := strings.Join(answers(calls), ","); !ok || got != "you said m0,you said m1,you said m2" {
 			t.Fatalf("chat %d: %s", i, got)
 		}
@@ -65,40 +65,40 @@ func answers(calls []gatewaytest.Call) (out []string) {
 
 func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.net.UserWrites("1", "u", "early")
-	r.start()
-	r.expect("1", "you said early")
-	r.stop()
-	r.net.UserWrites("1", "u", "between")
-	r.start()
-	r.expect("1", "you said early", "you said between")
+	fx := newFixture(t, echo)
+	fx.net.UserWrites("1", "u", "early")
+	fx.start()
+	fx.expect("1", "you said early")
+	fx.stop()
+	fx.net.UserWrites("1", "u", "between")
+	fx.start()
+	fx.expect("1", "you said early", "you said between")
 }
 
 func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+waitForFileScript("go")+`echo done`).start()
+	fx := newFixture(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+waitForFileScript("go")+`echo done`).start()
 	began := time.Now()
-	r.net.UserWrites("1", "u", "work")
-	transient := r.awaitText("1", "⏳ step")
+	fx.net.UserWrites("1", "u", "work")
+	transient := fx.awaitText("1", "⏳ step")
 	if transient.Kind != "progress" || len(transient.Buttons) != 1 || transient.Buttons[0] != "stop:1" {
 		t.Errorf("the transient is %+v", transient)
 	}
-	r.awaitText("1", "⏳ step 9") // the newest wins
-	if calls := r.net.Sent("1"); len(calls) != 1 {
+	fx.awaitText("1", "⏳ step 9") // the newest wins
+	if calls := fx.net.Sent("1"); len(calls) != 1 {
 		t.Errorf("%d messages for one transient", len(calls))
 	}
-	if n, took := r.net.Edits(), time.Since(began); n > max(2, 1+int(took/(1500*time.Millisecond))) {
+	if n, took := fx.net.Edits(), time.Since(began); n > max(2, 1+int(took/(1500*time.Millisecond))) {
 		t.Errorf("%d edits in %s", n, took)
 	}
-	for deadline := time.Now().Add(testTimeout); r.net.Typed() == 0; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); fx.net.Typed() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody was seen typing")
 		}
 	}
-	r.touchFile("go")
-	r.expect("1", "done")
-	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+	fx.touchFile("go")
+	fx.expect("1", "done")
+	if _, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
 		t.Error("the transient stayed")
 	}
 }
@@ -106,12 +106,12 @@ func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[turn.Progress]int{"message": 3, "off": 1} {
-		r := newFixture(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
-		r.agent.Progress = mode
-		r.start()
-		r.net.UserWrites("1", "u", "work")
-		r.expect("1", "done")
-		if got := len(r.net.Sent("1")); got != want {
+		fx := newFixture(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
+		fx.agent.Progress = mode
+		fx.start()
+		fx.net.UserWrites("1", "u", "work")
+		fx.expect("1", "done")
+		if got := len(fx.net.Sent("1")); got != want {
 			t.Errorf("%s: %d messages, want %d", mode, got, want)
 		}
 	}
@@ -119,63 +119,63 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 
 func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitFile("up")
-	r.net.UserPresses("1", "u", "stop:1")
-	r.awaitText("1", "Stopped.")
+	fx := newFixture(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitFile("up")
+	fx.net.UserPresses("1", "u", "stop:1")
+	fx.awaitText("1", "Stopped.")
 }
 
 func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; esac; echo ran`).start()
-	r.net.UserWrites("1", "u", "first")
-	r.net.UserWrites("1", "u", "second")
-	notice := r.awaitText("1", "Queued")
-	r.net.UserPresses("1", "u", notice.Buttons[0])
-	r.awaitText("1", "Cancelled.")
-	r.touchFile("go")
-	r.awaitText("1", "ran")
-	r.net.UserWrites("1", "u", "/status")
-	r.awaitText("1", "Waiting: 0")
-	if n := strings.Count(strings.Join(texts(r.net.Sent("1")), "|"), "ran"); n != 1 {
+	fx := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; esac; echo ran`).start()
+	fx.net.UserWrites("1", "u", "first")
+	fx.net.UserWrites("1", "u", "second")
+	notice := fx.awaitText("1", "Queued")
+	fx.net.UserPresses("1", "u", notice.Buttons[0])
+	fx.awaitText("1", "Cancelled.")
+	fx.touchFile("go")
+	fx.awaitText("1", "ran")
+	fx.net.UserWrites("1", "u", "/status")
+	fx.awaitText("1", "Waiting: 0")
+	if n := strings.Count(strings.Join(texts(fx.net.Sent("1")), "|"), "ran"); n != 1 {
 		t.Errorf("%d turns ran", n)
 	}
 }
 
 func TestWhileRunningReject(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, waitForFileScript("go")+"echo done")
-	r.settings.WhileRunning = "reject"
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.net.UserWrites("1", "u", "two")
-	r.awaitText("1", "still working")
-	r.touchFile("go")
-	r.awaitText("1", "done")
+	fx := newFixture(t, waitForFileScript("go")+"echo done")
+	fx.settings.WhileRunning = "reject"
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.net.UserWrites("1", "u", "two")
+	fx.awaitText("1", "still working")
+	fx.touchFile("go")
+	fx.awaitText("1", "done")
 }
 
 func TestWhileRunningInterrupt(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
-	r.settings.WhileRunning = "interrupt"
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "two")
-	r.expect("1", "Stopped.", "second")
+	fx := newFixture(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
+	fx.settings.WhileRunning = "interrupt"
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "two")
+	fx.expect("1", "Stopped.", "second")
 }
 
 func TestWhileRunningInject(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
-	r.settings.WhileRunning = "inject"
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "and this too")
-	r.expect("1", "done")
-	b, _ := os.ReadFile(filepath.Join(r.dir, "more"))
+	fx := newFixture(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
+	fx.settings.WhileRunning = "inject"
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "and this too")
+	fx.expect("1", "done")
+	b, _ := os.ReadFile(filepath.Join(fx.dir, "more"))
 	if !strings.Contains(string(b), `"type":"inject"`) || !strings.Contains(string(b), `"text":"and this too"`) {
 		t.Errorf("injected %s", b)
 	}
@@ -183,116 +183,116 @@ func TestWhileRunningInject(t *testing.T) {
 
 func TestAMessageThatAnAgentDoesNotReadGetsItsOwnTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
-	r.settings.WhileRunning = "inject"
-	r.start()
-	r.net.UserWrites("1", "u", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "two")
-	r.net.UserWrites("1", "u", "three")
-	r.net.UserWrites("other", "u", "four") // when this is answered, the others have been received
-	r.awaitText("other", "own turn: four")
-	r.touchFile("go")
-	r.expect("1", "done", "own turn: two", "own turn: three")
+	fx := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
+	fx.settings.WhileRunning = "inject"
+	fx.start()
+	fx.net.UserWrites("1", "u", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "two")
+	fx.net.UserWrites("1", "u", "three")
+	fx.net.UserWrites("other", "u", "four") // when this is answered, the others have been received
+	fx.awaitText("other", "own turn: four")
+	fx.touchFile("go")
+	fx.expect("1", "done", "own turn: two", "own turn: three")
 }
 
 func TestTheQueueHasALimit(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, waitForFileScript("go")+"echo done")
-	r.settings.QueueLimit = 2
-	r.start()
+	fx := newFixture(t, waitForFileScript("go")+"echo done")
+	fx.settings.QueueLimit = 2
+	fx.start()
 	for range 4 {
-		r.net.UserWrites("1", "u", "x")
+		fx.net.UserWrites("1", "u", "x")
 	}
-	r.awaitText("1", "2 messages already waiting")
-	r.touchFile("go")
+	fx.awaitText("1", "2 messages already waiting")
+	fx.touchFile("go")
 }
 
 func TestStrangersGetACodeOnceAndAreAdmittedByIt(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
-	r.start()
-	r.net.UserWrites("1", "7", "hi")
-	r.awaitText("1", "you said hi")
-	r.net.UserWrites("2", "8", "let me in")
-	call := r.awaitText("2", "nanobot pair ")
+	fx := newFixture(t, echo)
+	fx.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	fx.start()
+	fx.net.UserWrites("1", "7", "hi")
+	fx.awaitText("1", "you said hi")
+	fx.net.UserWrites("2", "8", "let me in")
+	call := fx.awaitText("2", "nanobot pair ")
 	for range 3 {
-		r.net.UserWrites("2", "8", "please")
+		fx.net.UserWrites("2", "8", "please")
 	}
-	r.net.UserWrites("1", "7", "still there?") // when this is answered, the others have been heard
-	r.awaitText("1", "still there?")
+	fx.net.UserWrites("1", "7", "still there?") // when this is answered, the others have been heard
+	fx.awaitText("1", "still there?")
 	_, code, _ := strings.Cut(call.Text, "nanobot pair ")
 	code, _, _ = strings.Cut(code, "\n")
-	if _, ok, err := r.store.Accept(t.Context(), code, time.Minute); err != nil || !ok {
+	if _, ok, err := fx.store.Accept(t.Context(), code, time.Minute); err != nil || !ok {
 		t.Fatalf("accept: %v, %v", ok, err)
 	}
-	r.net.UserWrites("2", "8", "thanks") // which does not pass what was said before
-	r.awaitText("2", "you said thanks")
-	shown, _ := r.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
+	fx.net.UserWrites("2", "8", "thanks") // which does not pass what was said before
+	fx.awaitText("2", "you said thanks")
+	shown, _ := fx.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
 	said := slices.DeleteFunc(texts(shown), func(text string) bool { return strings.HasPrefix(text, "Queued") })
 	if want := []string{call.Text, "You have access now.", "you said please", "you said thanks"}; !slices.Equal(said, want) {
 		t.Errorf("the chat was shown %q, want %q", said, want)
 	}
-	if n := r.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
+	if n := fx.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 }
 
 func TestTheRateIsLimitedPolitely(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.RatePerMinute = 2
-	r.start()
+	fx := newFixture(t, echo)
+	fx.settings.RatePerMinute = 2
+	fx.start()
 	for i := range 3 {
-		r.net.UserWrites(fmt.Sprint(i), "u", "x")
+		fx.net.UserWrites(fmt.Sprint(i), "u", "x")
 	}
-	r.awaitText("2", "more than 2 messages a minute")
-	r.net.UserWrites("2", "u", "/help") // commands are always heard
-	r.awaitText("2", "/stop")
+	fx.awaitText("2", "more than 2 messages a minute")
+	fx.net.UserWrites("2", "u", "/help") // commands are always heard
+	fx.awaitText("2", "/stop")
 }
 
 func TestCommandsAnswer(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo).start()
-	r.net.UserWrites("1", "u", "hello")
-	r.awaitText("1", "you said hello")
-	r.awaitIdle("1")
+	fx := newFixture(t, echo).start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.awaitText("1", "you said hello")
+	fx.awaitIdle("1")
 	for text, want := range map[string]string{
 		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "This is a new conversation", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
 		"/unknown to us": "you said /unknown to us",
 	} {
-		r.net.UserWrites("1", "u", text)
-		r.awaitText("1", want)
-		r.awaitIdle("1")
+		fx.net.UserWrites("1", "u", text)
+		fx.awaitText("1", want)
+		fx.awaitIdle("1")
 	}
-	r.net.UserWrites("2", "u", "/retry")
-	r.awaitText("2", "nothing to run again")
+	fx.net.UserWrites("2", "u", "/retry")
+	fx.awaitText("2", "nothing to run again")
 }
 
 func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
-	r.net.UserWrites("1", "u", "hello")
-	r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 })
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/retry")
-	if _, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
+	fx := newFixture(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/retry")
+	if _, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
 		t.Fatal("it did not run again")
 	}
 }
 
 func TestTheAgentGetsTheHistory(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo "$line" > env; echo answer`)
-	r.agent.PassHistory = 2
-	r.start()
+	fx := newFixture(t, `read -r line; echo "$line" > env; echo answer`)
+	fx.agent.PassHistory = 2
+	fx.start()
 	for i := range 4 {
-		r.net.UserWrites("1", "u", fmt.Sprint("q", i))
-		r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
-		r.awaitIdle("1")
+		fx.net.UserWrites("1", "u", fmt.Sprint("q", i))
+		fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		fx.awaitIdle("1")
 	}
-	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
+	b, _ := os.ReadFile(filepath.Join(fx.dir, "env"))
 	if !strings.Contains(string(b), `"history":[{"role":"user","text":"q`) || strings.Contains(string(b), `"text":"q0"`) || !strings.Contains(string(b), `"role":"agent","text":"answer"`) {
 		t.Errorf("got %s", b)
 	}
@@ -301,17 +301,17 @@ func TestTheAgentGetsTheHistory(t *testing.T) {
 func TestTheEnvelopeNamesTheConversationSinceNew(t *testing.T) {
 	t.Parallel()
 	const id = `"conversation_id":"\([0-9]*\)"`
-	r := newFixture(t, `read -r e; echo "$(expr "$e" : '.*"text":"\([a-z]*\)"') in $(expr "$e" : '.*`+id+`' || true)"`)
-	r.start()
-	ask := func(chat, text string) string { return strings.TrimPrefix(r.writeAndAwait(chat, text), text+" in") }
+	fx := newFixture(t, `read -r e; echo "$(expr "$e" : '.*"text":"\([a-z]*\)"') in $(expr "$e" : '.*`+id+`' || true)"`)
+	fx.start()
+	ask := func(chat, text string) string { return strings.TrimPrefix(fx.writeAndAwait(chat, text), text+" in") }
 	first := ask("1", "a")
-	r.writeAndAwait("1", "/new")
+	fx.writeAndAwait("1", "/new")
 	second := ask("1", "b")
-	r.restart()
+	fx.restart()
 	if again := ask("1", "c"); first != "" || second == "" || again != second {
 		t.Errorf("the conversation is %q, %q after /new and %q after a restart", first, second, again)
 	}
-	r.writeAndAwait("1", "/new")
+	fx.writeAndAwait("1", "/new")
 	if third := ask("1", "d"); third == "" || third == second {
 		t.Errorf("the conversation is %q, and %q after another /new", second, third)
 	}
@@ -322,19 +322,19 @@ func TestTheEnvelopeNamesTheConversationSinceNew(t *testing.T) {
 
 func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
-	r.terminal.Interactive = true
-	r.start()
+	fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
+	fx.terminal.Interactive = true
+	fx.start()
 	for chat, reply := range map[string]func(gatewaytest.Call){
-		"1": func(c gatewaytest.Call) { r.net.UserPresses("1", "u", c.Buttons[1]) },
-		"2": func(gatewaytest.Call) { r.net.UserWrites("2", "u", "2") },
-		"3": func(gatewaytest.Call) { r.net.UserWrites("3", "u", "blue") },
+		"1": func(c gatewaytest.Call) { fx.net.UserPresses("1", "u", c.Buttons[1]) },
+		"2": func(gatewaytest.Call) { fx.net.UserWrites("2", "u", "2") },
+		"3": func(gatewaytest.Call) { fx.net.UserWrites("3", "u", "blue") },
 	} {
-		r.net.UserWrites(chat, "u", "go")
-		call := r.awaitText(chat, "Red or blue?")
+		fx.net.UserWrites(chat, "u", "go")
+		call := fx.awaitText(chat, "Red or blue?")
 		reply(call)
-		r.awaitText(chat, "done")
-		b, _ := os.ReadFile(filepath.Join(r.dir, "answer"))
+		fx.awaitText(chat, "done")
+		b, _ := os.ReadFile(filepath.Join(fx.dir, "answer"))
 		if !strings.Contains(string(b), `"text":"Blue"`) {
 			t.Errorf("chat %s: the agent got %s", chat, b)
 		}
@@ -343,8 +343,8 @@ func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {
 
 func TestASecondGatewayOnTheSameStateIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo).start()
-	if _, err := openStore(t, r.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
+	fx := newFixture(t, echo).start()
+	if _, err := openStore(t, fx.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
 		t.Errorf("got %v", err)
 	}
 }

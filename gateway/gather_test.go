@@ -19,45 +19,45 @@ const repeatText = `read -r line; text=${line#*'"text":"'}; printf '{"type":"mes
 // wait.
 func newGatherFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := newFixture(t, script)
-	r.settings.Gather = time.Minute
-	return r
+	fx := newFixture(t, script)
+	fx.settings.Gather = time.Minute
+	return fx
 }
 
 func TestTheMessagesOfOnePersonAreGatheredToOneTurn(t *testing.T) {
 	t.Parallel()
-	r := newGatherFixture(t, repeatText).start()
-	r.net.UserWrites("1", "ann", "one")
-	r.net.UserWrites("1", "bob", "something else")
-	r.net.UserWrites("1", "ann", "two")
-	r.awaitTrue("both people's messages wait", func() bool { return r.countPending("1") == 2 })
-	r.net.UserWrites("1", "bob", "/whoami")
-	r.net.UserWrites("1", "ann", "/whoami")
-	r.awaitText("1", "got something else")
+	fx := newGatherFixture(t, repeatText).start()
+	fx.net.UserWrites("1", "ann", "one")
+	fx.net.UserWrites("1", "bob", "something else")
+	fx.net.UserWrites("1", "ann", "two")
+	fx.awaitTrue("both people's messages wait", func() bool { return fx.countPending("1") == 2 })
+	fx.net.UserWrites("1", "bob", "/whoami")
+	fx.net.UserWrites("1", "ann", "/whoami")
+	fx.awaitText("1", "got something else")
 	for _, text := range []string{"got one\ntwo", "got something else"} {
-		r.awaitText("1", text)
+		fx.awaitText("1", text)
 	}
-	if n := r.countTurns(); n != 2 {
+	if n := fx.countTurns(); n != 2 {
 		t.Errorf("%d turns ran", n)
 	}
 }
 
 // countPending counts the waiting messages of a chat.
-func (r *fixture) countPending(chat string) int {
-	r.t.Helper()
-	n, err := r.store.CountPending(r.t.Context(), channels.Chat{Channel: "net", ID: chat})
+func (fx *fixture) countPending(chat string) int {
+	fx.t.Helper()
+	n, err := fx.store.CountPending(fx.t.Context(), channels.Chat{Channel: "net", ID: chat})
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return n
 }
 
 // countTurns counts the turns of all chats.
-func (r *fixture) countTurns() (n int) {
-	r.t.Helper()
-	all, err := r.store.Turns(r.t.Context(), store.TurnFilter{Limit: 100})
+func (fx *fixture) countTurns() (n int) {
+	fx.t.Helper()
+	all, err := fx.store.Turns(fx.t.Context(), store.TurnFilter{Limit: 100})
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	for _, i := range all {
 		if i.Attempt > 0 {
@@ -69,11 +69,11 @@ func (r *fixture) countTurns() (n int) {
 
 func TestAGatheredMessageIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, repeatText)
-	r.settings.Gather = 50 * time.Millisecond
-	r.start()
-	r.net.UserWrites("1", "ann", "one")
-	r.awaitText("1", "got one")
+	fx := newFixture(t, repeatText)
+	fx.settings.Gather = 50 * time.Millisecond
+	fx.start()
+	fx.net.UserWrites("1", "ann", "one")
+	fx.awaitText("1", "got one")
 }
 
 // TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver shows that the end of its wait
@@ -82,41 +82,41 @@ func TestAGatheredMessageIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 func TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
-	r := newFixture(t, `read -r line; case $line in *slow*) while [ ! -e `+release+` ]; do sleep 0.01; done;; esac; echo "$line" | (`+repeatText+`)`)
-	r.settings.Gather = 2 * time.Second
-	r.start()
-	r.net.UserWrites("1", "ann", "slow")
-	r.net.UserWrites("1", "ann", "/whoami") // ends the wait
-	r.awaitTrue("the first turn runs", func() bool { return r.countTurns() == 1 })
-	r.net.UserWrites("1", "ann", "second")
-	r.awaitTrue("the second message waits", func() bool { return r.countPending("1") == 1 })
-	r.net.UserWrites("2", "bob", "other")
-	r.net.UserWrites("2", "bob", "/whoami")
-	r.awaitText("2", "got other")
+	fx := newFixture(t, `read -r line; case $line in *slow*) while [ ! -e `+release+` ]; do sleep 0.01; done;; esac; echo "$line" | (`+repeatText+`)`)
+	fx.settings.Gather = 2 * time.Second
+	fx.start()
+	fx.net.UserWrites("1", "ann", "slow")
+	fx.net.UserWrites("1", "ann", "/whoami") // ends the wait
+	fx.awaitTrue("the first turn runs", func() bool { return fx.countTurns() == 1 })
+	fx.net.UserWrites("1", "ann", "second")
+	fx.awaitTrue("the second message waits", func() bool { return fx.countPending("1") == 1 })
+	fx.net.UserWrites("2", "bob", "other")
+	fx.net.UserWrites("2", "bob", "/whoami")
+	fx.awaitText("2", "got other")
 	if err := os.WriteFile(release, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitText("1", "got second")
+	fx.awaitText("1", "got second")
 }
 
 func TestWithoutGatherTwoShortMessagesAreTwoTurns(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, repeatText).start()
-	r.net.UserWrites("1", "ann", "one")
-	r.net.UserWrites("1", "ann", "two")
-	r.expect("1", "got one", "got two")
+	fx := newFixture(t, repeatText).start()
+	fx.net.UserWrites("1", "ann", "one")
+	fx.net.UserWrites("1", "ann", "two")
+	fx.expect("1", "got one", "got two")
 }
 
 func TestStopDropsAMessageThatIsGathered(t *testing.T) {
 	t.Parallel()
-	r := newGatherFixture(t, repeatText).start()
-	r.net.UserWrites("1", "ann", "delete all")
-	r.net.UserWrites("1", "ann", "/stop")
-	r.awaitText("1", "1 waiting message dropped.")
-	r.net.UserWrites("1", "ann", "keep all")
-	r.net.UserWrites("1", "ann", "/whoami")
-	r.awaitText("1", "got keep all")
-	if n := r.countTurns(); n != 1 {
+	fx := newGatherFixture(t, repeatText).start()
+	fx.net.UserWrites("1", "ann", "delete all")
+	fx.net.UserWrites("1", "ann", "/stop")
+	fx.awaitText("1", "1 waiting message dropped.")
+	fx.net.UserWrites("1", "ann", "keep all")
+	fx.net.UserWrites("1", "ann", "/whoami")
+	fx.awaitText("1", "got keep all")
+	if n := fx.countTurns(); n != 1 {
 		t.Errorf("%d turns ran", n)
 	}
 }
@@ -131,22 +131,22 @@ func TestACrashWhileMessagesAreGatheredLosesAndRepeatsNothing(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			t.Parallel()
-			r := newGatherFixture(t, repeatText)
-			r.settings.OnCrash = "retry"
-			r.startCrashing(at)
-			r.net.UserWrites("1", "ann", "one")
-			r.net.UserWrites("1", "ann", "two")
+			fx := newGatherFixture(t, repeatText)
+			fx.settings.OnCrash = "retry"
+			fx.startCrashing(at)
+			fx.net.UserWrites("1", "ann", "one")
+			fx.net.UserWrites("1", "ann", "two")
 			if at.method == "Claim" {
-				r.net.UserWrites("1", "ann", "/whoami")
+				fx.net.UserWrites("1", "ann", "/whoami")
 			}
-			r.awaitCrash()
-			r.wrapStore, r.abandonAfter = nil, 0
-			r.start()
+			fx.awaitCrash()
+			fx.wrapStore, fx.abandonAfter = nil, 0
+			fx.start()
 			if at.method != "Claim" {
-				r.net.UserWrites("1", "ann", "/whoami")
+				fx.net.UserWrites("1", "ann", "/whoami")
 			}
-			r.awaitText("1", "got one\ntwo")
-			if n := r.countTurns(); n != 1 {
+			fx.awaitText("1", "got one\ntwo")
+			if n := fx.countTurns(); n != 1 {
 				t.Errorf("%d turns ran", n)
 			}
 		})
@@ -156,29 +156,29 @@ func TestACrashWhileMessagesAreGatheredLosesAndRepeatsNothing(t *testing.T) {
 // unhurriedStore joins messages however much time has passed between them, for busy machines.
 type unhurriedStore struct{ store.Store }
 
-func (s unhurriedStore) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
-	if a.Follows > 0 {
-		a.Follows = time.Hour
+func (s unhurriedStore) Receive(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
+	if request.Follows > 0 {
+		request.Follows = time.Hour
 	}
-	return s.Store.Receive(ctx, a)
+	return s.Store.Receive(ctx, request)
 }
 
 func TestAForwardIsOneTurnWithItsCommentThatStillWaits(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; esac; `+
+	fx := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; esac; `+
 		`text=${line#*'"text":"'}; printf '{"type":"message","text":"got %s"}\n' "${text%%'"'*}"`)
-	r.wrapStore = func(s store.Store) store.Store { return unhurriedStore{s} }
-	n := openTelegram(r).(telegramNetwork)
+	fx.wrapStore = func(s store.Store) store.Store { return unhurriedStore{s} }
+	n := openTelegram(fx).(telegramNetwork)
 	chat := channels.Chat{Channel: "telegram", ID: fmt.Sprint(adaOnTelegram)}
 	await := func(pending int) {
 		t.Helper()
-		r.awaitTrue("messages wait", func() bool {
-			got, err := r.store.CountPending(t.Context(), chat)
+		fx.awaitTrue("messages wait", func() bool {
+			got, err := fx.store.CountPending(t.Context(), chat)
 			return err == nil && got == pending
 		})
 	}
 	n.say("first")
-	r.awaitTrue("the first turn runs", func() bool { return r.countTurns() == 1 })
+	fx.awaitTrue("the first turn runs", func() bool { return fx.countTurns() == 1 })
 	comment := n.api.UserSends(adaOnTelegram, "is this true?")
 	await(1)
 	n.api.InjectUpdate(fmt.Sprintf(`{"message":{"message_id":900,"date":1,"chat":{"id":%d,"type":"private"},"from":{"id":%[1]d,"first_name":"ada"},
@@ -187,11 +187,11 @@ func TestAForwardIsOneTurnWithItsCommentThatStillWaits(t *testing.T) {
 	await(2)
 	n.api.UserEdits(adaOnTelegram, comment.ID, "is this new?")
 	n.api.UserSends(adaOnTelegram, "/whoami")
-	r.awaitTrue("the edit is stored", func() bool {
-		queue, err := r.store.Queue(t.Context(), chat, 9)
+	fx.awaitTrue("the edit is stored", func() bool {
+		queue, err := fx.store.Queue(t.Context(), chat, 9)
 		return err == nil && len(queue) == 2 && queue[0].In.Text == "is this new?\nthe news"
 	})
-	r.touchFile("go")
+	fx.touchFile("go")
 	n.await("got is this new?")
 	n.await("got second")
 }

@@ -11,8 +11,8 @@ import (
 // A limit of the size of files is refused by the kernel as a quota is: by another number than that
 // of a full disk.
 func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
-	r := newFixture(t, "true").start()
-	p := r.gw.Liveness()
+	fx := newFixture(t, "true").start()
+	p := fx.gw.Liveness()
 	defer p.Wait()
 	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Fatal(got)
@@ -27,7 +27,7 @@ func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := checkLiveness(t, p, testTimeout)
-	refused := r.store.SetCursor(t.Context(), "x", "y")
+	refused := fx.store.SetCursor(t.Context(), "x", "y")
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}

@@ -44,9 +44,9 @@ func (s *failingStore) SetCursor(ctx context.Context, channel, cursor string) er
 // newFailingStoreFixture returns a fixture with a failingStore.
 func newFailingStoreFixture(t *testing.T, s *failingStore) *fixture {
 	t.Helper()
-	r := newFixture(t, "true")
-	r.wrapStore = func(inner store.Store) store.Store { s.Store = inner; return s }
-	return r
+	fx := newFixture(t, "true")
+	fx.wrapStore = func(inner store.Store) store.Store { s.Store = inner; return s }
+	return fx
 }
 
 // checkLiveness runs a liveness check within a time, which is short if the check must fail.
@@ -62,16 +62,16 @@ func checkLiveness(t *testing.T, p *gateway.Liveness, within time.Duration) stri
 
 func TestTheDispatcherIsAliveWhileAllSlotsAreTaken(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
-	r.slots, r.settings.DrainTimeout = 1, time.Millisecond
-	r.start()
-	p := r.gw.Liveness()
+	fx := newFixture(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
+	fx.slots, fx.settings.DrainTimeout = 1, time.Millisecond
+	fx.start()
+	p := fx.gw.Liveness()
 	defer p.Wait()
-	r.net.UserWrites("a", "7", "work")
-	r.awaitText("a", "up")
-	r.net.UserWrites("b", "7", "work")
+	fx.net.UserWrites("a", "7", "work")
+	fx.awaitText("a", "up")
+	fx.net.UserWrites("b", "7", "work")
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) { // it waits for the slot
-		h := r.gw.Health(t.Context())
+		h := fx.gw.Health(t.Context())
 		if h.Waiting == 1 {
 			break
 		}
@@ -89,8 +89,8 @@ func TestTheDispatcherIsAliveWhileAllSlotsAreTaken(t *testing.T) {
 func TestADispatcherThatHangsIsNotAlive(t *testing.T) {
 	t.Parallel()
 	s := &failingStore{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
-	r := newFailingStoreFixture(t, s).start()
-	p := r.gw.Liveness()
+	fx := newFailingStoreFixture(t, s).start()
+	p := fx.gw.Liveness()
 	defer p.Wait()
 	<-s.claimed
 	if got := checkLiveness(t, p, 50*time.Millisecond); got != "the dispatcher does not respond" {
@@ -105,8 +105,8 @@ func TestADispatcherThatHangsIsNotAlive(t *testing.T) {
 func TestAHungOrFailingStoreIsNotAliveButAFullOneIs(t *testing.T) {
 	t.Parallel()
 	s := &failingStore{}
-	r := newFailingStoreFixture(t, s).start()
-	p := r.gw.Liveness()
+	fx := newFailingStoreFixture(t, s).start()
+	p := fx.gw.Liveness()
 	defer p.Wait()
 	answer, asked := make(chan error), atomic.Int32{}
 	slow := func() error { asked.Add(1); return <-answer }
@@ -159,17 +159,17 @@ func (m *dyingChannel) Run(context.Context, channels.Receive) error {
 func TestAChannelThatRetriesIsAliveAndOneWhoseLoopHasEndedIsNot(t *testing.T) {
 	t.Parallel()
 	m := &dyingChannel{die: make(chan struct{}), tried: make(chan struct{})}
-	r := newFixture(t, "true")
-	r.otherChannels = map[string]channels.Channel{"mortal": m}
-	r.start()
-	p := r.gw.Liveness()
+	fx := newFixture(t, "true")
+	fx.otherChannels = map[string]channels.Channel{"mortal": m}
+	fx.start()
+	p := fx.gw.Liveness()
 	defer p.Wait()
 	<-m.tried
 	<-m.tried
 	if got := checkLiveness(t, p, testTimeout); got != "" {
 		t.Errorf("while it retries: %s", got)
 	}
-	b, err := r.gw.Summary(t.Context())
+	b, err := fx.gw.Summary(t.Context())
 	if err != nil || !b.Channels["net"].OK {
 		t.Errorf("it is %+v, %v", b, err)
 	}

@@ -125,59 +125,59 @@ func TestOldDataIsPrunedEveryHour(t *testing.T) {
 
 func TestAFailingChannelDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	bad := &failingChannel{Channel: &gatewaytest.Channel{Name: "bad"}}
 	bad.fails.Store(1 << 30)
-	r.otherChannels = map[string]channels.Channel{"bad": bad}
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "you said hello")
+	fx.otherChannels = map[string]channels.Channel{"bad": bad}
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "you said hello")
 	unwell := func(h gateway.Health) bool {
 		return !h.OK && !h.Channels["bad"].OK && h.Channels["bad"].Error != "" && h.Channels["net"].OK
 	}
-	again := func() bool { return r.logs.FilterMessage("channel failed, will retry").Len() >= 2 }
-	for deadline := time.Now().Add(testTimeout); !again() || !unwell(r.gw.Health(t.Context())); time.Sleep(2 * time.Millisecond) {
+	again := func() bool { return fx.logs.FilterMessage("channel failed, will retry").Len() >= 2 }
+	for deadline := time.Now().Add(testTimeout); !again() || !unwell(fx.gw.Health(t.Context())); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("tried again: %v; health is %+v", again(), r.gw.Health(t.Context()))
+			t.Fatalf("tried again: %v; health is %+v", again(), fx.gw.Health(t.Context()))
 		}
 	}
-	r.awaitIdle("1") // or the next message is told that it waits
-	r.net.UserWrites("1", "u", "again")
-	r.expect("1", "you said hello", "you said again")
+	fx.awaitIdle("1") // or the next message is told that it waits
+	fx.net.UserWrites("1", "u", "again")
+	fx.expect("1", "you said hello", "you said again")
 }
 
 func TestOnlyAllowedPeopleAnswerAQuestion(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
-	r.terminal.Interactive = true
-	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
-	r.start()
-	r.net.UserWrites("1", "7", "hello")
-	question := r.awaitText("1", "Go on?")
-	r.net.UserPresses("1", "8", question.Buttons[0])
-	r.net.UserWrites("1", "8", "1")
-	r.awaitText("1", "nanobot pair")
-	r.net.UserPresses("1", "7", question.Buttons[1])
-	if got := r.awaitText("1", "got").Text; !strings.Contains(got, "No") {
+	fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+	fx.terminal.Interactive = true
+	fx.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	fx.start()
+	fx.net.UserWrites("1", "7", "hello")
+	question := fx.awaitText("1", "Go on?")
+	fx.net.UserPresses("1", "8", question.Buttons[0])
+	fx.net.UserWrites("1", "8", "1")
+	fx.awaitText("1", "nanobot pair")
+	fx.net.UserPresses("1", "7", question.Buttons[1])
+	if got := fx.awaitText("1", "got").Text; !strings.Contains(got, "No") {
 		t.Errorf("a stranger answered: %s", got)
 	}
 }
 
 func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `touch up; `+waitForFileScript("go")+`exit 3`)
-	r.start()
-	r.net.UserWrites("1", "u", "the first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "the second")
-	r.net.UserWrites("1", "u", "/status")
-	if got := r.awaitText("1", "Waiting: ").Text; !strings.Contains(got, "Running for ") || !strings.Contains(got, "the first") || !strings.Contains(got, "Waiting: 1") {
+	fx := newFixture(t, `touch up; `+waitForFileScript("go")+`exit 3`)
+	fx.start()
+	fx.net.UserWrites("1", "u", "the first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "the second")
+	fx.net.UserWrites("1", "u", "/status")
+	if got := fx.awaitText("1", "Waiting: ").Text; !strings.Contains(got, "Running for ") || !strings.Contains(got, "the first") || !strings.Contains(got, "Waiting: 1") {
 		t.Errorf("while it runs: %s", got)
 	}
-	r.touchFile("go")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/status")
-	if got := r.awaitText("1", "Last turns:").Text; !strings.Contains(got, "failed (exit code 3)") || !strings.Contains(got, "the first") {
+	fx.touchFile("go")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/status")
+	if got := fx.awaitText("1", "Last turns:").Text; !strings.Contains(got, "failed (exit code 3)") || !strings.Contains(got, "the first") {
 		t.Errorf("afterwards: %s", got)
 	}
 }
@@ -192,14 +192,14 @@ func (k *cursorChannel) KeepCursor(keep func(context.Context, string) error) { k
 
 func TestAChannelMayMoveItsCursorItself(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	k := &cursorChannel{keep: make(chan func(context.Context, string) error, 1)}
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
-	r.start()
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
+	fx.start()
 	if err := (<-k.keep)(t.Context(), "there"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.store.Cursor(t.Context(), "net"); err != nil || got != "there" {
+	if got, err := fx.store.Cursor(t.Context(), "net"); err != nil || got != "there" {
 		t.Errorf("the cursor is %q, %v", got, err)
 	}
 }

@@ -28,13 +28,13 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may become somebody else")
 	}
-	r := newFixture(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
-	for _, dir := range []string{filepath.Dir(r.dir), r.dir} {
+	fx := newFixture(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
+	for _, dir := range []string{filepath.Dir(fx.dir), fx.dir} {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	folder := filepath.Join(r.dir, "users", "1")
+	folder := filepath.Join(fx.dir, "users", "1")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -49,13 +49,13 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 		"one": {Media: file("sent"), ReplyTo: &channels.Quote{ID: "0", Media: file("quoted")}},
 		"two": {Media: file("injected")},
 	}
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		return fileChannel{c, func(in *channels.Incoming) { in.Media, in.ReplyTo = files[in.Text].Media, files[in.Text].ReplyTo }}
 	}
-	r.settings.WhileRunning, r.terminal.User = "inject", "nobody"
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("users/1/up")
-	r.net.UserWrites("1", "u", "two")
-	r.expect("1", "sent quoted injected")
+	fx.settings.WhileRunning, fx.terminal.User = "inject", "nobody"
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("users/1/up")
+	fx.net.UserWrites("1", "u", "two")
+	fx.expect("1", "sent quoted injected")
 }

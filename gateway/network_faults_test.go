@@ -153,18 +153,18 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, echo)
-			r.net.Fault = faultOnce("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
-			s, err := sqlite.Open(t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }})
+			fx := newFixture(t, echo)
+			fx.net.Fault = faultOnce("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
+			s, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }})
 			if err != nil {
 				t.Fatal(err)
 			}
 			chat := channels.Chat{Channel: "net", ID: "1"}
-			p, ok, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
+			delivery, ok, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "the network was away", After: time.Minute}); err != nil {
+			if _, err := s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "the network was away", After: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
@@ -174,9 +174,9 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			r.start()
-			r.expect("1", "hello")
-			r.expect("2", "you said early")
+			fx.start()
+			fx.expect("1", "hello")
+			fx.expect("2", "you said early")
 		})
 	}
 }
@@ -192,24 +192,24 @@ func TestAPictureThatChangesIsSentCompletelyOrReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
+			fx := newFixture(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
 				echo '{"type":"message","text":"look","media":["'$PWD/$n'.png"]}'; sleep 0.00$n; `+change)
 			for name, outbound := range map[string]string{"old": "o", "new": "n"} {
-				if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Repeat(outbound, size)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(fx.dir, name), []byte(strings.Repeat(outbound, size)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r.start()
+			fx.start()
 			const turns = 9
 			for i := range turns {
-				r.net.UserWrites(strconv.Itoa(i), "u", strconv.Itoa(i))
+				fx.net.UserWrites(strconv.Itoa(i), "u", strconv.Itoa(i))
 			}
 			for i := range turns {
-				calls, ok := r.net.Await(strconv.Itoa(i), testTimeout, func(c []gatewaytest.Call) bool {
+				calls, ok := fx.net.Await(strconv.Itoa(i), testTimeout, func(c []gatewaytest.Call) bool {
 					return len(c) > 0 && (strings.Contains(c[0].Text, "not sent") || len(c) > 1)
 				})
 				if !ok {
-					t.Fatalf("turn %d: got %q, logged %v %v", i, texts(calls), r.logs.FilterField(zap.String("chat", "net:"+strconv.Itoa(i))).All(), r.logs.FilterLevelExact(zap.WarnLevel).All())
+					t.Fatalf("turn %d: got %q, logged %v %v", i, texts(calls), fx.logs.FilterField(zap.String("chat", "net:"+strconv.Itoa(i))).All(), fx.logs.FilterLevelExact(zap.WarnLevel).All())
 				}
 				for _, c := range calls {
 					for _, content := range c.Files {

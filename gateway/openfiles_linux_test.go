@@ -90,7 +90,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		// prepare returns what happens before each copy.
-		prepare func(r *fixture) func(path string) error
+		prepare func(fx *fixture) func(path string) error
 		channel func(*gatewaytest.Channel) channels.Channel
 		size    int64  // of the file, if it is to be a large one
 		told    string // a part of a text
@@ -116,41 +116,41 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 		"removed": {told: "was not sent: the agent removed it at once", prepare: func(*fixture) func(string) error { return os.Remove }},
 		"stopped": {
 			told: "was not sent: it was still being copied", script: "; sleep 600", size: 1 << 30,
-			prepare: func(r *fixture) func(string) error {
+			prepare: func(fx *fixture) func(string) error {
 				return func(string) error {
-					r.net.UserWrites("1", "u", "/stop")
+					fx.net.UserWrites("1", "u", "/stop")
 					return nil
 				}
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newFixture(t, script+c.script)
-			opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
+			fx := newFixture(t, script+c.script)
+			opens := countOpens(t, filepath.Join(fx.dir, "a.bin"))
 			before := func(string) error { return nil }
 			if c.prepare != nil {
-				before = c.prepare(r)
+				before = c.prepare(fx)
 			}
 			if c.size > 0 {
-				if err := os.Truncate(filepath.Join(r.dir, "a.bin"), c.size); err != nil {
+				if err := os.Truncate(filepath.Join(fx.dir, "a.bin"), c.size); err != nil {
 					t.Fatal(err)
 				}
 			}
-			r.wrapChannel = c.channel
-			r.wrapStore = func(s store.Store) store.Store {
+			fx.wrapChannel = c.channel
+			fx.wrapStore = func(s store.Store) store.Store {
 				s = endlessSpool{s, func() {}}
 				return slowSpool{s, func(path string) error {
-					if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 1 {
+					if n := fdtest.CountOpen(t, fx.dir, ".nanobot"); n != 1 {
 						t.Errorf("%d files are open before the copy", n)
 					}
 					return before(path)
 				}}
 			}
-			r.start()
-			r.net.UserWrites("1", "u", "hi")
-			r.awaitText("1", c.told)
-			r.awaitIdle("1")
-			if n := fdtest.CountOpen(t, r.dir, ".nanobot"); n != 0 {
+			fx.start()
+			fx.net.UserWrites("1", "u", "hi")
+			fx.awaitText("1", c.told)
+			fx.awaitIdle("1")
+			if n := fdtest.CountOpen(t, fx.dir, ".nanobot"); n != 0 {
 				t.Errorf("%d files are open after the turn", n)
 			}
 			if n := opens(); n != 1 {
@@ -161,20 +161,20 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 }
 
 func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
-	r := newFixture(t, `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`)
-	r.settings.DrainTimeout = 0
-	opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
-	r.wrapStore = func(s store.Store) store.Store {
+	fx := newFixture(t, `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`)
+	fx.settings.DrainTimeout = 0
+	opens := countOpens(t, filepath.Join(fx.dir, "a.bin"))
+	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(string) error {
-			r.touchFile("copying")
+			fx.touchFile("copying")
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, unix.ENOSPC)
 		}}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.awaitFile("copying")
-	r.stop()
-	if n, once := fdtest.CountOpen(t, r.dir, ".nanobot"), opens(); n != 0 || once != 1 {
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.awaitFile("copying")
+	fx.stop()
+	if n, once := fdtest.CountOpen(t, fx.dir, ".nanobot"), opens(); n != 0 || once != 1 {
 		t.Errorf("%d files are open, and the file was opened %d times", n, once)
 	}
 }

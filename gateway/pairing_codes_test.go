@@ -11,11 +11,11 @@ import (
 
 func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, echo).start()
+	fx := newAccessFixture(t, echo).start()
 	first := func(user int) string {
 		chat := fmt.Sprint(user)
-		r.net.UserWrites(chat, chat, "let me in")
-		calls, _ := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 })
+		fx.net.UserWrites(chat, chat, "let me in")
+		calls, _ := fx.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 })
 		if len(calls) == 0 {
 			t.Fatalf("user %d was told nothing", user)
 		}
@@ -26,7 +26,7 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 			t.Fatalf("user %d was told %q", user, text)
 		}
 	}
-	pairings, err := r.store.Pairings(t.Context())
+	pairings, err := fx.store.Pairings(t.Context())
 	if err != nil || len(pairings) != 22 { // 20 open codes, and users 8 and 9
 		t.Errorf("%d pairings, %v", len(pairings), err)
 	}
@@ -35,26 +35,26 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 			t.Errorf("user %d was told %q", user, text)
 		}
 	}
-	r.stop()
-	r.start()
-	r.net.UserWrites("160", "160", "please")
-	r.net.UserWrites("163", "163", "let me in") // which comes after
-	r.awaitText("163", "try again in an hour")
-	if got := r.net.Sent("160"); len(got) != 1 {
+	fx.stop()
+	fx.start()
+	fx.net.UserWrites("160", "160", "please")
+	fx.net.UserWrites("163", "163", "let me in") // which comes after
+	fx.awaitText("163", "try again in an hour")
+	if got := fx.net.Sent("160"); len(got) != 1 {
 		t.Errorf("user 160 was told %q", texts(got))
 	}
 }
 
 func TestCodesDifferAndAreHardToGuess(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, echo).start()
+	fx := newAccessFixture(t, echo).start()
 	form := regexp.MustCompile(`nanobot pair ([A-Z2-7]{8})\n`) // 40 bits, in letters that are not mixed up
 	codes := map[string]bool{}
 	var used [8]map[byte]bool
 	for user := 100; user < 160; user++ {
 		chat := fmt.Sprint(user)
-		r.net.UserWrites(chat, chat, "let me in")
-		code := form.FindStringSubmatch(r.awaitText(chat, "nanobot pair ").Text)
+		fx.net.UserWrites(chat, chat, "let me in")
+		code := form.FindStringSubmatch(fx.awaitText(chat, "nanobot pair ").Text)
 		if code == nil || codes[code[1]] {
 			t.Fatalf("code %q of user %d, after %v", code, user, codes)
 		}

@@ -22,11 +22,11 @@ import (
 	"nanobot/terminal"
 )
 
-func (r *fixture) agentPIDs() (pids []int) {
-	r.t.Helper()
-	b, err := os.ReadFile(filepath.Join(r.dir, "pids"))
+func (fx *fixture) agentPIDs() (pids []int) {
+	fx.t.Helper()
+	b, err := os.ReadFile(filepath.Join(fx.dir, "pids"))
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	for line := range strings.FieldsSeq(string(b)) {
 		pid, _ := strconv.Atoi(line)
@@ -52,29 +52,29 @@ func awaitProcessEnd(t *testing.T, pid int) {
 
 func TestMemoriesOfAProtocolSurviveARestartAndEndWithNew(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, remembers)
-	r.protocol = &persistentProtocol{}
-	r.start()
+	fx := newFixture(t, remembers)
+	fx.protocol = &persistentProtocol{}
+	fx.start()
 	say := func(chat, text, want string) {
 		t.Helper()
-		before := len(r.net.Sent(chat))
-		r.net.UserWrites(chat, "u", text)
-		calls, ok := r.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
+		before := len(fx.net.Sent(chat))
+		fx.net.UserWrites(chat, "u", text)
+		calls, ok := fx.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
 		if !ok || !strings.HasPrefix(calls[before].Text, want) {
 			t.Fatalf("to %q chat %s was shown %q, want %q", text, chat, texts(calls), want)
 		}
-		r.awaitIdle(chat)
+		fx.awaitIdle(chat)
 	}
 	say("1", "save session 7", "known: ")
 	say("1", "hello", "known: session 7")
 	say("2", "hello", "known: ")
-	if n := len(r.agentPIDs()); n != 1 {
+	if n := len(fx.agentPIDs()); n != 1 {
 		t.Errorf("%d agents were started", n)
 	}
-	r.stop()
-	awaitProcessEnd(t, r.agentPIDs()[0])
-	r.protocol = &persistentProtocol{}
-	r.start()
+	fx.stop()
+	awaitProcessEnd(t, fx.agentPIDs()[0])
+	fx.protocol = &persistentProtocol{}
+	fx.start()
 	say("1", "hello", "known: session 7")
 	say("1", "/new", "This is a new conversation")
 	say("1", "hello", "known: ")
@@ -82,10 +82,10 @@ func TestMemoriesOfAProtocolSurviveARestartAndEndWithNew(t *testing.T) {
 
 func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
+	fx := newFixture(t, "true")
 	began, goOn := make(chan struct{}), make(chan struct{})
 	known := make(chan string, 1)
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		if tn.Envelope.Text == "first" {
 			close(began)
 			<-goOn
@@ -96,20 +96,20 @@ func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 		known <- was
 		return terminal.Outcome{Status: terminal.Done}, err
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "first")
+	fx.start()
+	fx.net.UserWrites("1", "u", "first")
 	<-began
-	r.net.UserWrites("1", "u", "/new")
-	r.awaitText("1", "This is a new conversation")
+	fx.net.UserWrites("1", "u", "/new")
+	fx.awaitText("1", "This is a new conversation")
 	close(goOn)
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "second")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "second")
 	if was := <-known; was != "" {
 		t.Errorf("remembered is %q", was)
 	}
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/status")
-	if got := r.awaitText("1", "Nothing is running."); strings.Contains(got.Text, "past") {
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/status")
+	if got := fx.awaitText("1", "Nothing is running."); strings.Contains(got.Text, "past") {
 		t.Errorf("the status is %s", got.Text)
 	}
 }
@@ -131,23 +131,23 @@ func (m menuChannel) SetChatMenu(_ context.Context, chat channels.Chat, commands
 
 func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, remembers)
-	r.protocol = &persistentProtocol{}
+	fx := newFixture(t, remembers)
+	fx.protocol = &persistentProtocol{}
 	set := make(chan string, 10)
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{c, set} }
-	r.start()
-	r.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{c, set} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
 	if got := <-set; got != "net:1 plan=does plan web-search=does web-search" {
 		t.Errorf("the menu is %q", got)
 	}
-	r.awaitText("1", "known: ")
-	r.awaitIdle("1")
+	fx.awaitText("1", "known: ")
+	fx.awaitIdle("1")
 	check := func() {
 		t.Helper()
-		n := len(r.net.Sent("1"))
-		r.net.UserWrites("1", "u", "/status")
-		r.net.UserWrites("1", "u", "/help")
-		calls, _ := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
+		n := len(fx.net.Sent("1"))
+		fx.net.UserWrites("1", "u", "/status")
+		fx.net.UserWrites("1", "u", "/help")
+		calls, _ := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
 		if got := calls[n].Text; !strings.Contains(got, "Agent: gpt-x, 12k of 200k tokens") {
 			t.Errorf("the status is %s", got)
 		}
@@ -156,13 +156,13 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 		}
 	}
 	check()
-	r.stop()
-	r.protocol = &persistentProtocol{}
-	r.start()
+	fx.stop()
+	fx.protocol = &persistentProtocol{}
+	fx.start()
 	check()
-	r.net.UserWrites("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "about gpt-z")
+	fx.net.UserWrites("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "about gpt-z")
 	if got := <-set; got != "net:1" {
 		t.Errorf("the menu is %q", got)
 	}
@@ -170,38 +170,38 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 
 func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+waitForFileScript("go")+`;; esac; echo answer; done`)
+	fx := newFixture(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+waitForFileScript("go")+`;; esac; echo answer; done`)
 	former, next := &persistentProtocol{}, &persistentProtocol{}
-	r.protocol = former
-	r.start()
-	r.net.UserWrites("1", "u", "slow")
-	r.awaitFile("up")
-	r.protocol = next
-	s := r.settings
-	s.Agents = r.agents(zap.NewNop())
-	r.gw.Reload(s)
-	r.net.UserWrites("2", "u", "quick")
-	r.awaitText("2", "answer")
-	if !isAlive(r.agentPIDs()[0]) {
+	fx.protocol = former
+	fx.start()
+	fx.net.UserWrites("1", "u", "slow")
+	fx.awaitFile("up")
+	fx.protocol = next
+	s := fx.settings
+	s.Agents = fx.agents(zap.NewNop())
+	fx.gw.Reload(s)
+	fx.net.UserWrites("2", "u", "quick")
+	fx.awaitText("2", "answer")
+	if !isAlive(fx.agentPIDs()[0]) {
 		t.Fatal("the former agent was ended in the midst of its turn")
 	}
-	r.touchFile("go")
-	r.awaitText("1", "answer")
-	awaitProcessEnd(t, r.agentPIDs()[0])
-	if !isAlive(r.agentPIDs()[1]) {
+	fx.touchFile("go")
+	fx.awaitText("1", "answer")
+	awaitProcessEnd(t, fx.agentPIDs()[0])
+	if !isAlive(fx.agentPIDs()[1]) {
 		t.Error("the new agent was ended")
 	}
-	r.stop()
-	if former.closed != 1 || next.closed != 1 || isAlive(r.agentPIDs()[1]) {
+	fx.stop()
+	if former.closed != 1 || next.closed != 1 || isAlive(fx.agentPIDs()[1]) {
 		t.Errorf("closed %d and %d times", former.closed, next.closed)
 	}
 }
 
 func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, remembers)
+	fx := newFixture(t, remembers)
 	k := &persistentProtocol{}
-	runner, err := terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
+	runner, err := terminal.NewRunner(terminal.Options{Config: fx.terminal, Workspace: fx.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 		t.Errorf("sent %+v", w.sent)
 	}
 	g.Close()
-	if pids := r.agentPIDs(); len(pids) != 1 || isAlive(pids[0]) {
+	if pids := fx.agentPIDs(); len(pids) != 1 || isAlive(pids[0]) {
 		t.Errorf("agents %v", pids)
 	}
 }
@@ -230,10 +230,10 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 	h.startDaemon()
 	h.net.UserWrites("1", "u", "hello")
 	h.expect("1", "answer")
-	r := &fixture{t: t, dir: h.spec.Dir}
+	fx := &fixture{t: t, dir: h.spec.Dir}
 	h.awaitSettled()
 	h.killDaemon()
-	pids := r.agentPIDs()
+	pids := fx.agentPIDs()
 	awaitProcessEnd(t, pids[1])
 	if !isAlive(pids[0]) {
 		t.Fatal("the child died by itself: that proves nothing")
@@ -266,7 +266,7 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 	h.net.UserWrites("1", "u", "again")
 	h.expect("1", "answer", "answer")
 	h.stopDaemon()
-	for _, pid := range r.agentPIDs() {
+	for _, pid := range fx.agentPIDs() {
 		awaitProcessEnd(t, pid)
 	}
 }
@@ -299,8 +299,8 @@ func TestTheTransientMessageOfAnAnswerIsRemovedAfterAKill(t *testing.T) {
 	}
 	h.awaitTransients(2)
 	h.killDaemon()
-	r := &fixture{t: t, dir: h.spec.Dir}
-	r.touchFile("go")
+	fx := &fixture{t: t, dir: h.spec.Dir}
+	fx.touchFile("go")
 	h.startDaemon()
 	if calls, ok := h.net.Await("1", 2*testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "the end" }); !ok {
 		t.Errorf("shown is %q", texts(calls))
@@ -369,38 +369,38 @@ func (h *daemonFixture) awaitTransients(n int) {
 
 func TestNewAlsoAppliesToATurnThatIsBeingClaimed(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, remembers)
-	r.protocol = &persistentProtocol{}
+	fx := newFixture(t, remembers)
+	fx.protocol = &persistentProtocol{}
 	var retrying atomic.Bool
 	restarted := make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.claimed = func(store.Inbound) {
 			if !retrying.CompareAndSwap(true, false) {
 				return
 			}
-			r.net.UserWrites("1", "u", "/new")
+			fx.net.UserWrites("1", "u", "/new")
 			select { // so that /new comes first, if it can
 			case <-restarted:
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
-		h.receive = func(a store.ReceiveRequest) error {
-			if a.StartConversation {
+		h.receive = func(request store.ReceiveRequest) error {
+			if request.StartConversation {
 				close(restarted)
 			}
 			return nil
 		}
 	})
-	r.net.UserWrites("1", "u", "save seven")
-	r.awaitText("1", "known: ")
-	r.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "save seven")
+	fx.awaitText("1", "known: ")
+	fx.awaitIdle("1")
 	retrying.Store(true)
-	r.net.UserWrites("1", "u", "/retry")
-	r.awaitText("1", "This is a new conversation")
-	r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "hello")
-	calls, _ := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
+	fx.net.UserWrites("1", "u", "/retry")
+	fx.awaitText("1", "This is a new conversation")
+	fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "hello")
+	calls, _ := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
 	if got := answers(calls); len(got) < 4 || strings.Contains(got[3], "seven") {
 		t.Errorf("was shown %q", got)
 	}

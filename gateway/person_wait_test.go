@@ -95,17 +95,17 @@ func (c *dialog) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool,
 func newDialogFixture(t *testing.T) (*fixture, *dialog) {
 	t.Helper()
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.settings.DrainTimeout = 2 * testTimeout // nothing here needs it
+	fx := newFixture(t, "true")
+	fx.settings.DrainTimeout = 2 * testTimeout // nothing here needs it
 	c := &dialog{dir: t.TempDir()}
-	r.protocol = c
-	return r, c
+	fx.protocol = c
+	return fx, c
 }
 
 // awaitWait waits until the turn of a chat waits for its person.
-func (r *fixture) awaitWait(c *dialog, chat string) {
-	r.t.Helper()
-	r.awaitTrue("the wait of chat "+chat, func() bool {
+func (fx *fixture) awaitWait(c *dialog, chat string) {
+	fx.t.Helper()
+	fx.awaitTrue("the wait of chat "+chat, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.waiting["net:"+chat] != nil
@@ -113,45 +113,45 @@ func (r *fixture) awaitWait(c *dialog, chat string) {
 }
 
 func TestOtherChatsRunWhileTurnsWaitForTheirPeople(t *testing.T) {
-	r, c := newDialogFixture(t)
-	r.slots = 1
-	r.start()
+	fx, c := newDialogFixture(t)
+	fx.slots = 1
+	fx.start()
 	const chats = 20
 	for i := range chats {
-		r.net.UserWrites(fmt.Sprint(i), "u", "work")
+		fx.net.UserWrites(fmt.Sprint(i), "u", "work")
 	}
 	for i := range chats {
-		r.awaitWait(c, fmt.Sprint(i))
+		fx.awaitWait(c, fmt.Sprint(i))
 	}
 	for i := range chats {
-		id := r.net.UserWrites(fmt.Sprint(i), "u", "this")
-		r.expect(fmt.Sprint(i), "work?", "you answered "+id+" this")
-		r.awaitIdle(fmt.Sprint(i))
+		id := fx.net.UserWrites(fmt.Sprint(i), "u", "this")
+		fx.expect(fmt.Sprint(i), "work?", "you answered "+id+" this")
+		fx.awaitIdle(fmt.Sprint(i))
 	}
 }
 
 func TestStopEndsATurnThatWaitsForItsPerson(t *testing.T) {
-	r, c := newDialogFixture(t)
-	r.slots = 1
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitWait(c, "1")
-	r.net.UserWrites("2", "u", "other work")
-	r.awaitWait(c, "2")
-	r.net.UserWrites("1", "u", "/stop")
-	r.expect("1", "work?", "ended")
-	r.awaitIdle("1")
-	id := r.net.UserWrites("2", "u", "this")
-	r.expect("2", "other work?", "you answered "+id+" this")
+	fx, c := newDialogFixture(t)
+	fx.slots = 1
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitWait(c, "1")
+	fx.net.UserWrites("2", "u", "other work")
+	fx.awaitWait(c, "2")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.expect("1", "work?", "ended")
+	fx.awaitIdle("1")
+	id := fx.net.UserWrites("2", "u", "this")
+	fx.expect("2", "other work?", "you answered "+id+" this")
 }
 
 func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T) {
-	r, c := newDialogFixture(t)
+	fx, c := newDialogFixture(t)
 	var fails atomic.Int32
 	fails.Store(1)
-	r.startHooked(func(h *hookedStore) {
-		h.receive = func(a store.ReceiveRequest) error {
-			if !a.Settle {
+	fx.startHooked(func(h *hookedStore) {
+		h.receive = func(request store.ReceiveRequest) error {
+			if !request.Settle {
 				return nil
 			}
 			if fails.Add(-1) >= 0 {
@@ -160,61 +160,61 @@ func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T
 			return nil
 		}
 	})
-	r.net.UserWrites("1", "u", "work")
-	r.awaitWait(c, "1")
-	id := r.net.UserWrites("1", "u", "this")
-	r.expect("1", "work?", "you answered "+id+" this")
-	r.net.UserWrites("2", "u", "more")
-	r.awaitText("2", "more?") // the message before this one was received
-	r.awaitIdle("1")
-	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "this?") {
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitWait(c, "1")
+	id := fx.net.UserWrites("1", "u", "this")
+	fx.expect("1", "work?", "you answered "+id+" this")
+	fx.net.UserWrites("2", "u", "more")
+	fx.awaitText("2", "more?") // the message before this one was received
+	fx.awaitIdle("1")
+	if got := strings.Join(texts(fx.net.Sent("1")), "|"); strings.Contains(got, "this?") {
 		t.Errorf("the answer got a turn of its own: %s", got)
 	}
 }
 
 func TestATurnThatWaitsForItsPersonContinuesAfterARestart(t *testing.T) {
-	r, c := newDialogFixture(t)
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitWait(c, "1")
-	r.awaitText("1", "work?")
-	r.awaitReceipts()
-	r.stop() // at once
+	fx, c := newDialogFixture(t)
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitWait(c, "1")
+	fx.awaitText("1", "work?")
+	fx.awaitReceipts()
+	fx.stop() // at once
 	if left := c.waiting["net:1"]; left == nil {
 		t.Fatal("the wait has ended")
 	}
 	again := &dialog{dir: c.dir}
-	r.protocol = again
-	r.start()
-	r.awaitWait(again, "1")
-	id := r.net.UserWrites("1", "u", "this")
-	r.expect("1", "work?", "you answered "+id+" this")
+	fx.protocol = again
+	fx.start()
+	fx.awaitWait(again, "1")
+	id := fx.net.UserWrites("1", "u", "this")
+	fx.expect("1", "work?", "you answered "+id+" this")
 }
 
 func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
-	r, c := newDialogFixture(t)
+	fx, c := newDialogFixture(t)
 	begun, release := make(chan struct{}), make(chan struct{})
 	c.start = func(string) {
 		close(begun)
 		<-release
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	<-begun
-	id := r.net.UserWrites("1", "u", "this")
-	r.awaitText("1", "Queued.")
+	id := fx.net.UserWrites("1", "u", "this")
+	fx.awaitText("1", "Queued.")
 	close(release)
-	r.awaitText("1", "you answered "+id+" this")
-	r.awaitIdle("1")
-	if waiting, err := r.store.CountPending(t.Context(), channels.Chat{Channel: "net", ID: "1"}); waiting != 0 || err != nil {
+	fx.awaitText("1", "you answered "+id+" this")
+	fx.awaitIdle("1")
+	if waiting, err := fx.store.CountPending(t.Context(), channels.Chat{Channel: "net", ID: "1"}); waiting != 0 || err != nil {
 		t.Errorf("%d messages wait (%v)", waiting, err)
 	}
 }
 
 func TestAnAnswerThatComesWhileTheTurnWaitsForASlotReachesIt(t *testing.T) {
-	r, c := newDialogFixture(t)
-	r.slots = 1
-	r.settings.WhileRunning = intake.Queue
+	fx, c := newDialogFixture(t)
+	fx.slots = 1
+	fx.settings.WhileRunning = intake.Queue
 	var once sync.Once
 	release := make(chan struct{})
 	begun := make(chan struct{})
@@ -224,13 +224,13 @@ func TestAnAnswerThatComesWhileTheTurnWaitsForASlotReachesIt(t *testing.T) {
 			<-release
 		})
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	<-begun
-	r.net.UserWrites("2", "u", "other work")
-	id := r.net.UserWrites("2", "u", "this")
-	r.net.UserWrites("3", "u", "/whoami") // when this is answered, the others are in the inbox
-	r.awaitText("3", "user id")
+	fx.net.UserWrites("2", "u", "other work")
+	id := fx.net.UserWrites("2", "u", "this")
+	fx.net.UserWrites("3", "u", "/whoami") // when this is answered, the others are in the inbox
+	fx.awaitText("3", "user id")
 	close(release)
-	r.awaitText("2", "you answered "+id+" this")
+	fx.awaitText("2", "you answered "+id+" this")
 }

@@ -17,11 +17,11 @@ import (
 
 func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, "true")
+	fx, api := newTelegramFixture(t, "true")
 	p := newPermissionProtocol()
-	r.protocol = p
+	fx.protocol = p
 	api.AddUser(telegramtest.User{ID: 7, FirstName: "A_d_a *x*"})
-	r.start()
+	fx.start()
 	api.UserSends(7, "work")
 	became := func(question telegramtest.Message, words string) {
 		t.Helper()
@@ -43,28 +43,28 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 	p.withdraw <- "Delete it?"
 	became(question, "Delete it?\n\n→ no answer")
 	close(p.ask)
-	r.stop()
+	fx.stop()
 }
 
 func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	t.Parallel()
 	const ada = "4200000000000000042"
-	r := newStreamFixture(t, "true")
+	fx := newStreamFixture(t, "true")
 	p := newPermissionProtocol()
-	r.protocol = p
+	fx.protocol = p
 	api := discordtest.New(t)
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.ChatFolders(r.dir),
+		Folder: channelstest.ChatFolders(fx.dir),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
+	fx.start()
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
 	shows := func(words string, buttons int) (found discordtest.Message) {
@@ -99,5 +99,5 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 		t.Errorf("it is another message: %+v", ended)
 	}
 	close(p.ask)
-	r.stop()
+	fx.stop()
 }

@@ -55,9 +55,9 @@ func (p *permissionProtocol) Turn(ctx context.Context, t terminal.Turn) (termina
 }
 
 // awaitQuestion waits for a message with these words and with buttons.
-func (r *fixture) awaitQuestion(chat, part string) (found gatewaytest.Call) {
-	r.t.Helper()
-	calls, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
+func (fx *fixture) awaitQuestion(chat, part string) (found gatewaytest.Call) {
+	fx.t.Helper()
+	calls, ok := fx.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		i := slices.IndexFunc(calls, func(c gatewaytest.Call) bool { return strings.Contains(c.Text, part) && len(c.Buttons) > 0 })
 		if i >= 0 {
 			found = calls[i]
@@ -65,17 +65,17 @@ func (r *fixture) awaitQuestion(chat, part string) (found gatewaytest.Call) {
 		return i >= 0
 	})
 	if !ok {
-		r.t.Fatalf("chat %s was never asked %q, but shown %q", chat, part, texts(calls))
+		fx.t.Fatalf("chat %s was never asked %q, but shown %q", chat, part, texts(calls))
 	}
 	return found
 }
 
 // checkNotTold fails the test if the agent has got an answer about a permission.
-func (r *fixture) checkNotTold(what string) {
-	r.t.Helper()
-	for _, text := range texts(r.net.Sent("1")) {
+func (fx *fixture) checkNotTold(what string) {
+	fx.t.Helper()
+	for _, text := range texts(fx.net.Sent("1")) {
 		if strings.HasPrefix(text, "told of "+what) {
-			r.t.Errorf("the agent was %s", text)
+			fx.t.Errorf("the agent was %s", text)
 		}
 	}
 }
@@ -83,53 +83,53 @@ func (r *fixture) checkNotTold(what string) {
 func TestWithSeveralQuestionsATypedTextApprovesNone(t *testing.T) {
 	t.Parallel()
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx := newFixture(t, "true")
+	fx.protocol = p
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	p.ask <- "rm -rf"
-	dangerous := r.awaitText("1", "rm -rf")
+	dangerous := fx.awaitText("1", "rm -rf")
 	p.ask <- "ls"
-	r.awaitText("1", "ls")
-	r.net.UserWrites("1", "u", "1")
-	r.awaitText("1", whichOne)
-	r.checkNotTold("")
-	r.net.UserReplies("1", "u", dangerous.ID, "2")
-	r.awaitText("1", "told of rm -rf: Reject")
-	r.checkNotTold("ls")
-	r.net.UserWrites("1", "u", "allow") // the only one now, and the last that was asked
-	r.awaitText("1", "told of ls: Allow")
+	fx.awaitText("1", "ls")
+	fx.net.UserWrites("1", "u", "1")
+	fx.awaitText("1", whichOne)
+	fx.checkNotTold("")
+	fx.net.UserReplies("1", "u", dangerous.ID, "2")
+	fx.awaitText("1", "told of rm -rf: Reject")
+	fx.checkNotTold("ls")
+	fx.net.UserWrites("1", "u", "allow") // the only one now, and the last that was asked
+	fx.awaitText("1", "told of ls: Allow")
 	close(p.ask)
-	r.awaitIdle("1")
+	fx.awaitIdle("1")
 }
 
 // The person may not have noticed that the last question has gone.
 func TestATypedTextDoesNotAnswerAnOlderQuestion(t *testing.T) {
 	t.Parallel()
-	for how, end := range map[string]func(r *fixture, p *permissionProtocol, last gatewaytest.Call){
+	for how, end := range map[string]func(fx *fixture, p *permissionProtocol, last gatewaytest.Call){
 		"withdrawn": func(_ *fixture, p *permissionProtocol, _ gatewaytest.Call) { p.withdraw <- "ls" },
-		"answered": func(r *fixture, _ *permissionProtocol, last gatewaytest.Call) {
-			r.net.UserPresses("1", "u", last.Buttons[1])
+		"answered": func(fx *fixture, _ *permissionProtocol, last gatewaytest.Call) {
+			fx.net.UserPresses("1", "u", last.Buttons[1])
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			p := newPermissionProtocol()
-			r := newFixture(t, "true")
-			r.protocol = p
-			r.start()
-			r.net.UserWrites("1", "u", "work")
+			fx := newFixture(t, "true")
+			fx.protocol = p
+			fx.start()
+			fx.net.UserWrites("1", "u", "work")
 			p.ask <- "rm -rf"
-			dangerous := r.awaitText("1", "rm -rf")
+			dangerous := fx.awaitText("1", "rm -rf")
 			p.ask <- "ls"
-			end(r, p, r.awaitText("1", "ls"))
-			r.awaitText("1", "told of ls")
-			r.net.UserWrites("1", "u", "1")
-			r.awaitText("1", whichOne)
-			r.checkNotTold("rm -rf")
-			r.net.UserPresses("1", "u", dangerous.Buttons[0])
-			r.awaitText("1", "told of rm -rf: Allow")
+			end(fx, p, fx.awaitText("1", "ls"))
+			fx.awaitText("1", "told of ls")
+			fx.net.UserWrites("1", "u", "1")
+			fx.awaitText("1", whichOne)
+			fx.checkNotTold("rm -rf")
+			fx.net.UserPresses("1", "u", dangerous.Buttons[0])
+			fx.awaitText("1", "told of rm -rf: Allow")
 			close(p.ask)
-			r.awaitIdle("1")
+			fx.awaitIdle("1")
 		})
 	}
 }
@@ -137,33 +137,33 @@ func TestATypedTextDoesNotAnswerAnOlderQuestion(t *testing.T) {
 func TestAWithdrawnQuestionCannotBeAnswered(t *testing.T) {
 	t.Parallel()
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx := newFixture(t, "true")
+	fx.protocol = p
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	p.ask <- "first"
-	first := r.awaitText("1", "first")
+	first := fx.awaitText("1", "first")
 	p.withdraw <- "first"
-	r.awaitText("1", "told of first:  context canceled")
+	fx.awaitText("1", "told of first:  context canceled")
 	p.ask <- "second"
-	r.awaitText("1", "second")
-	r.net.UserPresses("1", "u", first.Buttons[0])
-	r.awaitText("1", notOpen)
-	r.checkNotTold("second")
-	r.net.UserWrites("1", "u", "Allow")
-	r.awaitText("1", "told of second: Allow")
+	fx.awaitText("1", "second")
+	fx.net.UserPresses("1", "u", first.Buttons[0])
+	fx.awaitText("1", notOpen)
+	fx.checkNotTold("second")
+	fx.net.UserWrites("1", "u", "Allow")
+	fx.awaitText("1", "told of second: Allow")
 	close(p.ask)
-	r.awaitIdle("1")
+	fx.awaitIdle("1")
 }
 
 // What is typed before a question was seen is not about it.
 func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	t.Parallel()
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
+	fx := newFixture(t, "true")
+	fx.protocol = p
 	var held sync.Once
-	r.net.Fault = func(c gatewaytest.Call) (f gatewaytest.Fault) {
+	fx.net.Fault = func(c gatewaytest.Call) (f gatewaytest.Fault) {
 		if strings.HasPrefix(c.Text, "rm -rf") {
 			held.Do(func() { f = gatewaytest.Fault{Status: 500} })
 		}
@@ -171,83 +171,83 @@ func TestAQuestionThatIsNotShownYetCannotBeAnsweredByTyping(t *testing.T) {
 	}
 	tried := make(chan struct{})
 	var once sync.Once
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.settled = func(state store.State) {
 			if state == store.Pending {
 				once.Do(func() { close(tried) })
 			}
 		}
 	})
-	r.net.UserWrites("1", "u", "work")
+	fx.net.UserWrites("1", "u", "work")
 	p.ask <- "rm -rf"
 	<-tried
-	r.net.UserWrites("1", "u", "1")
-	r.awaitText("1", "Queued.")
-	r.checkNotTold("")
-	question := r.awaitText("1", "rm -rf")
-	r.net.UserPresses("1", "u", question.Buttons[1])
-	r.awaitText("1", "told of rm -rf: Reject")
-	r.net.UserWrites("1", "u", "/stop all")
-	r.awaitText("1", "dropped")
+	fx.net.UserWrites("1", "u", "1")
+	fx.awaitText("1", "Queued.")
+	fx.checkNotTold("")
+	question := fx.awaitText("1", "rm -rf")
+	fx.net.UserPresses("1", "u", question.Buttons[1])
+	fx.awaitText("1", "told of rm -rf: Reject")
+	fx.net.UserWrites("1", "u", "/stop all")
+	fx.awaitText("1", "dropped")
 }
 
 // awaitShown waits until a message on the network has this text and no buttons.
-func (r *fixture) awaitShown(id, text string) {
-	r.t.Helper()
-	calls, ok := r.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool {
+func (fx *fixture) awaitShown(id, text string) {
+	fx.t.Helper()
+	calls, ok := fx.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool {
 		return slices.ContainsFunc(all, func(c gatewaytest.Call) bool { return c.ID == id && c.Text == text && len(c.Buttons) == 0 })
 	})
 	if !ok {
-		r.t.Errorf("%s never became %q: %+v", id, text, calls)
+		fx.t.Errorf("%s never became %q: %+v", id, text, calls)
 	}
 }
 
 func TestAQuestionSaysHowItEnded(t *testing.T) {
 	t.Parallel()
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
+	fx := newFixture(t, "true")
+	fx.protocol = p
 	var failed sync.Once
-	r.net.EditFault = func(gatewaytest.Call) (f gatewaytest.Fault) {
+	fx.net.EditFault = func(gatewaytest.Call) (f gatewaytest.Fault) {
 		failed.Do(func() { f = gatewaytest.Fault{Status: 500} })
 		return f
 	}
-	r.start()
-	r.net.UserWrites("1", "ada_l", "work")
+	fx.start()
+	fx.net.UserWrites("1", "ada_l", "work")
 	for what, end := range map[string]struct {
 		do   func(q gatewaytest.Call)
 		says string
 	}{
-		"pressed":   {func(q gatewaytest.Call) { r.net.UserPresses("1", "ada_l", q.Buttons[0]) }, `Allow (by ada\_l)`},
-		"typed":     {func(gatewaytest.Call) { r.net.UserWrites("1", "ada_l", "2") }, `Reject (by ada\_l)`},
+		"pressed":   {func(q gatewaytest.Call) { fx.net.UserPresses("1", "ada_l", q.Buttons[0]) }, `Allow (by ada\_l)`},
+		"typed":     {func(gatewaytest.Call) { fx.net.UserWrites("1", "ada_l", "2") }, `Reject (by ada\_l)`},
 		"withdrawn": {func(gatewaytest.Call) { p.withdraw <- "withdrawn" }, "no answer"},
 	} {
 		p.ask <- what
-		question := r.awaitText("1", what)
+		question := fx.awaitText("1", what)
 		end.do(question)
-		r.awaitShown(question.ID, what+"\n\n→ "+end.says)
+		fx.awaitShown(question.ID, what+"\n\n→ "+end.says)
 	}
 	p.ask <- "stopped"
-	question := r.awaitText("1", "stopped")
-	r.net.UserWrites("1", "ada_l", "/stop")
-	r.awaitShown(question.ID, "stopped\n\n→ no answer")
-	r.awaitIdle("1")
+	question := fx.awaitText("1", "stopped")
+	fx.net.UserWrites("1", "ada_l", "/stop")
+	fx.awaitShown(question.ID, "stopped\n\n→ no answer")
+	fx.awaitIdle("1")
 }
 
 func TestALongQuestionKeepsItsTextWhenItEnds(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 4100)
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx := newFixture(t, "true")
+	fx.protocol = p
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	p.ask <- long
-	question := r.awaitQuestion("1", long[4000:])
-	r.net.UserPresses("1", "u", question.Buttons[0])
-	r.awaitShown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
+	question := fx.awaitQuestion("1", long[4000:])
+	fx.net.UserPresses("1", "u", question.Buttons[0])
+	fx.awaitShown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
 	close(p.ask)
-	r.awaitIdle("1")
+	fx.awaitIdle("1")
 }
 
 // lateAnswerStore is a store that gets the answer at the moment when the wait has just ended.
@@ -264,25 +264,25 @@ func (s lateAnswerStore) Withdraw(ctx context.Context, id string) (bool, error) 
 func TestAnAnswerAtTheLastMomentCounts(t *testing.T) {
 	t.Parallel()
 	p := newPermissionProtocol()
-	r := newFixture(t, "true")
-	r.protocol = p
-	r.wrapStore = func(s store.Store) store.Store { return lateAnswerStore{s} }
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx := newFixture(t, "true")
+	fx.protocol = p
+	fx.wrapStore = func(s store.Store) store.Store { return lateAnswerStore{s} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	p.ask <- "ls"
-	r.awaitText("1", "ls")
+	fx.awaitText("1", "ls")
 	p.withdraw <- "ls"
-	r.awaitText("1", "told of ls: Allow <nil>")
+	fx.awaitText("1", "told of ls: Allow <nil>")
 	close(p.ask)
-	r.awaitIdle("1")
+	fx.awaitIdle("1")
 }
 
 func TestAQuestionWithoutAnAnswerBeforeACrashIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
+	fx := newFixture(t, "true")
+	fx.settings.DrainTimeout, fx.settings.OnCrash = 10*time.Millisecond, "retry"
 	runs := 0
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		runs++
 		q := terminal.Question{ID: "q", Text: "Sure?", Options: []string{"Yes"}, Timeout: time.Minute}
 		if runs == 1 {
@@ -296,23 +296,23 @@ func TestAQuestionWithoutAnAnswerBeforeACrashIsAskedAgain(t *testing.T) {
 		}
 		return terminal.Outcome{Status: terminal.Done}, nil
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "run 1:  timeout")
-	r.awaitText("1", "→ no answer")
-	r.stop()
-	r.start()
-	again := r.awaitQuestion("1", "Sure?")
-	r.net.UserPresses("1", "u", again.Buttons[0])
-	r.awaitText("1", "run 2: Yes <nil>")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "run 1:  timeout")
+	fx.awaitText("1", "→ no answer")
+	fx.stop()
+	fx.start()
+	again := fx.awaitQuestion("1", "Sure?")
+	fx.net.UserPresses("1", "u", again.Buttons[0])
+	fx.awaitText("1", "run 2: Yes <nil>")
 }
 
 func TestAQuestionIsFoundAfterARestartInAnotherLanguage(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
+	fx := newFixture(t, "true")
+	fx.settings.DrainTimeout, fx.settings.OnCrash = 10*time.Millisecond, "retry"
 	var runs atomic.Int32
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		q := terminal.Question{ID: "q", UniqueID: true, Text: "Sicher?", Options: []string{"Ja", "Nein"}}
 		if runs.Add(1) > 1 {
 			q.Text, q.Options = "Sure?", []string{"Yes", "No"}
@@ -324,14 +324,14 @@ func TestAQuestionIsFoundAfterARestartInAnotherLanguage(t *testing.T) {
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %d %v", runs.Load(), a.Option, err)})
 		return terminal.Outcome{Status: terminal.Done}, nil
 	})
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	asked := r.awaitText("1", "Sicher?")
-	r.stop()
-	r.start()
-	r.net.UserPresses("1", "u", asked.Buttons[1])
-	r.awaitText("1", "run 2: 2 <nil>")
-	for _, c := range r.net.Sent("1") {
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	asked := fx.awaitText("1", "Sicher?")
+	fx.stop()
+	fx.start()
+	fx.net.UserPresses("1", "u", asked.Buttons[1])
+	fx.awaitText("1", "run 2: 2 <nil>")
+	for _, c := range fx.net.Sent("1") {
 		if strings.Contains(c.Text, "Sure?") {
 			t.Errorf("the question was asked again: %q", c.Text)
 		}
@@ -343,26 +343,26 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
 	long := strings.Repeat("x", 5000) + "end"
-	r := newFixture(t, "true")
-	r.audit = func(rec audit.Record) {
+	fx := newFixture(t, "true")
+	fx.audit = func(rec audit.Record) {
 		mu.Lock()
 		defer mu.Unlock()
 		if rec.Event == audit.Answer || rec.Event == audit.Decided {
 			got = append(got, fmt.Sprintf("%s %q %s %s %d", rec.Event, rec.Title, rec.Decision, rec.User.ID, rec.Run))
 		}
 	}
-	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: `permission: read "x": Allow by rule`, Audit: true})
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: "nothing"})
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: "permission: " + terminal.AuditQuote(long) + ": by ann", Audit: true})
 		_, err := tn.Ask(ctx, terminal.Question{Text: "Run make?\nwith all that follows", Options: []string{"Allow", "Reject"}})
 		return terminal.Outcome{Status: terminal.Done}, err
 	})
-	r.start()
-	r.net.UserWrites("1", "7", "work")
-	question := r.awaitText("1", "Run make?")
-	r.net.UserPresses("1", "7", question.Buttons[0])
-	r.awaitText("1", "→ Allow (by 7)")
+	fx.start()
+	fx.net.UserWrites("1", "7", "work")
+	question := fx.awaitText("1", "Run make?")
+	fx.net.UserPresses("1", "7", question.Buttons[0])
+	fx.awaitText("1", "→ Allow (by 7)")
 	mu.Lock()
 	defer mu.Unlock()
 	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, fmt.Sprintf("decision %q  7 1", "permission: "+terminal.AuditQuote(long)+": by ann"), `answer "" Allow 7 1`}
@@ -373,21 +373,21 @@ func TestTheAuditLogNamesApprovalsAndTheirApprovers(t *testing.T) {
 
 func TestADocumentThatTheNetworkDoesNotTakeIsAnErrorBeforeItsQuestion(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "true")
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+	fx := newFixture(t, "true")
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		c.MaxFile = 1 << 10
 		return c
 	}
-	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		large := terminal.SendDocument(tn.Words, "large.txt", strings.Repeat("x", 1<<11), tn.Emit)
 		empty := terminal.SendDocument(tn.Words, "empty.txt", "", tn.Emit) // which no rule for files lets pass
 		small := terminal.SendDocument(tn.Words, "small.txt", "x", tn.Emit)
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprint(large != nil, empty != nil, small)})
 	})
-	r.start()
-	r.net.UserWrites("1", "7", "work")
-	r.awaitText("1", "true true <nil>")
-	for _, c := range r.net.Sent("1") {
+	fx.start()
+	fx.net.UserWrites("1", "7", "work")
+	fx.awaitText("1", "true true <nil>")
+	for _, c := range fx.net.Sent("1") {
 		if strings.Contains(c.Text, "not sent") {
 			t.Errorf("said %q", c.Text)
 		}

@@ -19,33 +19,33 @@ import (
 
 func TestAnInjectedMessageDoesNotOvertakeAWaitingOne(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
+	fx := newFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
 		case $text in one) touch up1; `+waitForFileScript("go")+`;; two) touch up2; `+waitForFileScript("go2")+`;; esac`)
-	r.settings.WhileRunning = "inject"
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	r.awaitFile("up1")
-	r.net.UserWrites("1", "u", "two")
-	r.net.UserWrites("1", "u", "three")
-	r.net.UserWrites("x", "u", "sync")
-	r.awaitText("x", "turn sync")
-	r.touchFile("go")
-	r.awaitFile("up2")
-	r.net.UserWrites("1", "u", "four")
-	r.net.UserWrites("x", "u", "again")
-	r.awaitText("x", "turn again")
-	r.touchFile("go2")
-	r.expect("1", "turn one", "turn two", "turn three", "turn four")
+	fx.settings.WhileRunning = "inject"
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitFile("up1")
+	fx.net.UserWrites("1", "u", "two")
+	fx.net.UserWrites("1", "u", "three")
+	fx.net.UserWrites("x", "u", "sync")
+	fx.awaitText("x", "turn sync")
+	fx.touchFile("go")
+	fx.awaitFile("up2")
+	fx.net.UserWrites("1", "u", "four")
+	fx.net.UserWrites("x", "u", "again")
+	fx.awaitText("x", "turn again")
+	fx.touchFile("go2")
+	fx.expect("1", "turn one", "turn two", "turn three", "turn four")
 }
 
 func TestATurnThatHadNotStartedBeforeACrashRuns(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.start()
-	r.net.UserWrites("0", "u", "before")
-	r.awaitText("0", "you said before")
-	r.stop()
-	s, err := openStore(t, r.dir)
+	fx := newFixture(t, echo)
+	fx.start()
+	fx.net.UserWrites("0", "u", "before")
+	fx.awaitText("0", "you said before")
+	fx.stop()
+	s, err := openStore(t, fx.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,62 +56,62 @@ func TestATurnThatHadNotStartedBeforeACrashRuns(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.start()
-	r.expect("1", "you said early")
+	fx.start()
+	fx.expect("1", "you said early")
 }
 
 func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 	t.Parallel()
-	asks := func(r *fixture, times int) {
-		r.t.Helper()
-		calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
+	asks := func(fx *fixture, times int) {
+		fx.t.Helper()
+		calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
 		if !ok {
-			r.t.Fatalf("was shown %q", texts(calls))
+			fx.t.Fatalf("was shown %q", texts(calls))
 		}
 	}
 	begin := func(t *testing.T) *fixture {
-		r := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
-		r.terminal.Interactive = true
-		r.settings.DrainTimeout = 0
-		r.start()
-		r.net.UserWrites("1", "u", "work")
-		asks(r, 1)
-		return r
+		fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+		fx.terminal.Interactive = true
+		fx.settings.DrainTimeout = 0
+		fx.start()
+		fx.net.UserWrites("1", "u", "work")
+		asks(fx, 1)
+		return fx
 	}
 	t.Run("after a crash, by the button", func(t *testing.T) {
-		r := begin(t)
-		r.awaitReceipts()
-		r.stop()
-		r.start()
-		report := r.awaitText("1", "I was restarted")
-		r.net.UserPresses("1", "u", report.Buttons[0])
-		asks(r, 2)
-		r.net.UserWrites("1", "u", "1")
-		r.awaitText("1", `got`)
+		fx := begin(t)
+		fx.awaitReceipts()
+		fx.stop()
+		fx.start()
+		report := fx.awaitText("1", "I was restarted")
+		fx.net.UserPresses("1", "u", report.Buttons[0])
+		asks(fx, 2)
+		fx.net.UserWrites("1", "u", "1")
+		fx.awaitText("1", `got`)
 	})
 	t.Run("after an answer, by /retry", func(t *testing.T) {
-		r := begin(t)
-		r.net.UserWrites("1", "u", "1")
-		r.awaitText("1", `:"Yes"`)
-		r.awaitIdle("1")
-		r.net.UserWrites("1", "u", "/retry")
-		asks(r, 2)
-		r.net.UserWrites("1", "u", "2")
-		r.awaitText("1", `:"No"`)
+		fx := begin(t)
+		fx.net.UserWrites("1", "u", "1")
+		fx.awaitText("1", `:"Yes"`)
+		fx.awaitIdle("1")
+		fx.net.UserWrites("1", "u", "/retry")
+		asks(fx, 2)
+		fx.net.UserWrites("1", "u", "2")
+		fx.awaitText("1", `:"No"`)
 	})
 }
 
 func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; echo "$line" > envelope; echo answer`)
-	r.agent.PassHistory = 1
-	r.start()
+	fx := newFixture(t, `read -r line; echo "$line" > envelope; echo answer`)
+	fx.agent.PassHistory = 1
+	fx.start()
 	for i, text := range []string{"first", "second", "third"} {
-		r.net.UserWrites("1", "u", text)
-		r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
-		r.awaitIdle("1")
+		fx.net.UserWrites("1", "u", text)
+		fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		fx.awaitIdle("1")
 	}
-	b, err := os.ReadFile(filepath.Join(r.dir, "envelope"))
+	b, err := os.ReadFile(filepath.Join(fx.dir, "envelope"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,23 +122,23 @@ func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 
 func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; touch up; `+waitForFileScript("go")+`echo done`)
-	r.slots, r.settings.QueueLimit = 1, 2
-	r.start()
-	r.net.UserWrites("a", "u", "x")
-	r.awaitFile("up")
+	fx := newFixture(t, `read -r line; touch up; `+waitForFileScript("go")+`echo done`)
+	fx.slots, fx.settings.QueueLimit = 1, 2
+	fx.start()
+	fx.net.UserWrites("a", "u", "x")
+	fx.awaitFile("up")
 	for range 4 {
-		r.net.UserWrites("b", "u", "x")
+		fx.net.UserWrites("b", "u", "x")
 	}
-	r.awaitText("b", "2 messages already waiting")
-	r.touchFile("go")
+	fx.awaitText("b", "2 messages already waiting")
+	fx.touchFile("go")
 }
 
 func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.DrainTimeout = 0
-	s, err := openStore(t, r.dir)
+	fx := newFixture(t, echo)
+	fx.settings.DrainTimeout = 0
+	s, err := openStore(t, fx.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,29 +152,29 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	hang := make(chan struct{})
-	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "c100" {
 			return gatewaytest.Fault{}
 		}
 		return gatewaytest.Fault{HangUntil: hang}
 	}
-	r.start()
-	r.expect("c100", "x")
+	fx.start()
+	fx.expect("c100", "x")
 	close(hang)
 }
 
 func TestMessagesPostedInParallelAreAllSent(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "")
-	r.slots = 32
-	r.agent.Progress = "off"
-	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+	fx := newFixture(t, "")
+	fx.slots = 32
+	fx.agent.Progress = "off"
+	fx.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 	})
-	r.terminal.Command = "true"
+	fx.terminal.Command = "true"
 	l := &countingChannel{up: make(chan struct{})}
-	r.wrapChannel = func(*gatewaytest.Channel) channels.Channel { return l }
-	r.start()
+	fx.wrapChannel = func(*gatewaytest.Channel) channels.Channel { return l }
+	fx.start()
 	<-l.up
 	const chats = 500
 	var work sync.WaitGroup
@@ -283,15 +283,15 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 
 func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "step")
-	r.cancel()
-	r.touchFile("go")
-	r.stop()
-	for _, c := range r.net.Sent("1") {
+	fx := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "step")
+	fx.cancel()
+	fx.touchFile("go")
+	fx.stop()
+	for _, c := range fx.net.Sent("1") {
 		if c.Kind == "progress" {
 			t.Error("it stayed")
 		}
@@ -300,8 +300,8 @@ func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 
 func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	s, err := openStore(t, r.dir)
+	fx := newFixture(t, echo)
+	s, err := openStore(t, fx.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,15 +315,15 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := &slowNetwork{began: make(chan struct{})}
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
-	r.startHooked(func(h *hookedStore) {
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	fx.startHooked(func(h *hookedStore) {
 		h.finish = func() error { // the first was reported, the second is not looked at
 			<-slow.began
-			r.cancel()
+			fx.cancel()
 			return context.Canceled
 		}
 	})
-	r.stop()
+	fx.stop()
 	if n := slow.sending.Load(); n > 0 {
 		t.Errorf("it ended with %d sends under way", n)
 	}
@@ -331,15 +331,15 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 
 func TestAWaitForANetworkDoesNotDelayTheShutdown(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.DrainTimeout = time.Hour
-	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	for deadline := time.Now().Add(testTimeout); r.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
+	fx := newFixture(t, echo)
+	fx.settings.DrainTimeout = time.Hour
+	fx.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	for deadline := time.Now().Add(testTimeout); fx.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it was not refused")
 		}
 	}
-	r.stop() // it waits less than an hour
+	fx.stop() // it waits less than an hour
 }

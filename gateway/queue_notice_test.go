@@ -22,35 +22,35 @@ func isGone(prefix string) func([]gatewaytest.Call) bool {
 
 func TestTheNoticeOfAQueuedMessageDisappearsWhenItsTurnBegins(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; *) touch up; `+waitForFileScript("end")+`;; esac; echo ran`).start()
-	r.net.UserWrites("1", "u", "first")
-	r.net.UserWrites("1", "u", "second")
-	if notice := r.awaitText("1", "Queued."); notice.Kind != string(channels.Progress) || len(notice.Buttons) != 1 || notice.ReplyTo != "m2" {
+	fx := newFixture(t, `read -r line; case "$line" in *first*) `+waitForFileScript("go")+`;; *) touch up; `+waitForFileScript("end")+`;; esac; echo ran`).start()
+	fx.net.UserWrites("1", "u", "first")
+	fx.net.UserWrites("1", "u", "second")
+	if notice := fx.awaitText("1", "Queued."); notice.Kind != string(channels.Progress) || len(notice.Buttons) != 1 || notice.ReplyTo != "m2" {
 		t.Errorf("the notice is %+v", notice)
 	}
-	r.touchFile("go")
-	r.awaitFile("up")
-	if shown, ok := r.net.Await("1", testTimeout, isGone("Queued")); !ok {
+	fx.touchFile("go")
+	fx.awaitFile("up")
+	if shown, ok := fx.net.Await("1", testTimeout, isGone("Queued")); !ok {
 		t.Errorf("the notice stays: %+v", shown)
 	}
-	r.touchFile("end")
-	r.expect("1", "ran", "ran")
+	fx.touchFile("end")
+	fx.expect("1", "ran", "ran")
 }
 
 func TestNoNoticeOfAQueuedMessageStaysAfterACrash(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`;; esac; echo ran`)
-	r.settings.OnCrash = "retry"
-	r.startCrashing(storeWrite{method: "AddTransient", number: 1, after: true})
-	r.net.UserWrites("1", "u", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.awaitCrash()
-	r.wrapStore, r.abandonAfter = nil, 0
-	r.start()
-	if shown, ok := r.net.Await("1", testTimeout, isGone("Queued")); !ok {
+	fx := newFixture(t, `read -r line; case "$line" in *first*) touch up; `+waitForFileScript("go")+`;; esac; echo ran`)
+	fx.settings.OnCrash = "retry"
+	fx.startCrashing(storeWrite{method: "AddTransient", number: 1, after: true})
+	fx.net.UserWrites("1", "u", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.awaitCrash()
+	fx.wrapStore, fx.abandonAfter = nil, 0
+	fx.start()
+	if shown, ok := fx.net.Await("1", testTimeout, isGone("Queued")); !ok {
 		t.Errorf("the notice stays: %+v", shown)
 	}
-	r.touchFile("go")
-	r.expect("1", "ran", "ran")
+	fx.touchFile("go")
+	fx.expect("1", "ran", "ran")
 }

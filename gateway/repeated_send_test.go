@@ -28,10 +28,10 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 		for name, atMostOnce := range map[string]bool{"at least once": false, "at most once": true} {
 			t.Run(fmt.Sprintf("%d %s", status, name), func(t *testing.T) {
 				t.Parallel()
-				r, api := newTelegramFixture(t, threeMessages)
+				fx, api := newTelegramFixture(t, threeMessages)
 				api.SetFloodControl(telegramtest.FloodLimits{})
-				r.protocol, r.settings.AtMostOnce = rich.Protocol{}, atMostOnce
-				r.settings.AllowFrom[telegram.Name] = []string{"*"}
+				fx.protocol, fx.settings.AtMostOnce = rich.Protocol{}, atMostOnce
+				fx.settings.AllowFrom[telegram.Name] = []string{"*"}
 				var failed atomic.Bool
 				api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 					if c.Method == "sendMessage" && c.Params["text"] == "m2" && failed.CompareAndSwap(false, true) {
@@ -39,7 +39,7 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 					}
 					return telegramtest.Fault{}
 				})
-				r.start()
+				fx.start()
 				api.AddUser(telegramtest.User{ID: 7})
 				api.UserSends(7, "go")
 				awaitTelegramText(t, api, 7, "m3")
@@ -50,11 +50,13 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				if got := strings.Join(messageTexts(api.BotMessages(7)), " "); got != want {
 					t.Errorf("shown is %q, want %q", got, want)
 				}
-				left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)
+				left, err := fx.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)
 				if err != nil {
 					t.Fatal(err)
 				}
-				unknown := slices.ContainsFunc(left, func(p store.Delivery) bool { return p.State == store.Unknown && p.Out.Text == "m2" })
+				unknown := slices.ContainsFunc(left, func(delivery store.Delivery) bool {
+					return delivery.State == store.Unknown && delivery.Out.Text == "m2"
+				})
 				if unknown != atMostOnce || len(left) > 1 {
 					t.Errorf("not sent are %+v", left)
 				}
@@ -74,13 +76,13 @@ func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
 	}{"at least once": {false, "look||↻ look||"}, "at most once": {true, "look||after"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, api := newTelegramFixture(t, `cp wide.png bad.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/a.png","'$PWD'/bad.png"]}'
+			fx, api := newTelegramFixture(t, `cp wide.png bad.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/a.png","'$PWD'/bad.png"]}'
 				echo '{"type":"message","text":"after"}'`)
-			writePNG(t, r.dir, "a.png", 10, 10)
-			writePNG(t, r.dir, "wide.png", 1, 5000)
+			writePNG(t, fx.dir, "a.png", 10, 10)
+			writePNG(t, fx.dir, "wide.png", 1, 5000)
 			api.SetFloodControl(telegramtest.FloodLimits{})
-			r.protocol, r.settings.AtMostOnce = rich.Protocol{}, c.atMostOnce
-			r.settings.AllowFrom[telegram.Name] = []string{"*"}
+			fx.protocol, fx.settings.AtMostOnce = rich.Protocol{}, c.atMostOnce
+			fx.settings.AllowFrom[telegram.Name] = []string{"*"}
 			refused := make(chan struct{}, 99)
 			api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == "sendDocument" {
@@ -89,19 +91,19 @@ func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
 				}
 				return telegramtest.Fault{}
 			})
-			r.start()
+			fx.start()
 			api.AddUser(telegramtest.User{ID: 7})
 			api.UserSends(7, "go")
 			<-refused
-			r.stop()
+			fx.stop()
 			api.SetFault(nil)
-			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir), Drafts: "off"}
+			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), Drafts: "off"}
 			ch, err := telegram.New(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
-			r.start()
+			fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
+			fx.start()
 			awaitTelegramText(t, api, 7, "after")
 			if got := strings.Join(messageTexts(api.BotMessages(7)), "|"); !strings.HasPrefix(got, c.captions) {
 				t.Errorf("shown is %q, want %q", got, c.captions)
@@ -130,14 +132,14 @@ func (w wrappingChannel) Send(ctx context.Context, o channels.Outgoing) (channel
 
 func TestAWrappedErrorDoesNotLoseTheMarkOfARepetition(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, threeMessages)
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return wrappingChannel{c} }
-	r.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
-	r.start()
-	r.net.UserWrites("1", "u", "go")
-	r.awaitText("1", "m3")
+	fx := newFixture(t, threeMessages)
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return wrappingChannel{c} }
+	fx.net.Fault = faultOnce("m2", gatewaytest.Fault{Disconnect: true})
+	fx.start()
+	fx.net.UserWrites("1", "u", "go")
+	fx.awaitText("1", "m3")
 	var repeated []string
-	for _, c := range r.net.Sent("1") {
+	for _, c := range fx.net.Sent("1") {
 		if c.Repeat {
 			repeated = append(repeated, c.Text)
 		}

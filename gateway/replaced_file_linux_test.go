@@ -22,9 +22,9 @@ func TestAFileThatIsReplacedBeforeItIsCopiedIsNotSent(t *testing.T) {
 		fmt.Fprintf(&script, "echo %s > %s.bin; ", n, n)
 		media = append(media, `\"$PWD/`+n+`.bin\"`)
 	}
-	r := newFixture(t, script.String()+`echo secret > secret; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[`+strings.Join(media, ",")+`]}"`)
+	fx := newFixture(t, script.String()+`echo secret > secret; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[`+strings.Join(media, ",")+`]}"`)
 	full := 3 // times that the disk is
-	r.wrapStore = func(s store.Store) store.Store {
+	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(path string) error {
 			name := strings.TrimSuffix(filepath.Base(path), ".bin")
 			switch name {
@@ -52,10 +52,10 @@ func TestAFileThatIsReplacedBeforeItIsCopiedIsNotSent(t *testing.T) {
 			return nil
 		}}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	told := r.awaitText("1", "was not sent").Text
-	r.awaitIdle("1")
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	told := fx.awaitText("1", "was not sent").Text
+	fx.awaitIdle("1")
 	for name, why := range map[string]string{
 		"fifo": "it can no longer be read", "folder": "it can no longer be read", "link": "it can no longer be read",
 		"other": "the agent changed it at once", "gone": "the agent removed it at once", "empty": "the agent changed it at once",
@@ -64,7 +64,7 @@ func TestAFileThatIsReplacedBeforeItIsCopiedIsNotSent(t *testing.T) {
 			t.Errorf("told %q, not once %s", told, line)
 		}
 	}
-	for _, c := range r.net.Sent("1") {
+	for _, c := range fx.net.Sent("1") {
 		for name, content := range c.Files {
 			if name != "full.bin" {
 				t.Errorf("sent %s: %q", name, content)

@@ -21,9 +21,9 @@ import (
 // newAccessFixture is a fixture that admits user 7 by its settings, and users 8 and 9 by pairing.
 func newAccessFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := newFixture(t, script)
-	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
-	r.wrapStore = func(s store.Store) store.Store {
+	fx := newFixture(t, script)
+	fx.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	fx.wrapStore = func(s store.Store) store.Store {
 		for _, user := range []string{"8", "9"} {
 			if _, _, err := s.Admit(t.Context(), store.Person{Channel: "net", User: user}, time.Minute); err != nil {
 				t.Fatal(err)
@@ -31,39 +31,39 @@ func newAccessFixture(t *testing.T, script string) *fixture {
 		}
 		return s
 	}
-	return r
+	return fx
 }
 
 // revoke revokes access as nanobot pair --revoke does, and waits for the effect.
-func (r *fixture) revoke(user string) {
-	r.t.Helper()
-	if ok, err := r.store.Revoke(r.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
-		r.t.Fatal(ok, err)
+func (fx *fixture) revoke(user string) {
+	fx.t.Helper()
+	if ok, err := fx.store.Revoke(fx.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
+		fx.t.Fatal(ok, err)
 	}
-	r.awaitDismissed()
+	fx.awaitDismissed()
 }
 
 // awaitDismissed waits until nothing of people without access runs or is being sent.
-func (r *fixture) awaitDismissed() {
-	r.t.Helper()
+func (fx *fixture) awaitDismissed() {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
-		inbounds, deliveries, err := r.store.Dismissed(r.t.Context())
+		inbounds, deliveries, err := fx.store.Dismissed(fx.t.Context())
 		if err == nil && len(inbounds)+len(deliveries) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%d turns and %d sends go on: %v", len(inbounds), len(deliveries), err)
+			fx.t.Fatalf("%d turns and %d sends go on: %v", len(inbounds), len(deliveries), err)
 		}
 	}
 }
 
 // awaitReceived waits until a message in another chat is answered: everything before it was then
 // received.
-func (r *fixture) awaitReceived() {
-	r.t.Helper()
-	before := len(r.net.Sent("sync"))
-	r.net.UserWrites("sync", "7", "/whoami")
-	r.net.Await("sync", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
+func (fx *fixture) awaitReceived() {
+	fx.t.Helper()
+	before := len(fx.net.Sent("sync"))
+	fx.net.UserWrites("sync", "7", "/whoami")
+	fx.net.Await("sync", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > before })
 }
 
 // work is an agent that says who it works for and then works until it is told to go on.
@@ -73,28 +73,28 @@ const work = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "
 
 func TestARevokedPersonLosesRunningAndWaitingTurnsAndNobodyElseDoes(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, work).start()
-	r.net.UserWrites("group", "8", "long one")
-	r.awaitText("group", "at long one")
-	r.net.UserWrites("group", "8", "two")
-	r.net.UserWrites("group", "7", "three")
-	r.net.UserWrites("group", "8", "four")
-	r.net.UserWrites("group", "9", "five")
-	r.awaitReceived()
-	r.net.Await("group", testTimeout, func(calls []gatewaytest.Call) bool {
+	fx := newAccessFixture(t, work).start()
+	fx.net.UserWrites("group", "8", "long one")
+	fx.awaitText("group", "at long one")
+	fx.net.UserWrites("group", "8", "two")
+	fx.net.UserWrites("group", "7", "three")
+	fx.net.UserWrites("group", "8", "four")
+	fx.net.UserWrites("group", "9", "five")
+	fx.awaitReceived()
+	fx.net.Await("group", testTimeout, func(calls []gatewaytest.Call) bool {
 		return len(slices.DeleteFunc(calls, func(c gatewaytest.Call) bool { return c.Text != "Queued." })) == 4
 	})
-	r.revoke("8")
-	sent := len(texts(r.net.Sent("group")))
-	r.awaitText("group", "did three")
-	r.awaitText("group", "did five")
-	r.awaitIdle("group")
-	all := texts(r.net.Sent("group"))
+	fx.revoke("8")
+	sent := len(texts(fx.net.Sent("group")))
+	fx.awaitText("group", "did three")
+	fx.awaitText("group", "did five")
+	fx.awaitIdle("group")
+	all := texts(fx.net.Sent("group"))
 	got := all[min(sent, slices.Index(all, "at three")):] // which may be quicker than the count
 	if want := []string{"at three", "did three", "at five", "did five"}; !slices.Equal(got, want) {
 		t.Errorf("after that the group was shown %q, want %q", got, want)
 	}
-	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
+	inbounds, err := fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,27 +110,27 @@ func TestARevokedPersonLosesRunningAndWaitingTurnsAndNobodyElseDoes(t *testing.T
 func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	t.Parallel()
 	var denied []audit.Record
-	r := newAccessFixture(t, work)
-	r.slots = 1
-	r.audit = func(a audit.Record) {
+	fx := newAccessFixture(t, work)
+	fx.slots = 1
+	fx.audit = func(a audit.Record) {
 		if a.Event == audit.Denied {
 			denied = append(denied, a)
 		}
 	}
-	r.start()
-	r.net.UserWrites("1", "7", "long one")
-	r.awaitText("1", "at long one")
-	r.net.UserWrites("2", "8", "two")
-	r.net.UserWrites("3", "9", "three")
-	r.awaitReceived()
+	fx.start()
+	fx.net.UserWrites("1", "7", "long one")
+	fx.awaitText("1", "at long one")
+	fx.net.UserWrites("2", "8", "two")
+	fx.net.UserWrites("3", "9", "three")
+	fx.awaitReceived()
 	// What waits is left alone, as if it had come in at the same moment.
-	if _, err := r.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
+	if _, err := fx.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
 		t.Fatal(err)
 	}
-	r.touchFile("go")
-	r.awaitText("3", "did three")
-	r.stop()
-	if got := r.net.Sent("2"); len(got) != 0 {
+	fx.touchFile("go")
+	fx.awaitText("3", "did three")
+	fx.stop()
+	if got := fx.net.Sent("2"); len(got) != 0 {
 		t.Errorf("the chat was shown %q", texts(got))
 	}
 	if len(denied) != 1 || denied[0].User.ID != "8" || denied[0].Decision != audit.Revoked {
@@ -140,51 +140,51 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 
 func TestAPersonRemovedFromTheSettingsIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, work)
-	r.settings.AllowFrom = map[string][]string{"net": {"5", "6", "7"}}
-	r.start()
-	r.net.UserWrites("1", "6", "long one")
-	r.awaitText("1", "at long one")
-	r.net.UserWrites("1", "6", "two")
-	r.net.UserWrites("2", "8", "long three")
-	r.net.UserWrites("3", "5", "long four")
-	r.awaitText("2", "at long three")
-	r.awaitText("3", "at long four")
-	r.awaitReceived()
-	changed := r.settings
+	fx := newAccessFixture(t, work)
+	fx.settings.AllowFrom = map[string][]string{"net": {"5", "6", "7"}}
+	fx.start()
+	fx.net.UserWrites("1", "6", "long one")
+	fx.awaitText("1", "at long one")
+	fx.net.UserWrites("1", "6", "two")
+	fx.net.UserWrites("2", "8", "long three")
+	fx.net.UserWrites("3", "5", "long four")
+	fx.awaitText("2", "at long three")
+	fx.awaitText("3", "at long four")
+	fx.awaitReceived()
+	changed := fx.settings
 	changed.AllowFrom = map[string][]string{"net": {"5", "7"}}
-	r.gw.Reload(changed)
-	r.awaitIdle("1")
-	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") || slices.Contains(got, "at two") || slices.Contains(got, "Stopped.") {
+	fx.gw.Reload(changed)
+	fx.awaitIdle("1")
+	if got := texts(fx.net.Sent("1")); slices.Contains(got, "did long one") || slices.Contains(got, "at two") || slices.Contains(got, "Stopped.") {
 		t.Errorf("the chat was shown %q", got)
 	}
-	r.touchFile("go")
-	r.awaitText("2", "did long three") // who was paired stays
-	r.awaitText("3", "did long four")
+	fx.touchFile("go")
+	fx.awaitText("2", "did long three") // who was paired stays
+	fx.awaitText("3", "did long four")
 }
 
 func TestPendingMessagesToAPersonRemovedDuringADowntimeAreNotSent(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, echo)
-	r.settings.AllowFrom = map[string][]string{"net": {"6", "7"}}
-	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx := newAccessFixture(t, echo)
+	fx.settings.AllowFrom = map[string][]string{"net": {"6", "7"}}
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "1" && c.Text != "" {
 			return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.start()
-	r.net.UserWrites("1", "6", "hello")
-	r.awaitIdle("1")
-	r.awaitReceived()
-	r.stop()
-	r.net.Fault = nil
-	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
-	r.start()
-	r.net.UserWrites("2", "7", "hello")
-	r.awaitText("2", "you said hello")
+	fx.start()
+	fx.net.UserWrites("1", "6", "hello")
+	fx.awaitIdle("1")
+	fx.awaitReceived()
+	fx.stop()
+	fx.net.Fault = nil
+	fx.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	fx.start()
+	fx.net.UserWrites("2", "7", "hello")
+	fx.awaitText("2", "you said hello")
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(2 * time.Millisecond) {
-		left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9)
+		left, err := fx.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9)
 		if err == nil && len(left) == 1 && left[0].State == store.Failed {
 			break
 		}
@@ -192,30 +192,30 @@ func TestPendingMessagesToAPersonRemovedDuringADowntimeAreNotSent(t *testing.T) 
 			t.Fatalf("what is left is %+v, %v", left, err)
 		}
 	}
-	if got := r.net.Sent("1"); len(got) != 0 {
+	if got := fx.net.Sent("1"); len(got) != 0 {
 		t.Errorf("the chat was shown %q", texts(got))
 	}
 }
 
 func TestARevokedPersonCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, "true")
-	r.protocol = repeatingAsker{}
-	r.start()
-	r.net.UserWrites("1", "8", "theirs")
-	question := r.awaitText("1", "theirs")
-	r.net.UserWrites("2", "7", "ours")
-	ours := r.awaitText("2", "ours")
-	r.revoke("8")
-	r.net.UserPresses("1", "7", question.Buttons[0])
-	r.awaitText("1", "This question is no longer open.")
-	r.net.UserPresses("2", "8", ours.Buttons[0])
-	r.net.UserWrites("2", "8", "1")
-	r.awaitText("2", "nanobot pair ")
-	r.awaitReceived()
-	r.net.UserPresses("2", "9", ours.Buttons[1])
-	r.awaitText("2", "told of ours: Reject")
-	for _, text := range texts(r.net.Sent("1")) {
+	fx := newAccessFixture(t, "true")
+	fx.protocol = repeatingAsker{}
+	fx.start()
+	fx.net.UserWrites("1", "8", "theirs")
+	question := fx.awaitText("1", "theirs")
+	fx.net.UserWrites("2", "7", "ours")
+	ours := fx.awaitText("2", "ours")
+	fx.revoke("8")
+	fx.net.UserPresses("1", "7", question.Buttons[0])
+	fx.awaitText("1", "This question is no longer open.")
+	fx.net.UserPresses("2", "8", ours.Buttons[0])
+	fx.net.UserWrites("2", "8", "1")
+	fx.awaitText("2", "nanobot pair ")
+	fx.awaitReceived()
+	fx.net.UserPresses("2", "9", ours.Buttons[1])
+	fx.awaitText("2", "told of ours: Reject")
+	for _, text := range texts(fx.net.Sent("1")) {
 		if strings.HasPrefix(text, "told of") || strings.Contains(text, "Stopped") {
 			t.Errorf("the chat was shown %q", text)
 		}
@@ -233,19 +233,19 @@ func (repeatingAsker) Turn(ctx context.Context, t terminal.Turn) (terminal.Outco
 
 func TestMessagesInjectedByARevokedPersonAreWithdrawn(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, "true")
-	r.settings.WhileRunning = "inject"
+	fx := newAccessFixture(t, "true")
+	fx.settings.WhileRunning = "inject"
 	hands := &slowReader{begin: make(chan struct{}), read: make(chan string, 16)}
-	r.protocol = hands
-	r.start()
-	r.net.UserWrites("1", "7", "first")
+	fx.protocol = hands
+	fx.start()
+	fx.net.UserWrites("1", "7", "first")
 	<-hands.begin
 	for i, user := range []string{"8", "9", "8", "7", "8"} {
-		r.net.UserWrites("1", user, fmt.Sprint("more ", i, " of ", user))
+		fx.net.UserWrites("1", user, fmt.Sprint("more ", i, " of ", user))
 	}
-	r.awaitReceived()
-	r.revoke("8")
-	for deadline := time.Now().Add(testTimeout); r.logs.FilterMessage("access revoked, withdrawing messages that the agent has not read").Len() == 0; time.Sleep(2 * time.Millisecond) {
+	fx.awaitReceived()
+	fx.revoke("8")
+	for deadline := time.Now().Add(testTimeout); fx.logs.FilterMessage("access revoked, withdrawing messages that the agent has not read").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is not taken back")
 		}
@@ -283,60 +283,60 @@ func (p *slowReader) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcom
 
 func TestMessagesInjectedIntoARevokedPersonsTurnGetATurn(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, `read -r line; case "$line" in *first*) touch up; read -r more; echo "$more" > more; exec sleep 300;;
+	fx := newAccessFixture(t, `read -r line; case "$line" in *first*) touch up; read -r more; echo "$more" > more; exec sleep 300;;
 		*) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
-	r.settings.WhileRunning = "inject"
-	r.start()
-	r.net.UserWrites("1", "8", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "7", "second")
-	r.awaitFile("more") // the agent has read it
-	r.net.UserWrites("1", "8", "third")
-	r.awaitReceived()
-	r.revoke("8")
-	r.expect("1", "own turn: second")
+	fx.settings.WhileRunning = "inject"
+	fx.start()
+	fx.net.UserWrites("1", "8", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "7", "second")
+	fx.awaitFile("more") // the agent has read it
+	fx.net.UserWrites("1", "8", "third")
+	fx.awaitReceived()
+	fx.revoke("8")
+	fx.expect("1", "own turn: second")
 }
 
 func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, work).start()
-	r.net.UserWrites("1", "7", "ours")
-	r.awaitText("1", "did ours")
-	r.net.UserWrites("1", "8", "theirs")
-	r.awaitText("1", "did theirs")
-	r.awaitIdle("1")
-	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
+	fx := newAccessFixture(t, work).start()
+	fx.net.UserWrites("1", "7", "ours")
+	fx.awaitText("1", "did ours")
+	fx.net.UserWrites("1", "8", "theirs")
+	fx.awaitText("1", "did theirs")
+	fx.awaitIdle("1")
+	inbounds, err := fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.revoke("8")
-	r.net.UserPresses("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
-	r.awaitText("1", "The person who wrote that no longer has access.")
-	if err := r.gw.Retry(t.Context(), inbounds[0].ID); !errors.Is(err, gateway.ErrNotNow) {
+	fx.revoke("8")
+	fx.net.UserPresses("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
+	fx.awaitText("1", "The person who wrote that no longer has access.")
+	if err := fx.gw.Retry(t.Context(), inbounds[0].ID); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("the operator's retry: %v", err)
 	}
-	before := len(texts(r.net.Sent("1")))
-	r.net.UserWrites("1", "7", "/retry")
-	r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
-	if got := texts(r.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
+	before := len(texts(fx.net.Sent("1")))
+	fx.net.UserWrites("1", "7", "/retry")
+	fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
+	if got := texts(fx.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
 		t.Errorf("retry shows %q", got)
 	}
 }
 
 func TestARevokedTurnThatDoesNotEndIsAbandonedWithoutANotice(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, "true")
-	r.abandonAfter = 50 * time.Millisecond
+	fx := newAccessFixture(t, "true")
+	fx.abandonAfter = 50 * time.Millisecond
 	stubborn := &unstoppableProtocol{begun: make(chan struct{}), end: make(chan struct{})}
 	defer close(stubborn.end)
-	r.protocol = stubborn
-	r.start()
-	r.net.UserWrites("1", "8", "work")
+	fx.protocol = stubborn
+	fx.start()
+	fx.net.UserWrites("1", "8", "work")
 	<-stubborn.begun
-	r.revoke("8")
-	r.awaitIdle("1")
-	r.awaitReceived()
-	if got := r.net.Sent("1"); len(got) != 0 {
+	fx.revoke("8")
+	fx.awaitIdle("1")
+	fx.awaitReceived()
+	if got := fx.net.Sent("1"); len(got) != 0 {
 		t.Errorf("the chat was shown %q", texts(got))
 	}
 }
@@ -352,44 +352,44 @@ func (p *unstoppableProtocol) Turn(context.Context, terminal.Turn) (terminal.Out
 
 func TestAPersonAdmittedAgainDoesNotGetTheirTurnBack(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, work).start()
-	r.net.UserWrites("1", "8", "long one")
-	r.awaitText("1", "at long one")
+	fx := newAccessFixture(t, work).start()
+	fx.net.UserWrites("1", "8", "long one")
+	fx.awaitText("1", "at long one")
 	who := store.Person{Channel: "net", User: "8"}
-	if _, err := r.store.Revoke(t.Context(), who, true); err != nil {
+	if _, err := fx.store.Revoke(t.Context(), who, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.store.Admit(t.Context(), who, time.Minute); err != nil {
+	if _, _, err := fx.store.Admit(t.Context(), who, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitDismissed()
-	r.net.UserWrites("1", "8", "two")
-	r.awaitText("1", "did two")
-	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") {
+	fx.awaitDismissed()
+	fx.net.UserWrites("1", "8", "two")
+	fx.awaitText("1", "did two")
+	if got := texts(fx.net.Sent("1")); slices.Contains(got, "did long one") {
 		t.Errorf("the chat was shown %q", got)
 	}
 }
 
 func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
 	t.Parallel()
-	r := newAccessFixture(t, echo)
+	fx := newAccessFixture(t, echo)
 	l := &shortageProtocol{chats: map[string]bool{"1": true}}
 	l.what.Store(int64(syscall.EAGAIN))
-	r.slots, r.protocol = 1, l
-	r.start()
-	r.net.UserWrites("1", "8", "one")
-	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
-	r.net.UserWrites("1", "8", "two")
-	r.awaitText("1", "Queued.")
-	l.awaitTries(r, 3)
-	r.revoke("8")
-	r.awaitIdle("1")
+	fx.slots, fx.protocol = 1, l
+	fx.start()
+	fx.net.UserWrites("1", "8", "one")
+	l.awaitTries(fx, 1) // so that the next message finds a turn and is told that it waits
+	fx.net.UserWrites("1", "8", "two")
+	fx.awaitText("1", "Queued.")
+	l.awaitTries(fx, 3)
+	fx.revoke("8")
+	fx.awaitIdle("1")
 	l.what.Store(0)
-	r.net.UserWrites("2", "7", "hello")
-	r.expect("2", "you said hello") // the slot is free
-	r.net.UserWrites("1", "9", "hello")
-	r.awaitText("1", "you said hello")
-	if got, want := texts(r.net.Sent("1")), []string{"you said hello"}; !slices.Equal(got, want) {
+	fx.net.UserWrites("2", "7", "hello")
+	fx.expect("2", "you said hello") // the slot is free
+	fx.net.UserWrites("1", "9", "hello")
+	fx.awaitText("1", "you said hello")
+	if got, want := texts(fx.net.Sent("1")), []string{"you said hello"}; !slices.Equal(got, want) {
 		t.Errorf("the chat was shown %q, want %q", got, want)
 	}
 }

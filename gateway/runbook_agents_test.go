@@ -34,11 +34,11 @@ func commentTexts(records []runbook.Record) string {
 
 func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+waitForFileScript("go")+
+	fx := newRunbookFixture(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+waitForFileScript("go")+
 		`echo '{"type":"message","text":"the very last one"}'`, map[string]string{"tell": commentRunbook(5)})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run tell")
-	_, ok := r.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run tell")
+	_, ok := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if c.Kind == "progress" && strings.Contains(c.Text, "▶️ 1. One") && strings.Contains(c.Text, "half way there") {
 				return true
@@ -47,14 +47,14 @@ func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testin
 		return false
 	})
 	if !ok {
-		t.Errorf("the chat was shown %+v", r.net.Sent("1"))
+		t.Errorf("the chat was shown %+v", fx.net.Sent("1"))
 	}
-	r.touchFile("go")
-	_, records := r.awaitReport("1", "The run is complete.")
+	fx.touchFile("go")
+	_, records := fx.awaitReport("1", "The run is complete.")
 	if got := commentTexts(records); strings.Count(got, "the very last one") != 2 || strings.Contains(got, "not the last") {
 		t.Errorf("the comments are %s", got)
 	}
-	shown := strings.Join(texts(r.net.Sent("1")), "|")
+	shown := strings.Join(texts(fx.net.Sent("1")), "|")
 	if strings.Count(shown, "not the last one") != 2 || strings.Count(shown, "the very last one") != 2 {
 		t.Errorf("the chat was shown %s", shown)
 	}
@@ -72,22 +72,22 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"blocks": {
-			`task=$(sed -n 's/^Task: //p'); printf '[DONE]\n%s\n[/DONE]\n' "$task"`, func(r *fixture) terminal.Protocol { return blocks.New(r.terminal) },
+			`task=$(sed -n 's/^Task: //p'); printf '[DONE]\n%s\n[/DONE]\n' "$task"`, func(fx *fixture) terminal.Protocol { return blocks.New(fx.terminal) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"acp": {
-			acpVariable + "=1 exec " + os.Args[0], func(r *fixture) terminal.Protocol { return acp.New(r.terminal) },
+			acpVariable + "=1 exec " + os.Args[0], func(fx *fixture) terminal.Protocol { return acp.New(fx.terminal) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, agent.command, map[string]string{"tell": commentRunbook(5)})
-			r.terminal.Protocol = name
-			r.protocol = agent.protocol(r)
-			r.start()
-			r.net.UserWrites("1", "ann", "/run tell")
-			_, records := r.awaitReport("1", "The run is complete.")
+			fx := newRunbookFixture(t, agent.command, map[string]string{"tell": commentRunbook(5)})
+			fx.terminal.Protocol = name
+			fx.protocol = agent.protocol(fx)
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run tell")
+			_, records := fx.awaitReport("1", "The run is complete.")
 			for i, part := range agent.want {
 				if !strings.Contains(string(records[i].Comment), part) || strings.Count(commentTexts(records), part) != 1 {
 					t.Errorf("the comments are %s", commentTexts(records))
@@ -110,16 +110,16 @@ func TestAnAgentThatFailsOrPrintsNothingProvesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, script, map[string]string{"tell": commentRunbook(5)})
-			r.terminal.Timeout = 1
-			r.start()
-			r.net.UserWrites("1", "ann", "/run tell")
-			failed := r.awaitText("1", "Step 1 has failed 3 times.")
+			fx := newRunbookFixture(t, script, map[string]string{"tell": commentRunbook(5)})
+			fx.terminal.Timeout = 1
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run tell")
+			failed := fx.awaitText("1", "Step 1 has failed 3 times.")
 			if !strings.Contains(failed.Text, "The agent has not answered, or has failed.") {
 				t.Errorf("the question is %q", failed.Text)
 			}
-			r.pressButton("ann", failed, 2)
-			r.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
+			fx.pressButton("ann", failed, 2)
+			fx.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
 		})
 	}
 }

@@ -77,8 +77,8 @@ type runApprovers struct {
 	r *fixture
 }
 
-func newRunApprovers(r *fixture) *runApprovers {
-	return &runApprovers{approvers{t: r.t, net: r.net, chat: "1", seen: map[string]bool{}}, r}
+func newRunApprovers(fx *fixture) *runApprovers {
+	return &runApprovers{approvers{t: fx.t, net: fx.net, chat: "1", seen: map[string]bool{}}, fx}
 }
 
 // isReport reports whether a message is the end of a run.
@@ -129,20 +129,20 @@ func (p *runApprovers) isIdle() bool {
 // newMixedRunFixture is a fixture for runs of mixedRunbook.
 func newMixedRunFixture(t *testing.T) *fixture {
 	t.Helper()
-	r := newRunbookFixture(t, firstLine, map[string]string{"mixed": mixedRunbook})
-	r.net.Idempotent = true
-	return r
+	fx := newRunbookFixture(t, firstLine, map[string]string{"mixed": mixedRunbook})
+	fx.net.Idempotent = true
+	return fx
 }
 
 func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	r := newMixedRunFixture(t)
-	m := r.startCrashing(storeWrite{})
-	r.net.UserWrites("1", "ann", "/run mixed")
-	p := newRunApprovers(r)
+	fx := newMixedRunFixture(t)
+	m := fx.startCrashing(storeWrite{})
+	fx.net.UserWrites("1", "ann", "/run mixed")
+	p := newRunApprovers(fx)
 	p.completeRun(m)
 	p.checkRun()
-	r.stop()
+	fx.stop()
 	var writes []storeWrite
 	for _, method := range slices.Sorted(maps.Keys(m.count)) {
 		for i := range m.count[method] {
@@ -155,10 +155,10 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 		}
 		t.Run(at.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newMixedRunFixture(t)
-			m := r.startCrashing(at)
-			r.net.UserWrites("1", "ann", "/run mixed")
-			p := newRunApprovers(r)
+			fx := newMixedRunFixture(t)
+			m := fx.startCrashing(at)
+			fx.net.UserWrites("1", "ann", "/run mixed")
+			p := newRunApprovers(fx)
 			p.completeRun(m)
 			p.checkRun()
 		})
@@ -167,9 +167,9 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 
 // checkRun checks the result of the only run of chat 1.
 func (p *runApprovers) checkRun() {
-	r := p.r
-	r.t.Helper()
-	calls := r.net.Sent("1")
+	fx := p.r
+	fx.t.Helper()
+	calls := fx.net.Sent("1")
 	count := func(is func(gatewaytest.Call) bool) (n int) {
 		for _, c := range calls {
 			if is(c) {
@@ -179,46 +179,46 @@ func (p *runApprovers) checkRun() {
 		return n
 	}
 	if n := count(isReport); n != 1 {
-		r.t.Errorf("the report came %d times", n)
+		fx.t.Errorf("the report came %d times", n)
 	}
 	if n := count(hasFiles); n != 1 {
-		r.t.Errorf("the document came %d times", n)
+		fx.t.Errorf("the document came %d times", n)
 	}
 	if n := count(func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "Runbook ") }); n != mixedTimes["prompted"] {
-		r.t.Errorf("the agent's answers came %d times", n)
+		fx.t.Errorf("the agent's answers came %d times", n)
 	}
-	_, records := r.awaitReport("1", "The run is complete.")
+	_, records := fx.awaitReport("1", "The run is complete.")
 	want := []string{"1 success gateway", "2 success net:", "3 skipped net:bob", "4 success agent"}
 	if len(records) == len(want) {
 		for i, got := range provenBy(records) {
 			if !strings.HasPrefix(got, want[i]) {
-				r.t.Errorf("record %d is %q", i, got)
+				fx.t.Errorf("record %d is %q", i, got)
 			}
 		}
 		if approved := string(records[1].UserInput); strings.Count(approved, `"by":"net:ann"`) != 1 || strings.Count(approved, `"by":"net:bob"`) != 1 {
-			r.t.Errorf("the approvals are %s", approved)
+			fx.t.Errorf("the approvals are %s", approved)
 		}
 	} else {
-		r.t.Errorf("the records are %q", provenBy(records))
+		fx.t.Errorf("the records are %q", provenBy(records))
 	}
-	runs, err := runbook.Runs{Records: r.store}.List(r.t.Context())
+	runs, err := runbook.Runs{Records: fx.store}.List(fx.t.Context())
 	if err != nil || len(runs) != 1 {
-		r.t.Errorf("there are %d runs: %v", len(runs), err)
+		fx.t.Errorf("there are %d runs: %v", len(runs), err)
 	}
 	for name, want := range mixedTimes {
-		if n := r.countLines(name); n < want || n > want+p.again {
-			r.t.Errorf("%s %d times, with %d interruptions", name, n, p.again)
+		if n := fx.countLines(name); n < want || n > want+p.again {
+			fx.t.Errorf("%s %d times, with %d interruptions", name, n, p.again)
 		}
 	}
 	if n := count(func(c gatewaytest.Call) bool {
 		return strings.Contains(c.Text, "not open any more") || c.Text == "There is no step here that can be skipped or commented on now."
 	}); n > 0 {
-		r.t.Errorf("the chat was shown %q", texts(calls))
+		fx.t.Errorf("the chat was shown %q", texts(calls))
 	}
-	if r.t.Failed() {
-		r.t.Logf("the chat was shown %q", texts(calls))
+	if fx.t.Failed() {
+		fx.t.Logf("the chat was shown %q", texts(calls))
 	}
 }
 
 // countLines counts the lines of a file in the workspace.
-func (r *fixture) countLines(name string) int { return strings.Count(r.workspaceFile(name), "\n") }
+func (fx *fixture) countLines(name string) int { return strings.Count(fx.workspaceFile(name), "\n") }

@@ -32,46 +32,46 @@ func (s *fullDiskStore) SwapRecord(ctx context.Context, key, old, value string) 
 func newFullDiskFixture(t *testing.T) (*fixture, *fullDiskStore) {
 	t.Helper()
 	const book = "# Fill\n\n## Fill\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> ran; touch full\"}}}\n```\n"
-	r := newRunbookFixture(t, "true", map[string]string{"fill": book})
-	disk := &fullDiskStore{full: func() bool { return r.fileExists("full") }}
-	r.wrapStore = func(s store.Store) store.Store { disk.Store = s; return disk }
-	return r, disk
+	fx := newRunbookFixture(t, "true", map[string]string{"fill": book})
+	disk := &fullDiskStore{full: func() bool { return fx.fileExists("full") }}
+	fx.wrapStore = func(s store.Store) store.Store { disk.Store = s; return disk }
+	return fx, disk
 }
 
 func TestTheProofOfACommandSurvivesAFullDisk(t *testing.T) {
 	t.Parallel()
-	r, disk := newFullDiskFixture(t)
-	r.start()
-	r.net.UserWrites("1", "ann", "/run fill")
-	r.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 1 })
-	r.removeFile("full")
-	_, records := r.awaitReport("1", "The run is complete.")
-	if len(records) != 1 || r.countLines("ran") != 1 {
-		t.Errorf("the command ran %d times, and the records are %q", r.countLines("ran"), provenBy(records))
+	fx, disk := newFullDiskFixture(t)
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run fill")
+	fx.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 1 })
+	fx.removeFile("full")
+	_, records := fx.awaitReport("1", "The run is complete.")
+	if len(records) != 1 || fx.countLines("ran") != 1 {
+		t.Errorf("the command ran %d times, and the records are %q", fx.countLines("ran"), provenBy(records))
 	}
 }
 
 func TestAProofThatAFullDiskRefusedIsReported(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*fixture) string{
-		"stopped": func(r *fixture) string {
-			r.net.UserWrites("1", "ann", "/stop")
+		"stopped": func(fx *fixture) string {
+			fx.net.UserWrites("1", "ann", "/stop")
 			return "Stopped. The run of"
 		},
-		"restarted": func(r *fixture) string {
-			r.restart()
+		"restarted": func(fx *fixture) string {
+			fx.restart()
 			return "I was restarted while working on this."
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, disk := newFullDiskFixture(t)
-			r.settings.DrainTimeout = 1
-			r.start()
-			r.net.UserWrites("1", "ann", "/run fill")
-			r.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 0 })
-			r.awaitText("1", end(r))
-			r.expectStatuses(runbook.Waiting)
+			fx, disk := newFullDiskFixture(t)
+			fx.settings.DrainTimeout = 1
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run fill")
+			fx.awaitTrue("a refused write", func() bool { return disk.refused.Load() > 0 })
+			fx.awaitText("1", end(fx))
+			fx.expectStatuses(runbook.Waiting)
 		})
 	}
 }

@@ -15,26 +15,26 @@ import (
 )
 
 // reload changes the settings while the gateway runs.
-func (r *fixture) reload(change func(*gateway.Settings)) {
-	r.t.Helper()
-	change(&r.settings)
-	r.gw.Reload(r.settings)
+func (fx *fixture) reload(change func(*gateway.Settings)) {
+	fx.t.Helper()
+	change(&fx.settings)
+	fx.gw.Reload(fx.settings)
 }
 
 func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
-	r.writeWorkspace("source", "")
-	r.start()
-	r.net.UserWrites("1", "ann", "/run deploy")
-	gate := r.awaitText("1", "Deploy to production?")
-	r.reload(func(s *gateway.Settings) {
+	fx := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
+	fx.writeWorkspace("source", "")
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run deploy")
+	gate := fx.awaitText("1", "Deploy to production?")
+	fx.reload(func(s *gateway.Settings) {
 		s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}}
 	})
-	r.pressButton("ann", gate, 0)
-	r.awaitText("1", "Only approvers can decide this.")
-	r.pressButton("bob", gate, 0)
-	r.awaitReport("1", "The run is complete.")
+	fx.pressButton("ann", gate, 0)
+	fx.awaitText("1", "Only approvers can decide this.")
+	fx.pressButton("bob", gate, 0)
+	fx.awaitReport("1", "The run is complete.")
 }
 
 func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
@@ -48,17 +48,17 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
-			r.writeWorkspace("source", "")
-			r.start()
-			r.net.UserWrites("1", "ann", "/run deploy")
-			gate := r.awaitText("1", "Deploy to production?")
-			if err := change(filepath.Join(r.settings.Runbooks.Folder, "deploy.md")); err != nil {
+			fx := newRunbookFixture(t, reader, map[string]string{"deploy": deployRunbook})
+			fx.writeWorkspace("source", "")
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run deploy")
+			gate := fx.awaitText("1", "Deploy to production?")
+			if err := change(filepath.Join(fx.settings.Runbooks.Folder, "deploy.md")); err != nil {
 				t.Fatal(err)
 			}
-			r.restart()
-			r.pressButton("ann", gate, 0)
-			if export, records := r.awaitReport("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {
+			fx.restart()
+			fx.pressButton("ann", gate, 0)
+			if export, records := fx.awaitReport("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {
 				t.Errorf("it ran %q with the records %q", export.Runbook.Text, provenBy(records))
 			}
 		})
@@ -67,55 +67,55 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 
 func TestNewAndStopLeaveTheQuestionOfARunOpen(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run gate")
-	gate := r.awaitGates("1", 1)[0]
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "ann", "/new")
-	r.awaitText("1", "This is a new conversation")
-	r.net.UserWrites("1", "ann", "/stop")
-	r.awaitText("1", "Nothing is running.")
-	r.pressButton("ann", gate, 0)
-	r.awaitReport("1", "The run is complete.")
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run gate")
+	gate := fx.awaitGates("1", 1)[0]
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "ann", "/new")
+	fx.awaitText("1", "This is a new conversation")
+	fx.net.UserWrites("1", "ann", "/stop")
+	fx.awaitText("1", "Nothing is running.")
+	fx.pressButton("ann", gate, 0)
+	fx.awaitReport("1", "The run is complete.")
 }
 
 func TestRetryStartsAnUndecidedRunAgain(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run build")
-	r.awaitReport("1", "The run is complete.")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "ann", "/retry")
-	r.awaitTrue("the second run", func() bool {
-		return slices.Equal(r.runStatuses(), []runbook.Status{runbook.Complete, runbook.Complete})
+	fx := newRunbookFixture(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run build")
+	fx.awaitReport("1", "The run is complete.")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "ann", "/retry")
+	fx.awaitTrue("the second run", func() bool {
+		return slices.Equal(fx.runStatuses(), []runbook.Status{runbook.Complete, runbook.Complete})
 	})
-	r.net.UserWrites("2", "ann", "/run gate")
-	r.pressButton("ann", r.awaitGates("2", 1)[0], 0)
-	r.awaitText("2", "The run is complete.")
-	r.awaitIdle("2")
-	r.net.UserWrites("2", "ann", "/retry")
-	r.awaitText("2", "This run has ended. /run gate begins a new one.")
-	if built, runs := r.countLines("built"), len(r.listRuns()); built != 2 || runs != 3 {
+	fx.net.UserWrites("2", "ann", "/run gate")
+	fx.pressButton("ann", fx.awaitGates("2", 1)[0], 0)
+	fx.awaitText("2", "The run is complete.")
+	fx.awaitIdle("2")
+	fx.net.UserWrites("2", "ann", "/retry")
+	fx.awaitText("2", "This run has ended. /run gate begins a new one.")
+	if built, runs := fx.countLines("built"), len(fx.listRuns()); built != 2 || runs != 3 {
 		t.Errorf("the command ran %d times in %d runs", built, runs)
 	}
 }
 
 func TestTheAgentOfTheChatMayChangeBetweenSteps(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, `echo '{"type":"message","text":"I am the first one"}'`, map[string]string{"deploy": deployRunbook})
-	r.otherAgents = map[string]config.Terminal{"second": r.terminal}
-	second := r.otherAgents["second"]
+	fx := newRunbookFixture(t, `echo '{"type":"message","text":"I am the first one"}'`, map[string]string{"deploy": deployRunbook})
+	fx.otherAgents = map[string]config.Terminal{"second": fx.terminal}
+	second := fx.otherAgents["second"]
 	second.Command = `echo '{"type":"message","text":"I am the second one"}'`
-	r.otherAgents["second"] = second
-	r.writeWorkspace("source", "")
-	r.start()
-	r.net.UserWrites("1", "ann", "/run deploy")
-	gate := r.awaitText("1", "Deploy to production?")
-	r.net.UserWrites("1", "ann", "/agent second")
-	r.pressButton("ann", gate, 0)
-	_, records := r.awaitReport("1", "The run is complete.")
+	fx.otherAgents["second"] = second
+	fx.writeWorkspace("source", "")
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run deploy")
+	gate := fx.awaitText("1", "Deploy to production?")
+	fx.net.UserWrites("1", "ann", "/agent second")
+	fx.pressButton("ann", gate, 0)
+	_, records := fx.awaitReport("1", "The run is complete.")
 	if !strings.Contains(string(records[2].Comment), "I am the second one") {
 		t.Errorf("the comment is %s", records[2].Comment)
 	}
@@ -131,27 +131,27 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, firstWord, map[string]string{"wait": waitRunbook})
-			r.settings.WhileRunning = how
-			r.start()
-			r.net.UserWrites("1", "ann", "/run wait")
-			r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
-			r.net.UserWrites("1", "ann", "hello")
-			r.net.UserWrites("2", "ann", "/whoami") // when this is answered, the other has been received
-			r.awaitText("2", "user id")
+			fx := newRunbookFixture(t, firstWord, map[string]string{"wait": waitRunbook})
+			fx.settings.WhileRunning = how
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run wait")
+			fx.awaitTrue("the command", func() bool { return fx.countLines("begun") == 1 })
+			fx.net.UserWrites("1", "ann", "hello")
+			fx.net.UserWrites("2", "ann", "/whoami") // when this is answered, the other has been received
+			fx.awaitText("2", "user id")
 			if how == intake.Interrupt {
-				r.awaitText("1", "hello")
-				r.awaitIdle("1")
-				r.net.UserWrites("1", "ann", "/run resume")
+				fx.awaitText("1", "hello")
+				fx.awaitIdle("1")
+				fx.net.UserWrites("1", "ann", "/run resume")
 			}
-			r.touchFile("go")
-			r.pressButton("ann", r.awaitText("1", "Go on?"), 0)
-			r.awaitReport("1", "The run is complete.")
-			r.awaitIdle("1")
+			fx.touchFile("go")
+			fx.pressButton("ann", fx.awaitText("1", "Go on?"), 0)
+			fx.awaitReport("1", "The run is complete.")
+			fx.awaitIdle("1")
 			for _, part := range want {
-				r.awaitText("1", part)
+				fx.awaitText("1", part)
 			}
-			if n, wanted := r.countLines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
+			if n, wanted := fx.countLines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
 				t.Errorf("the command ran %d times", n)
 			}
 		})
@@ -166,47 +166,47 @@ func TestAnApprovalIsAcceptedWhileATurnOfTheChatRuns(t *testing.T) {
 	for _, how := range []intake.WhileRunning{intake.Reject, intake.Interrupt, intake.Inject} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, "touch up; "+waitForFileScript("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
-			r.settings.WhileRunning = how
-			r.start()
-			r.net.UserWrites("1", "ann", "/run gate")
-			gate := r.awaitGates("1", 1)[0]
-			r.awaitIdle("1")
-			r.net.UserWrites("1", "ann", "work")
-			r.awaitFile("up")
-			r.pressButton("ann", gate, 0)
-			r.awaitText("1", "→ Approve (by ann)")
-			r.touchFile("go")
-			r.awaitText("1", "worked")
-			r.awaitReport("1", "The run is complete.")
+			fx := newRunbookFixture(t, "touch up; "+waitForFileScript("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
+			fx.settings.WhileRunning = how
+			fx.start()
+			fx.net.UserWrites("1", "ann", "/run gate")
+			gate := fx.awaitGates("1", 1)[0]
+			fx.awaitIdle("1")
+			fx.net.UserWrites("1", "ann", "work")
+			fx.awaitFile("up")
+			fx.pressButton("ann", gate, 0)
+			fx.awaitText("1", "→ Approve (by ann)")
+			fx.touchFile("go")
+			fx.awaitText("1", "worked")
+			fx.awaitReport("1", "The run is complete.")
 		})
 	}
 }
 
 func TestARunContinuesWhenItsStarterLosesAccess(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
-	r.settings.AllowFrom = map[string][]string{"net": {"ann", "bob"}}
-	r.start()
-	r.net.UserWrites("1", "ann", "/run gate")
-	gate := r.awaitGates("1", 1)[0]
-	r.net.UserWrites("2", "ann", "/run wait")
-	r.awaitTrue("the command", func() bool { return r.countLines("begun") == 1 })
-	r.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
-	r.awaitIdle("2")
-	r.awaitDismissed()
-	r.pressButton("ann", gate, 0)
-	r.net.UserWrites("2", "ann", "/run resume")
-	r.net.UserWrites("3", "bob", "/whoami")
-	r.awaitText("3", "user id: bob")
-	if slices.ContainsFunc(r.net.Sent("2"), func(c gatewaytest.Call) bool { return c.Kind != "progress" }) {
-		t.Errorf("chat 2 was shown %q", texts(r.net.Sent("2")))
+	fx := newRunbookFixture(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
+	fx.settings.AllowFrom = map[string][]string{"net": {"ann", "bob"}}
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run gate")
+	gate := fx.awaitGates("1", 1)[0]
+	fx.net.UserWrites("2", "ann", "/run wait")
+	fx.awaitTrue("the command", func() bool { return fx.countLines("begun") == 1 })
+	fx.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
+	fx.awaitIdle("2")
+	fx.awaitDismissed()
+	fx.pressButton("ann", gate, 0)
+	fx.net.UserWrites("2", "ann", "/run resume")
+	fx.net.UserWrites("3", "bob", "/whoami")
+	fx.awaitText("3", "user id: bob")
+	if slices.ContainsFunc(fx.net.Sent("2"), func(c gatewaytest.Call) bool { return c.Kind != "progress" }) {
+		t.Errorf("chat 2 was shown %q", texts(fx.net.Sent("2")))
 	}
-	r.expectStatuses(runbook.Waiting, runbook.Waiting)
-	r.touchFile("go")
-	r.net.UserWrites("2", "bob", "/run resume")
-	r.pressButton("bob", r.awaitText("2", "Go on?"), 0)
-	r.awaitText("2", "The run is complete.")
-	r.pressButton("bob", gate, 0)
-	r.awaitText("1", "The run is complete.")
+	fx.expectStatuses(runbook.Waiting, runbook.Waiting)
+	fx.touchFile("go")
+	fx.net.UserWrites("2", "bob", "/run resume")
+	fx.pressButton("bob", fx.awaitText("2", "Go on?"), 0)
+	fx.awaitText("2", "The run is complete.")
+	fx.pressButton("bob", gate, 0)
+	fx.awaitText("1", "The run is complete.")
 }

@@ -23,21 +23,21 @@ type agentProcess struct {
 }
 
 // connectTools connects a process to the running gateway.
-func (r *fixture) connectTools() *agentProcess {
-	r.t.Helper()
+func (fx *fixture) connectTools() *agentProcess {
+	fx.t.Helper()
 	ours, theirs := net.Pipe()
-	c := &agentProcess{t: r.t, conn: ours, served: make(chan error, 1)}
-	gw := r.gw
+	c := &agentProcess{t: fx.t, conn: ours, served: make(chan error, 1)}
+	gw := fx.gw
 	go func() {
-		c.served <- gw.ServeTools(r.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
+		c.served <- gw.ServeTools(fx.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
 	}()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(r.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+		Connect(fx.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	c.ClientSession = session
-	r.t.Cleanup(c.closeConnection)
+	fx.t.Cleanup(c.closeConnection)
 	return c
 }
 
@@ -97,21 +97,21 @@ func (c *agentProcess) startNext(args any) <-chan toolResult {
 
 func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
-	r.settings.Runbooks.Approvers = []string{"net:bob"}
-	r.start()
-	r.writeGreeting("1")
-	c := r.connectTools()
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
+	fx.settings.Runbooks.Approvers = []string{"net:bob"}
+	fx.start()
+	fx.writeGreeting("1")
+	c := fx.connectTools()
 	result := c.startNext(c.beginGateRun())
-	gate := r.awaitGates("1", 1)[0]
-	r.pressButton("ann", gate, 0)
-	r.awaitText("1", "Only approvers can decide this.")
-	r.pressButton("bob", gate, 0)
+	gate := fx.awaitGates("1", 1)[0]
+	fx.pressButton("ann", gate, 0)
+	fx.awaitText("1", "Only approvers can decide this.")
+	fx.pressButton("bob", gate, 0)
 	if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
 		t.Errorf("the agent was told %+v", a)
 	}
-	r.awaitText("1", "→ Approve (by bob)")
-	run := r.listRuns()[0]
+	fx.awaitText("1", "→ Approve (by bob)")
+	run := fx.listRuns()[0]
 	if record, err := run.Records[0].Parse(); err != nil || record.By != "net:bob" {
 		t.Errorf("the record is %+v: %v", record, err)
 	}
@@ -119,45 +119,45 @@ func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
 
 func TestAnAgentIsToldThatItsApprovalWasRejected(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
-	r.start()
-	r.writeGreeting("1")
-	c := r.connectTools()
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
+	fx.start()
+	fx.writeGreeting("1")
+	c := fx.connectTools()
 	result := c.startNext(c.beginGateRun())
-	r.pressButton("bob", r.awaitGates("1", 1)[0], 1)
+	fx.pressButton("bob", fx.awaitGates("1", 1)[0], 1)
 	if a := <-result; a.ErrorCode != runbook.UserDeclined {
 		t.Errorf("the agent was told %+v", a)
 	}
-	r.expectStatuses(runbook.Declined)
+	fx.expectStatuses(runbook.Declined)
 }
 
 func TestAQuestionSurvivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(*fixture, *agentProcess){
 		"the process ends":     func(_ *fixture, c *agentProcess) { c.closeConnection() },
-		"the gateway restarts": func(r *fixture, _ *agentProcess) { r.restart() },
+		"the gateway restarts": func(fx *fixture, _ *agentProcess) { fx.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
-			r.start()
-			r.writeGreeting("1")
-			c := r.connectTools()
+			fx := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
+			fx.start()
+			fx.writeGreeting("1")
+			c := fx.connectTools()
 			call := c.beginGateRun()
 			result := c.startNext(call)
-			gate := r.awaitGates("1", 1)[0]
-			away(r, c)
+			gate := fx.awaitGates("1", 1)[0]
+			away(fx, c)
 			<-result
 			c.closeConnection()
-			r.expectStatuses(runbook.Waiting)
-			c = r.connectTools()
+			fx.expectStatuses(runbook.Waiting)
+			c = fx.connectTools()
 			result = c.startNext(call)
-			r.pressButton("bob", gate, 0)
+			fx.pressButton("bob", gate, 0)
 			if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
 				t.Errorf("the agent was told %+v", a)
 			}
-			r.expectStatuses(runbook.Complete)
-			r.awaitText("1", "→ Approve (by bob)")
+			fx.expectStatuses(runbook.Complete)
+			fx.awaitText("1", "→ Approve (by bob)")
 		})
 	}
 }
@@ -168,25 +168,25 @@ var solutionForm = regexp.MustCompile(`uri (\S+), run (\S+), and this solution[^
 func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
 	t.Parallel()
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
-	r := newRunbookFixture(t, "jq -r .text > text; mv text prompted; "+waitForFileScript("go"), map[string]string{"call": book})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run call")
-	r.awaitFile("prompted")
-	parts := solutionForm.FindStringSubmatch(r.readWorkspace("prompted"))
+	fx := newRunbookFixture(t, "jq -r .text > text; mv text prompted; "+waitForFileScript("go"), map[string]string{"call": book})
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run call")
+	fx.awaitFile("prompted")
+	parts := solutionForm.FindStringSubmatch(fx.readWorkspace("prompted"))
 	if parts == nil {
-		t.Fatalf("the agent was told %q", r.readWorkspace("prompted"))
+		t.Fatalf("the agent was told %q", fx.readWorkspace("prompted"))
 	}
 	var solution map[string]any
 	if err := json.Unmarshal([]byte(parts[3]), &solution); err != nil {
 		t.Fatal(err)
 	}
-	c := r.connectTools()
+	c := fx.connectTools()
 	c.callTool("kairos_search", map[string]any{"query": "call"})
 	if a := c.callTool("kairos_next", map[string]any{"uri": parts[1], "run": parts[2], "solution": solution}); a.ErrorCode != "" {
 		t.Errorf("the agent was told %+v", a)
 	}
-	r.touchFile("go")
-	if _, records := r.awaitReport("1", "The run is complete."); records[0].By != runbook.ByAgent || records[0].Type != runbook.MCP {
+	fx.touchFile("go")
+	if _, records := fx.awaitReport("1", "The run is complete."); records[0].By != runbook.ByAgent || records[0].Type != runbook.MCP {
 		t.Errorf("the records are %q", provenBy(records))
 	}
 }
@@ -194,9 +194,9 @@ func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
 func TestAnAgentThatDoesNotProveItsToolCallFails(t *testing.T) {
 	t.Parallel()
 	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
-	r := newRunbookFixture(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run call")
-	r.pressButton("ann", r.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
-	r.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
+	fx := newRunbookFixture(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run call")
+	fx.pressButton("ann", fx.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
+	fx.awaitReport("1", "The run was ended at step 1 by net:ann: aborted.")
 }

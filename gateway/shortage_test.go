@@ -40,51 +40,51 @@ func (l *shortageProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.
 }
 
 // awaitTries waits until the start of agents has failed n times.
-func (l *shortageProtocol) awaitTries(r *fixture, n int64) {
-	r.t.Helper()
-	r.awaitTrue("more tries", func() bool { return l.tries.Load() >= n })
+func (l *shortageProtocol) awaitTries(fx *fixture, n int64) {
+	fx.t.Helper()
+	fx.awaitTrue("more tries", func() bool { return l.tries.Load() >= n })
 }
 
 func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	l := &shortageProtocol{chats: map[string]bool{"poor": true}}
 	l.what.Store(int64(syscall.ENOMEM))
-	r.slots, r.protocol = 1, l
-	r.start()
-	r.net.UserWrites("poor", "u", "one")
-	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
-	r.net.UserWrites("poor", "u", "two")
+	fx.slots, fx.protocol = 1, l
+	fx.start()
+	fx.net.UserWrites("poor", "u", "one")
+	l.awaitTries(fx, 1) // so that the next message finds a turn and is told that it waits
+	fx.net.UserWrites("poor", "u", "two")
 	for i := range 5 {
 		chat := fmt.Sprint("rich", i)
-		r.net.UserWrites(chat, "u", "hello")
-		r.expect(chat, "you said hello")
+		fx.net.UserWrites(chat, "u", "hello")
+		fx.expect(chat, "you said hello")
 	}
 	l.what.Store(0)
-	r.expect("poor", "you said one", "you said two")
+	fx.expect("poor", "you said one", "you said two")
 }
 
 func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	l := &shortageProtocol{}
-	r.protocol = l
+	fx.protocol = l
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.EMFILE} {
 		l.what.Store(int64(errno))
-		if r.gw == nil {
-			r.start()
+		if fx.gw == nil {
+			fx.start()
 			for i := range 3 {
-				r.net.UserWrites(fmt.Sprint(i), "u", "hello")
+				fx.net.UserWrites(fmt.Sprint(i), "u", "hello")
 			}
 		}
-		l.awaitTries(r, l.tries.Load()+7)
+		l.awaitTries(fx, l.tries.Load()+7)
 	}
 	l.what.Store(0)
 	for i := range 3 {
-		r.expect(fmt.Sprint(i), "you said hello")
+		fx.expect(fmt.Sprint(i), "you said hello")
 	}
 	var logged []string
-	for _, e := range r.logs.FilterMessage("agents cannot be started, will retry").All() {
+	for _, e := range fx.logs.FilterMessage("agents cannot be started, will retry").All() {
 		logged = append(logged, fmt.Sprint(e.ContextMap()["error"]))
 	}
 	lacks := func(i int, what syscall.Errno) bool { return strings.HasSuffix(logged[i], what.Error()) }
@@ -97,7 +97,7 @@ func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 			t.Errorf("logged %q", logged)
 		}
 	}
-	if n := r.logs.FilterMessage("agents can be started again").Len(); n != 1 {
+	if n := fx.logs.FilterMessage("agents can be started again").Len(); n != 1 {
 		t.Errorf("the end was logged %d times", n)
 	}
 }
@@ -126,43 +126,43 @@ func (l *slowFailureProtocol) Turn(ctx context.Context, t terminal.Turn) (out te
 
 func TestALateFailureAfterAShortageStartsNoNewOne(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	l := &slowFailureProtocol{started: make(chan struct{}), release: make(chan struct{})}
 	l.what.Store(int64(syscall.EAGAIN))
-	r.protocol = l
-	r.start()
-	r.net.UserWrites("early", "u", "hello")
-	l.awaitTries(r, 1)
-	r.net.UserWrites("late", "u", "hello")
+	fx.protocol = l
+	fx.start()
+	fx.net.UserWrites("early", "u", "hello")
+	l.awaitTries(fx, 1)
+	fx.net.UserWrites("late", "u", "hello")
 	<-l.started
 	l.what.Store(0)
-	r.expect("early", "you said hello")
-	r.awaitTrue("the end of the shortage", func() bool {
-		return r.logs.FilterMessage("agents can be started again").Len() == 1
+	fx.expect("early", "you said hello")
+	fx.awaitTrue("the end of the shortage", func() bool {
+		return fx.logs.FilterMessage("agents can be started again").Len() == 1
 	})
 	close(l.release)
-	r.expect("late", "you said hello")
-	if n := r.logs.FilterMessage("agents cannot be started, will retry").Len(); n != 1 {
+	fx.expect("late", "you said hello")
+	if n := fx.logs.FilterMessage("agents cannot be started, will retry").Len(); n != 1 {
 		t.Errorf("the shortage was logged %d times", n)
 	}
 }
 
 func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	l := &shortageProtocol{}
 	l.what.Store(int64(syscall.EMFILE))
-	r.slots, r.protocol = 1, l
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	l.awaitTries(r, 2)
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Stopped.")
-	r.awaitIdle("1")
+	fx.slots, fx.protocol = 1, l
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	l.awaitTries(fx, 2)
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "Stopped.")
+	fx.awaitIdle("1")
 	l.what.Store(0)
 	for i := range 3 { // slots are neither lost nor given back twice
-		r.net.UserWrites(fmt.Sprint("c", i), "u", "hello")
-		r.expect(fmt.Sprint("c", i), "you said hello")
+		fx.net.UserWrites(fmt.Sprint("c", i), "u", "hello")
+		fx.expect(fmt.Sprint("c", i), "you said hello")
 	}
 }
 
@@ -193,22 +193,22 @@ func TestAPersonWhoWaitsLongForResourcesIsToldOnceWithoutANotification(t *testin
 
 func TestATurnThatWaitsForResourcesSurvivesAShutdown(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	l := &shortageProtocol{}
 	l.what.Store(int64(syscall.EAGAIN))
-	r.protocol, r.settings.DrainTimeout = l, 1
-	r.start()
-	r.net.UserWrites("1", "u", "one")
-	l.awaitTries(r, 1)
-	r.stop()
+	fx.protocol, fx.settings.DrainTimeout = l, 1
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	l.awaitTries(fx, 1)
+	fx.stop()
 	l.what.Store(0)
-	r.start()
-	r.expect("1", "you said one")
-	r.awaitIdle("1")
+	fx.start()
+	fx.expect("1", "you said one")
+	fx.awaitIdle("1")
 	var inbound store.Inbound
 	for id := int64(1); inbound.In.Text != "one"; id++ {
 		var err error
-		if inbound, _, err = r.store.Inbound(t.Context(), id); err != nil {
+		if inbound, _, err = fx.store.Inbound(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,15 +232,15 @@ func (s *shortageSpool) SaveCopy(ctx context.Context, file *os.File, limit int64
 
 func TestAFileOfAnAnswerIsNotLostWithoutFileDescriptors(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `printf picture > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'`)
-	r.wrapStore = func(s store.Store) store.Store {
+	fx := newFixture(t, `printf picture > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'`)
+	fx.wrapStore = func(s store.Store) store.Store {
 		poor := &shortageSpool{Store: s}
 		poor.fails.Store(3)
 		return poor
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
+	fx.start()
+	fx.net.UserWrites("1", "u", "go")
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 		return slices.ContainsFunc(c, func(c gatewaytest.Call) bool { return c.Files["a.png"] == "picture" })
 	})
 	if !ok {

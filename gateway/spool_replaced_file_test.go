@@ -25,15 +25,15 @@ func (s slowSpool) SaveCopy(ctx context.Context, file *os.File, limit int64) (st
 
 // A second name of one of our own files could take the place of a file that was found good.
 func TestAFileThatReplacedTheCheckedOneIsNotSent(t *testing.T) {
-	r := newFixture(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
+	fx := newFixture(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
 	private := filepath.Join(t.TempDir(), "private")
 	if err := os.WriteFile(private, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.wrapStore = func(s store.Store) store.Store {
+	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(path string) error { return errors.Join(os.Remove(path), os.Link(private, path)) }}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hi")
-	r.expect("1", "look\n⚠ \"a.png\" was not sent: the agent changed it at once.")
+	fx.start()
+	fx.net.UserWrites("1", "u", "hi")
+	fx.expect("1", "look\n⚠ \"a.png\" was not sent: the agent changed it at once.")
 }

@@ -28,22 +28,22 @@ func (s *slowHistory) History(ctx context.Context, c channels.Chat, n int, befor
 
 func TestStopWhileTheHistoryIsReadIsNoFailure(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, "exec sleep 300")
-	r.agent.PassHistory = 1
+	fx := newFixture(t, "exec sleep 300")
+	fx.agent.PassHistory = 1
 	slow := &slowHistory{reading: make(chan struct{}), goOn: make(chan struct{})}
-	r.wrapStore = func(s store.Store) store.Store {
+	fx.wrapStore = func(s store.Store) store.Store {
 		slow.Store = s
 		return slow
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	<-slow.reading
-	r.net.UserWrites("1", "u", "/stop")
-	r.net.UserWrites("2", "u", "/whoami") // when this is answered, the other has been obeyed
-	r.awaitText("2", "user id")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.net.UserWrites("2", "u", "/whoami") // when this is answered, the other has been obeyed
+	fx.awaitText("2", "user id")
 	close(slow.goOn)
-	r.awaitText("1", "Stopped.")
-	for _, c := range r.net.Sent("1") {
+	fx.awaitText("1", "Stopped.")
+	for _, c := range fx.net.Sent("1") {
 		if strings.Contains(c.Text, "Sorry") {
 			t.Errorf("the chat is told %q", c.Text)
 		}

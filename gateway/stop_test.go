@@ -15,54 +15,54 @@ const hangingAgent = `read -r line; case "$line" in *hang*) echo x >> up; exec s
 
 func TestStopEndsTheTurnAndTheNextMessageRuns(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, hangingAgent).start()
-	r.net.UserWrites("1", "u", "hang")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "1 message still waits; /stop all drops it.")
-	stopped := r.awaitText("1", "Stopped.")
+	fx := newFixture(t, hangingAgent).start()
+	fx.net.UserWrites("1", "u", "hang")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "1 message still waits; /stop all drops it.")
+	stopped := fx.awaitText("1", "Stopped.")
 	if stopped.Kind != string(channels.Answer) || stopped.Text != "Stopped." {
 		t.Errorf("the stop is shown as %+v", stopped)
 	}
-	r.awaitText("1", "second")
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Nothing is running.")
+	fx.awaitText("1", "second")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "Nothing is running.")
 }
 
 func TestStopAllEmptiesTheQueue(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, hangingAgent).start()
-	r.net.UserWrites("1", "u", "hang")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.net.UserWrites("1", "u", "/stop all")
-	r.awaitText("1", "1 waiting message dropped.")
-	r.awaitText("1", "Stopped.")
-	r.net.UserWrites("1", "u", "again")
-	r.awaitText("1", "free")
-	if got := texts(r.net.Sent("1")); slices.Contains(got, "second") {
+	fx := newFixture(t, hangingAgent).start()
+	fx.net.UserWrites("1", "u", "hang")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.net.UserWrites("1", "u", "/stop all")
+	fx.awaitText("1", "1 waiting message dropped.")
+	fx.awaitText("1", "Stopped.")
+	fx.net.UserWrites("1", "u", "again")
+	fx.awaitText("1", "free")
+	if got := texts(fx.net.Sent("1")); slices.Contains(got, "second") {
 		t.Errorf("the chat shows %q", got)
 	}
 }
 
 func TestASecondPressOfStopDoesNotStopTheNextTurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, hangingAgent).start()
-	r.net.UserWrites("1", "u", "hang")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "hang, too")
-	r.net.UserPresses("1", "u", "stop:1")
-	r.awaitText("1", "Stopped.")
-	r.awaitTrue("the second turn", func() bool { return strings.Count(r.readWorkspace("up"), "x") == 2 })
-	r.net.UserPresses("1", "u", "stop:1")
-	r.awaitText("1", "That has ended already.")
-	if got := r.gw.Activity()[store.DefaultAgent].Turns; got != 1 {
+	fx := newFixture(t, hangingAgent).start()
+	fx.net.UserWrites("1", "u", "hang")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "hang, too")
+	fx.net.UserPresses("1", "u", "stop:1")
+	fx.awaitText("1", "Stopped.")
+	fx.awaitTrue("the second turn", func() bool { return strings.Count(fx.readWorkspace("up"), "x") == 2 })
+	fx.net.UserPresses("1", "u", "stop:1")
+	fx.awaitText("1", "That has ended already.")
+	if got := fx.gw.Activity()[store.DefaultAgent].Turns; got != 1 {
 		t.Errorf("%d turns run", got)
 	}
-	r.net.UserPresses("1", "u", "stop:2")
-	if _, ok := r.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool { return countText(all, "Stopped.") == 2 }); !ok {
+	fx.net.UserPresses("1", "u", "stop:2")
+	if _, ok := fx.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool { return countText(all, "Stopped.") == 2 }); !ok {
 		t.Error("the second turn was not stopped by its own button")
 	}
 }
@@ -82,30 +82,30 @@ func TestAStoppedTurnDoesNotRunAgainAfterACrash(t *testing.T) {
 	for _, command := range []string{"/stop", "/stop all"} {
 		t.Run(strings.TrimPrefix(command, "/"), func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t, hangingAgent)
-			r.settings.OnCrash = "retry"
-			r.startCrashing(storeWrite{method: "Receive", number: 3, after: true}) // the command is stored, and the turn not cancelled yet
-			r.net.UserWrites("1", "u", "hang")
-			r.awaitFile("up")
-			r.net.UserWrites("1", "u", "second")
-			r.net.UserWrites("1", "u", command)
-			r.awaitCrash()
-			r.wrapStore, r.abandonAfter = nil, 0
-			r.start()
-			r.net.UserWrites("1", "u", "later")
-			r.awaitText("1", "free")
-			r.awaitIdle("1")
-			if n := strings.Count(r.readWorkspace("up"), "x"); n > 1 {
+			fx := newFixture(t, hangingAgent)
+			fx.settings.OnCrash = "retry"
+			fx.startCrashing(storeWrite{method: "Receive", number: 3, after: true}) // the command is stored, and the turn not cancelled yet
+			fx.net.UserWrites("1", "u", "hang")
+			fx.awaitFile("up")
+			fx.net.UserWrites("1", "u", "second")
+			fx.net.UserWrites("1", "u", command)
+			fx.awaitCrash()
+			fx.wrapStore, fx.abandonAfter = nil, 0
+			fx.start()
+			fx.net.UserWrites("1", "u", "later")
+			fx.awaitText("1", "free")
+			fx.awaitIdle("1")
+			if n := strings.Count(fx.readWorkspace("up"), "x"); n > 1 {
 				t.Errorf("the stopped message ran %d times", n)
 			}
-			got := texts(r.net.Sent("1"))
+			got := texts(fx.net.Sent("1"))
 			if ran := slices.Contains(got, "second"); ran == (command == "/stop all") {
 				t.Errorf("after %s the chat shows %q", command, got)
 			}
 			if strings.Contains(strings.Join(got, "|"), "restarted") {
 				t.Errorf("the stop is shown as a failure: %q", got)
 			}
-			if after, _, _ := r.store.Inbound(t.Context(), 1); after.State != store.Interrupted {
+			if after, _, _ := fx.store.Inbound(t.Context(), 1); after.State != store.Interrupted {
 				t.Errorf("the inbound is %s", after.State)
 			}
 		})

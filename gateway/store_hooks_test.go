@@ -39,26 +39,26 @@ func (h *hookedStore) Settle(ctx context.Context, id int64, s store.Settlement) 
 	return more, err
 }
 
-func (h *hookedStore) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (h *hookedStore) Receive(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	if h.receive != nil {
-		if err := h.receive(a); err != nil {
+		if err := h.receive(request); err != nil {
 			return store.ReceiveResult{}, err
 		}
 	}
-	return h.Store.Receive(ctx, a)
+	return h.Store.Receive(ctx, request)
 }
 
-func (h *hookedStore) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
+func (h *hookedStore) Enqueue(ctx context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
 	if h.enqueue != nil {
-		if err := h.enqueue(l); err != nil {
+		if err := h.enqueue(outbound); err != nil {
 			return store.Delivery{}, false, err
 		}
 	}
-	p, claimed, err := h.Store.Enqueue(ctx, l)
+	delivery, claimed, err := h.Store.Enqueue(ctx, outbound)
 	if h.enqueued != nil {
-		h.enqueued(l, claimed)
+		h.enqueued(outbound, claimed)
 	}
-	return p, claimed, err
+	return delivery, claimed, err
 }
 
 func (h *hookedStore) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (bool, error) {
@@ -89,83 +89,83 @@ func (h *hookedStore) OpenQuestions(ctx context.Context, c channels.Chat) ([]sto
 }
 
 // startHooked is start with hooks in the store.
-func (r *fixture) startHooked(change func(*hookedStore)) *fixture {
-	r.t.Helper()
-	r.wrapStore = func(s store.Store) store.Store {
+func (fx *fixture) startHooked(change func(*hookedStore)) *fixture {
+	fx.t.Helper()
+	fx.wrapStore = func(s store.Store) store.Store {
 		h := &hookedStore{Store: s}
 		change(h)
 		return h
 	}
-	return r.start()
+	return fx.start()
 }
 
 func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `echo '{"type":"message","text":"m1"}'; `+waitForFileScript("go"))
+	fx := newFixture(t, `echo '{"type":"message","text":"m1"}'; `+waitForFileScript("go"))
 	stored, release := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
-		h.enqueued = func(l store.Outbound, claimed bool) {
-			if claimed && l.Parts[0].Text == "m1" {
+	fx.startHooked(func(h *hookedStore) {
+		h.enqueued = func(outbound store.Outbound, claimed bool) {
+			if claimed && outbound.Parts[0].Text == "m1" {
 				close(stored)
 				<-release
 			}
 		}
 	})
-	r.net.UserWrites("1", "u", "work")
+	fx.net.UserWrites("1", "u", "work")
 	<-stored
-	r.net.UserWrites("1", "u", "/whoami")
-	r.net.UserWrites("2", "u", "/whoami") // when this is answered, the other is in the outbox
-	r.awaitText("2", "user id")
+	fx.net.UserWrites("1", "u", "/whoami")
+	fx.net.UserWrites("2", "u", "/whoami") // when this is answered, the other is in the outbox
+	fx.awaitText("2", "user id")
 	close(release)
-	r.expect("1", "m1", "user id: u\nchat: net:1")
-	r.touchFile("go")
+	fx.expect("1", "m1", "user id: u\nchat: net:1")
+	fx.touchFile("go")
 }
 
 func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
+	fx := newFixture(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
 	release := make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.finish = func() error { <-release; return nil }
 	})
-	r.net.UserWrites("1", "u", "work")
-	r.awaitText("1", "run 1")
-	r.net.UserWrites("1", "u", "/retry")
-	r.awaitText("1", "I am still working")
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "run 1")
+	fx.net.UserWrites("1", "u", "/retry")
+	fx.awaitText("1", "I am still working")
 	close(release)
-	r.awaitIdle("1")
-	r.net.UserWrites("1", "u", "/retry")
-	r.awaitText("1", "run 2")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "/retry")
+	fx.awaitText("1", "run 2")
 }
 
 func TestAPictureSurvivesAFullDisk(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+waitForFileScript("copied")+`rm a.png; touch changed; `+waitForFileScript("go"))
+	fx := newFixture(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+waitForFileScript("copied")+`rm a.png; touch changed; `+waitForFileScript("go"))
 	var full atomic.Bool
 	full.Store(true)
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.enqueue = func(store.Outbound) error {
 			if !full.CompareAndSwap(true, false) {
 				return nil
 			}
-			r.touchFile("copied")
-			r.awaitFile("changed")
+			fx.touchFile("copied")
+			fx.awaitFile("changed")
 			return syscall.ENOSPC
 		}
 	})
-	r.net.UserWrites("1", "u", "go")
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	fx.net.UserWrites("1", "u", "go")
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 	if !ok || calls[1].Files["a.png"] != "before" {
 		t.Errorf("sent %+v", calls)
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 }
 
 func TestStopAlsoStopsATurnThatIsAboutToStart(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
+	fx := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
 	claimed, stopping := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				close(claimed)
@@ -173,25 +173,25 @@ func TestStopAlsoStopsATurnThatIsAboutToStart(t *testing.T) {
 			}
 		}
 	})
-	r.net.UserWrites("1", "u", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.awaitText("1", "Queued")
-	r.touchFile("go")
+	fx.net.UserWrites("1", "u", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.awaitText("1", "Queued")
+	fx.touchFile("go")
 	<-claimed
-	r.net.UserWrites("1", "u", "/stop")
+	fx.net.UserWrites("1", "u", "/stop")
 	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that /stop comes first, if it can
-	r.awaitText("1", "Stopped.")
-	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "Nothing is running") {
+	fx.awaitText("1", "Stopped.")
+	if got := strings.Join(texts(fx.net.Sent("1")), "|"); strings.Contains(got, "Nothing is running") {
 		t.Errorf("was shown %s", got)
 	}
 }
 
 func TestAnOperatorStopsATurnThatIsAboutToStart(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
+	fx := newFixture(t, `read -r line; case $line in *second*) `+waitForFileScript("never")+`;; *) touch up; `+waitForFileScript("go")+`echo first;; esac`)
 	claimed, stopping := make(chan store.Inbound), make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				claimed <- i
@@ -199,17 +199,17 @@ func TestAnOperatorStopsATurnThatIsAboutToStart(t *testing.T) {
 			}
 		}
 	})
-	r.net.UserWrites("1", "u", "first")
-	r.awaitFile("up")
-	r.net.UserWrites("1", "u", "second")
-	r.awaitText("1", "Queued")
-	r.touchFile("go")
+	fx.net.UserWrites("1", "u", "first")
+	fx.awaitFile("up")
+	fx.net.UserWrites("1", "u", "second")
+	fx.awaitText("1", "Queued")
+	fx.touchFile("go")
 	second := <-claimed
 	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that Stop comes first, if it can
-	if err := r.gw.Stop(t.Context(), second.ID); err != nil {
+	if err := fx.gw.Stop(t.Context(), second.ID); err != nil {
 		t.Fatalf("a turn that was being claimed was not stopped: %v", err)
 	}
-	r.awaitText("1", "Stopped.")
+	fx.awaitText("1", "Stopped.")
 }
 
 // recoveringStore is a store whose first Finish of an adopted turn fails.
@@ -241,9 +241,9 @@ func (s *recoveringStore) Finish(ctx context.Context, id int64, state store.Stat
 
 func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
+	fx := newFixture(t, echo)
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	before, err := sqlite.Open(t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{})
+	before, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,14 +260,14 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s *recoveringStore
-	r.wrapStore = func(inner store.Store) store.Store {
+	fx.wrapStore = func(inner store.Store) store.Store {
 		s = &recoveringStore{Store: inner}
 		return s
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "being sent", "I was restarted while working on this. /retry runs it again.", "you said hello")
-	r.stop()
+	fx.start()
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "being sent", "I was restarted while working on this. /retry runs it again.", "you said hello")
+	fx.stop()
 	if !s.failed || s.adopted != 1 || s.resolved != 1 {
 		t.Errorf("failed %t, adopted %d times, resolved %d deliveries", s.failed, s.adopted, s.resolved)
 	}
@@ -275,28 +275,28 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 
 func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+waitForFileScript("go")+`echo end;; *) echo turn;; esac`)
-	r.terminal.Interactive = true
-	r.startHooked(func(h *hookedStore) {
+	fx := newFixture(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+waitForFileScript("go")+`echo end;; *) echo turn;; esac`)
+	fx.terminal.Interactive = true
+	fx.startHooked(func(h *hookedStore) {
 		h.openQuestion = func() {
-			r.touchFile("go")
-			r.awaitIdle("1")
+			fx.touchFile("go")
+			fx.awaitIdle("1")
 		}
 	})
-	r.net.UserWrites("1", "u", "begin")
-	r.awaitText("1", "Anybody?")
-	r.net.UserWrites("1", "u", "hello?")
-	r.awaitText("1", "→ no answer")
-	r.expect("1", "Anybody?\n\n→ no answer", "end", "turn")
+	fx.net.UserWrites("1", "u", "begin")
+	fx.awaitText("1", "Anybody?")
+	fx.net.UserWrites("1", "u", "hello?")
+	fx.awaitText("1", "→ no answer")
+	fx.expect("1", "Anybody?\n\n→ no answer", "end", "turn")
 }
 
 func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, echo)
-	r.settings.RatePerMinute = 2
+	fx := newFixture(t, echo)
+	fx.settings.RatePerMinute = 2
 	var fails atomic.Int32
 	fails.Store(3)
-	r.startHooked(func(h *hookedStore) {
+	fx.startHooked(func(h *hookedStore) {
 		h.receive = func(store.ReceiveRequest) error {
 			if fails.Add(-1) >= 0 {
 				return errors.New("disk full")
@@ -304,30 +304,30 @@ func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 			return nil
 		}
 	})
-	r.net.UserWrites("1", "u", "hello")
-	r.expect("1", "you said hello")
+	fx.net.UserWrites("1", "u", "hello")
+	fx.expect("1", "you said hello")
 }
 
 func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case $line in *linger*) `+waitForFileScript("never")+`;; *) echo '{"type":"message","text":"done"}';; esac`)
+	fx := newFixture(t, `read -r line; case $line in *linger*) `+waitForFileScript("never")+`;; *) echo '{"type":"message","text":"done"}';; esac`)
 	other := gatewaytest.NewNetwork()
 	t.Cleanup(other.Close)
-	r.otherChannels = map[string]channels.Channel{"other": &gatewaytest.Channel{Name: "other", URL: other.URL}}
-	r.settings.AllowFrom["other"] = []string{"*"}
+	fx.otherChannels = map[string]channels.Channel{"other": &gatewaytest.Channel{Name: "other", URL: other.URL}}
+	fx.settings.AllowFrom["other"] = []string{"*"}
 	slow, release := make(chan struct{}), make(chan struct{})
-	r.startHooked(func(h *hookedStore) {
-		h.receive = func(a store.ReceiveRequest) error {
-			if a.Stop != 0 && a.In.Chat.ID == "slow" {
+	fx.startHooked(func(h *hookedStore) {
+		h.receive = func(request store.ReceiveRequest) error {
+			if request.Stop != 0 && request.In.Chat.ID == "slow" {
 				close(slow)
 				<-release
 			}
 			return nil
 		}
 	})
-	r.net.UserWrites("slow", "u", "linger")
-	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
-	r.net.UserWrites("slow", "u", "/stop")
+	fx.net.UserWrites("slow", "u", "linger")
+	fx.awaitTrue("the turn", func() bool { return len(fx.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
+	fx.net.UserWrites("slow", "u", "/stop")
 	<-slow
 	for i := range 3 { // one after the other, each with a claim of its own
 		chat := fmt.Sprint("c", i)
@@ -337,22 +337,22 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 		}
 	}
 	close(release)
-	r.awaitText("slow", "Stopped.")
+	fx.awaitText("slow", "Stopped.")
 }
 
 func TestCommandsCountTowardsTheRateAndStopIsAlwaysAccepted(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; `+waitForFileScript("never"))
-	r.settings.RatePerMinute = 2
-	r.start()
-	r.net.UserWrites("1", "u", "work")
-	r.awaitTrue("the turn", func() bool { return len(r.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
+	fx := newFixture(t, `read -r line; `+waitForFileScript("never"))
+	fx.settings.RatePerMinute = 2
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitTrue("the turn", func() bool { return len(fx.gw.Activity()[store.DefaultAgent].PIDs) == 1 })
 	for range 4 {
-		r.net.UserWrites("2", "u", "/whoami") // the fourth is message number five
+		fx.net.UserWrites("2", "u", "/whoami") // the fourth is message number five
 	}
-	r.awaitText("2", "more than 2 messages a minute")
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "Stopped.")
+	fx.awaitText("2", "more than 2 messages a minute")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "Stopped.")
 }
 
 // slowPlanChannel is a channel whose Plan is slow.
@@ -371,16 +371,16 @@ func (s *slowPlanChannel) Plan(m channels.Message) ([]channels.Outgoing, error) 
 
 func TestStopFreesAChatWhoseAnswerIsStillBeingPosted(t *testing.T) {
 	t.Parallel()
-	r := newFixture(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+waitForFileScript("never")+`;; esac`)
+	fx := newFixture(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+waitForFileScript("never")+`;; esac`)
 	slow := &slowPlanChannel{began: make(chan struct{}), release: make(chan struct{})}
-	r.abandonAfter = 100 * time.Millisecond
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
-	r.start()
-	r.net.UserWrites("1", "u", "work")
+	fx.abandonAfter = 100 * time.Millisecond
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	fx.start()
+	fx.net.UserWrites("1", "u", "work")
 	<-slow.began
-	r.net.UserWrites("1", "u", "/stop")
-	r.awaitText("1", "I continued without it")
-	r.net.UserWrites("1", "u", "again")
-	r.awaitText("1", "free")
+	fx.net.UserWrites("1", "u", "/stop")
+	fx.awaitText("1", "I continued without it")
+	fx.net.UserWrites("1", "u", "again")
+	fx.awaitText("1", "free")
 	close(slow.release)
 }

@@ -17,20 +17,20 @@ import (
 func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	const ada = "4200000000000000042"
-	r := newStreamFixture(t, `echo partial **one**; `+waitForFileScript("shown")+`echo partial **one** two; `+waitForFileScript("edited")+`echo message **one** two three; echo message next`)
+	fx := newStreamFixture(t, `echo partial **one**; `+waitForFileScript("shown")+`echo partial **one** two; `+waitForFileScript("edited")+`echo message **one** two three; echo message next`)
 	api := discordtest.New(t)
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.ChatFolders(r.dir),
+		Folder: channelstest.ChatFolders(fx.dir),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
+	fx.start()
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
 	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first transient is not known
@@ -51,12 +51,12 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 		return found
 	}
 	first := shows("**one**")
-	r.touchFile("shown")
+	fx.touchFile("shown")
 	shows("**one** two")
-	r.touchFile("edited")
+	fx.touchFile("edited")
 	last := shows("**one** two three")
 	shows("next")
-	r.stop()
+	fx.stop()
 	var all []string
 	for _, m := range api.BotMessages(dm) {
 		all = append(all, m.Content)

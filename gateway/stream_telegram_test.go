@@ -24,17 +24,17 @@ func newTelegramFixture(t *testing.T, script string) (*fixture, *telegramtest.Se
 // newTelegramFixtureWith is newTelegramFixture with changed options.
 func newTelegramFixtureWith(t *testing.T, script string, change func(*telegram.Options)) (*fixture, *telegramtest.Server) {
 	t.Helper()
-	r := newStreamFixture(t, script)
+	fx := newStreamFixture(t, script)
 	api := telegramtest.New(t)
 	api.SetFloodControl(telegramtest.TelegramFloodLimits)
-	o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir)}
+	o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir)}
 	change(&o)
 	ch, err := telegram.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
-	return r, api
+	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
+	return fx, api
 }
 
 // awaitTelegramText waits until the bot shows a chat a message with this text.
@@ -76,17 +76,17 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	for name, chat := range map[string]int64{"a person": 7, "a group": -77} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, api := newTelegramFixture(t, `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo "partial **piece** $i"; sleep 0.1; done; echo "message **piece** 60, and the end"`)
+			fx, api := newTelegramFixture(t, `i=0; while [ $i -lt 60 ]; do i=$((i+1)); echo "partial **piece** $i"; sleep 0.1; done; echo "message **piece** 60, and the end"`)
 			if chat < 0 {
 				api.AddChat(telegramtest.Chat{ID: chat})
 			}
-			r.start()
+			fx.start()
 			began := time.Now()
 			api.UserPosts(telegramtest.UserPost{Chat: chat, From: 7, Text: "@" + api.Bot.Username + " write"})
 			first := awaitTelegramText(t, api, chat, "piece")
 			last := awaitTelegramText(t, api, chat, "and the end")
 			took := time.Since(began)
-			r.stop()
+			fx.stop()
 			all := api.BotMessages(chat)
 			if len(all) > 0 && strings.HasPrefix(all[len(all)-1].Text, "✓ done") {
 				all = all[:len(all)-1] // it took longer than five seconds
@@ -104,13 +104,13 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 
 func TestTelegramShowsAnUnfinishedAnswerAsADraftInAPrivateChat(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixtureWith(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`, func(*telegram.Options) {})
-	r.start()
+	fx, api := newTelegramFixtureWith(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`, func(*telegram.Options) {})
+	fx.start()
 	api.UserSends(7, "write")
-	r.awaitTrue("the draft", func() bool { d, _ := api.Draft(7); return d.Text == "slow" })
-	r.touchFile("shown")
+	fx.awaitTrue("the draft", func() bool { d, _ := api.Draft(7); return d.Text == "slow" })
+	fx.touchFile("shown")
 	last := awaitTelegramText(t, api, 7, "steady")
-	r.stop()
+	fx.stop()
 	if shown := api.BotMessages(7); len(shown) != 1 || last.Silent || last.Edits > 0 {
 		t.Errorf("shown is %+v", shown)
 	}
@@ -121,15 +121,15 @@ func TestTelegramShowsAnUnfinishedAnswerAsADraftInAPrivateChat(t *testing.T) {
 
 func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`)
+	fx, api := newTelegramFixture(t, `echo partial slow; sleep 5; `+waitForFileScript("shown")+`echo message slow and steady`)
 	api.AddUser(telegramtest.User{ID: 7, FirstName: "Anna", LanguageCode: "de"})
-	r.start()
+	fx.start()
 	api.UserSends(7, "write")
 	first := awaitTelegramText(t, api, 7, "slow")
-	r.touchFile("shown")
+	fx.touchFile("shown")
 	last := awaitTelegramText(t, api, 7, "steady")
 	done := awaitTelegramText(t, api, 7, "✓ fertig, ")
-	r.stop()
+	fx.stop()
 	if last.ID != first.ID || !last.Silent || done.Silent {
 		t.Errorf("shown is %+v, then %+v", last, done)
 	}
@@ -140,35 +140,35 @@ func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 
 func TestATelegramTextThatWasStreamedStaysAboveItsAlbum(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, `echo partial look; `+waitForFileScript("shown")+`echo "message file=$PWD/a.png look at this"; `+waitForFileScript("go"))
-	if err := os.WriteFile(filepath.Join(r.dir, "a.png"), telegramtest.PNG(40, 40), 0o600); err != nil {
+	fx, api := newTelegramFixture(t, `echo partial look; `+waitForFileScript("shown")+`echo "message file=$PWD/a.png look at this"; `+waitForFileScript("go"))
+	if err := os.WriteFile(filepath.Join(fx.dir, "a.png"), telegramtest.PNG(40, 40), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.start()
+	fx.start()
 	api.UserSends(7, "write")
 	awaitTelegramText(t, api, 7, "look")
-	r.touchFile("shown")
+	fx.touchFile("shown")
 	shown, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool {
 		return len(all) == 2 && all[0].Text == "look at this" && all[1].Caption == "" && all[1].File() != nil
 	})
 	if !ok {
 		t.Errorf("shown is %q", messageTexts(shown))
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 }
 
 func TestATelegramAnswerGrowsIntoSeveralMessagesAndThenADocument(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, `echo partial words:300; `+waitForFileScript("one")+`echo partial words:1000; `+waitForFileScript("two")+`echo partial words:9000; echo "message words:9000"; `+waitForFileScript("go"))
-	r.start()
+	fx, api := newTelegramFixture(t, `echo partial words:300; `+waitForFileScript("one")+`echo partial words:1000; `+waitForFileScript("two")+`echo partial words:9000; echo "message words:9000"; `+waitForFileScript("go"))
+	fx.start()
 	api.UserSends(7, "write")
 	awaitTelegramText(t, api, 7, "w00299")
-	r.touchFile("one")
+	fx.touchFile("one")
 	awaitTelegramText(t, api, 7, "w00999")
 	if shown := api.BotMessages(7); len(shown) != 2 {
 		t.Errorf("%d transients", len(shown))
 	}
-	r.touchFile("two")
+	fx.touchFile("two")
 	shown, ok := api.AwaitMessages(7, 2*testTimeout, func(all []telegramtest.Message) bool { return len(all) == 3 && all[2].File() != nil })
 	if !ok || !strings.Contains(shown[0].Text, "w00000") || !strings.HasSuffix(shown[1].Text, "w00999\n\n… (the whole answer is in the file below)") {
 		t.Fatalf("shown is %q", messageTexts(shown))
@@ -176,7 +176,7 @@ func TestATelegramAnswerGrowsIntoSeveralMessagesAndThenADocument(t *testing.T) {
 	if sent := api.Calls("sendDocument"); len(sent) != 1 || string(sent[0].Uploads[0].Content) != numberedWords("9000") {
 		t.Errorf("%d documents", len(sent))
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 }
 
 func TestRateLimitedEditsOnTelegramDoNotDelayTheAnswer(t *testing.T) {
@@ -184,21 +184,21 @@ func TestRateLimitedEditsOnTelegramDoNotDelayTheAnswer(t *testing.T) {
 	for name, seconds := range map[string]int{"short": 1, "long": 1800} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, api := newTelegramFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; sleep 3; echo message one two three; echo message next`)
+			fx, api := newTelegramFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; sleep 3; echo message one two three; echo message next`)
 			api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 				if c.Method == "editMessageText" {
 					return telegramtest.RateLimited(seconds)
 				}
 				return telegramtest.Fault{}
 			})
-			r.start()
+			fx.start()
 			began := time.Now()
 			api.UserSends(7, "write")
 			awaitTelegramText(t, api, 7, "one")
-			r.touchFile("shown")
+			fx.touchFile("shown")
 			awaitTelegramText(t, api, 7, "next")
 			took := time.Since(began)
-			r.stop()
+			fx.stop()
 			if got := strings.Join(messageTexts(api.BotMessages(7)), "|"); got != "one two three|next" {
 				t.Errorf("shown is %s", got)
 			}

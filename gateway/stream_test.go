@@ -59,9 +59,9 @@ func numberedWords(count string) string {
 
 func newStreamFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := newFixture(t, script)
-	r.protocol = streamProtocol{}
-	return r
+	fx := newFixture(t, script)
+	fx.protocol = streamProtocol{}
+	return fx
 }
 
 // noReplaceEditor is a channel that can edit but not replace messages.
@@ -72,22 +72,22 @@ type noReplaceEditor struct {
 
 func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; echo partial one two three; `+waitForFileScript("edited")+`echo message one two three four`).start()
-	r.net.UserWrites("1", "u", "write")
-	transient := r.awaitText("1", "one")
+	fx := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; echo partial one two three; `+waitForFileScript("edited")+`echo message one two three four`).start()
+	fx.net.UserWrites("1", "u", "write")
+	transient := fx.awaitText("1", "one")
 	if transient.Text != "one" || transient.Kind != "message" || transient.ReplyTo == "" {
 		t.Errorf("the first that is shown is %+v", transient)
 	}
-	r.touchFile("shown")
-	if got := r.awaitText("1", "one two three"); got.ID != transient.ID {
+	fx.touchFile("shown")
+	if got := fx.awaitText("1", "one two three"); got.ID != transient.ID {
 		t.Errorf("it became %+v", got)
 	}
-	r.touchFile("edited")
-	r.awaitText("1", "one two three four")
-	r.stop()
-	all := r.net.Sent("1")
-	if len(all) != 1 || all[0].ID != transient.ID || all[0].Repeat || r.net.Edits() > 2 || r.net.Replaced() != 1 {
-		t.Errorf("%d edits, %d replacements; shown is %+v", r.net.Edits(), r.net.Replaced(), all)
+	fx.touchFile("edited")
+	fx.awaitText("1", "one two three four")
+	fx.stop()
+	all := fx.net.Sent("1")
+	if len(all) != 1 || all[0].ID != transient.ID || all[0].Repeat || fx.net.Edits() > 2 || fx.net.Replaced() != 1 {
+		t.Errorf("%d edits, %d replacements; shown is %+v", fx.net.Edits(), fx.net.Replaced(), all)
 	}
 }
 
@@ -95,31 +95,31 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 	t.Parallel()
 	// One write, so that a busy machine cannot delay the message until the transient message is
 	// due.
-	r := newStreamFixture(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
-	r.net.UserWrites("1", "u", "write")
-	r.expect("1", "one", "two")
-	r.stop()
-	if r.net.Edits()+r.net.Replaced() != 0 {
-		t.Errorf("%d edits, %d replacements", r.net.Edits(), r.net.Replaced())
+	fx := newStreamFixture(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
+	fx.net.UserWrites("1", "u", "write")
+	fx.expect("1", "one", "two")
+	fx.stop()
+	if fx.net.Edits()+fx.net.Replaced() != 0 {
+		t.Errorf("%d edits, %d replacements", fx.net.Edits(), fx.net.Replaced())
 	}
 }
 
 func TestAnUnfinishedAnswerIsNotShownOnNetworksWithoutEdits(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*fixture){
-		"progress is off":      func(r *fixture) { r.agent.Progress = "off" },
-		"progress is messages": func(r *fixture) { r.agent.Progress = "message" },
-		"it cannot be edited": func(r *fixture) {
-			r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
+		"progress is off":      func(fx *fixture) { fx.agent.Progress = "off" },
+		"progress is messages": func(fx *fixture) { fx.agent.Progress = "message" },
+		"it cannot be edited": func(fx *fixture) {
+			fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStreamFixture(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
-			change(r)
-			r.start()
-			r.net.UserWrites("1", "u", "write")
-			if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
+			fx := newStreamFixture(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
+			change(fx)
+			fx.start()
+			fx.net.UserWrites("1", "u", "write")
+			if calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
 				t.Errorf("the first that was shown is %+v", calls)
 			}
 		})
@@ -128,36 +128,36 @@ func TestAnUnfinishedAnswerIsNotShownOnNetworksWithoutEdits(t *testing.T) {
 
 func TestAnAnswerThatCannotReplaceATransientMessageIsSentAndThatOneRemoved(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two; `+waitForFileScript("go"))
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return noReplaceEditor{c, c} }
-	r.start()
-	r.net.UserWrites("1", "u", "write")
-	if transient := r.awaitText("1", "one"); transient.Kind != "draft" || len(transient.Buttons) > 0 {
+	fx := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two; `+waitForFileScript("go"))
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return noReplaceEditor{c, c} }
+	fx.start()
+	fx.net.UserWrites("1", "u", "write")
+	if transient := fx.awaitText("1", "one"); transient.Kind != "draft" || len(transient.Buttons) > 0 {
 		t.Errorf("the transient is %+v", transient)
 	}
-	r.touchFile("shown")
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
+	fx.touchFile("shown")
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
 	if !ok || calls[0].Kind != "message" {
 		t.Errorf("shown is %+v", calls)
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 }
 
 func TestAnAnswerGrowsIntoMoreTransients(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo partial words:300; `+waitForFileScript("first")+`echo partial words:1000; `+waitForFileScript("second")+`echo message words:1500`).start()
-	r.net.UserWrites("1", "u", "write")
-	r.awaitText("1", "w00299")
-	r.touchFile("first")
-	r.awaitText("1", "w00999")
-	shown := r.net.Sent("1")
+	fx := newStreamFixture(t, `echo partial words:300; `+waitForFileScript("first")+`echo partial words:1000; `+waitForFileScript("second")+`echo message words:1500`).start()
+	fx.net.UserWrites("1", "u", "write")
+	fx.awaitText("1", "w00299")
+	fx.touchFile("first")
+	fx.awaitText("1", "w00999")
+	shown := fx.net.Sent("1")
 	if len(shown) != 2 {
 		t.Fatalf("%d transients", len(shown))
 	}
-	r.touchFile("second")
-	r.awaitText("1", "w01499")
-	r.stop()
-	all := r.net.Sent("1")
+	fx.touchFile("second")
+	fx.awaitText("1", "w01499")
+	fx.stop()
+	all := fx.net.Sent("1")
 	if len(all) != 3 || all[0].ID != shown[0].ID || all[1].ID != shown[1].ID {
 		t.Errorf("%d transients in the end", len(all))
 	}
@@ -171,19 +171,19 @@ func TestTransientMessagesThatNothingReplacesAreRemoved(t *testing.T) {
 	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + waitForFileScript("go"), "an error": `echo error sorry`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStreamFixture(t, `echo partial words:1000; `+waitForFileScript("shown")+end).start()
-			r.net.UserWrites("1", "u", "write")
-			r.awaitText("1", "w00999")
-			r.touchFile("shown")
-			if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
+			fx := newStreamFixture(t, `echo partial words:1000; `+waitForFileScript("shown")+end).start()
+			fx.net.UserWrites("1", "u", "write")
+			fx.awaitText("1", "w00999")
+			fx.touchFile("shown")
+			if calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 				return len(c) <= 1 && !strings.Contains(strings.Join(texts(c), ""), "w00")
 			}); !ok {
 				t.Fatalf("shown is %q", texts(calls))
 			}
-			r.touchFile("go")
-			r.awaitIdle("1")
-			r.stop()
-			if left, err := openStore(t, r.dir); err != nil {
+			fx.touchFile("go")
+			fx.awaitIdle("1")
+			fx.stop()
+			if left, err := openStore(t, fx.dir); err != nil {
 				t.Error(err)
 			} else if b, err := left.Transients(context.Background()); len(b) > 0 || err != nil {
 				t.Errorf("noted are %+v, %v", b, err)
@@ -196,12 +196,12 @@ func TestTransientMessagesThatNothingReplacesAreRemoved(t *testing.T) {
 
 func TestAnAnswerWhoseTransientWasDeletedIsSent(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two`).start()
-	r.net.UserWrites("1", "u", "write")
-	transient := r.awaitText("1", "one")
-	r.net.UserDeletes(transient.ID)
-	r.touchFile("shown")
-	if got := r.awaitText("1", "one two"); got.ID == transient.ID || got.Repeat {
+	fx := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo message one two`).start()
+	fx.net.UserWrites("1", "u", "write")
+	transient := fx.awaitText("1", "one")
+	fx.net.UserDeletes(transient.ID)
+	fx.touchFile("shown")
+	if got := fx.awaitText("1", "one two"); got.ID == transient.ID || got.Repeat {
 		t.Errorf("it was sent as %+v", got)
 	}
 }
@@ -217,21 +217,21 @@ func TestRefusedEditsDoNotDelayTheAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
+			fx := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
 			tries := 0
-			r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
+			fx.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
 				if tries++; (f.Disconnect || f.Status == http.StatusBadGateway) && tries > 3 {
 					return gatewaytest.Fault{} // nothing but waiting helps there
 				}
 				return f
 			}
-			r.start()
-			r.net.UserWrites("1", "u", "write")
-			r.awaitText("1", "one")
-			r.touchFile("shown")
-			r.awaitText("1", "next")
-			r.awaitIdle("1")
-			calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+			fx.start()
+			fx.net.UserWrites("1", "u", "write")
+			fx.awaitText("1", "one")
+			fx.touchFile("shown")
+			fx.awaitText("1", "next")
+			fx.awaitIdle("1")
+			calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 2 })
 			if got := strings.Join(texts(calls), "|"); !ok || got != "one two three|next" || calls[0].Repeat {
 				t.Errorf("shown is %+v", calls)
 			}
@@ -241,77 +241,77 @@ func TestRefusedEditsDoNotDelayTheAnswer(t *testing.T) {
 
 func TestAHungEditDoesNotDelayTheAnswer(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; `+waitForFileScript("hangs")+`echo message one two three; `+waitForFileScript("go"))
+	fx := newStreamFixture(t, `echo partial one; `+waitForFileScript("shown")+`echo partial one two; `+waitForFileScript("hangs")+`echo message one two three; `+waitForFileScript("go"))
 	hang := make(chan struct{})
-	r.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Text != "one two" {
 			return gatewaytest.Fault{}
 		}
-		r.touchFile("hangs")
+		fx.touchFile("hangs")
 		return gatewaytest.Fault{HangUntil: hang}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "write")
-	transient := r.awaitText("1", "one")
-	r.touchFile("shown")
-	if got := r.awaitText("1", "one two three"); got.ID != transient.ID {
+	fx.start()
+	fx.net.UserWrites("1", "u", "write")
+	transient := fx.awaitText("1", "one")
+	fx.touchFile("shown")
+	if got := fx.awaitText("1", "one two three"); got.ID != transient.ID {
 		t.Errorf("what was shown was withdrawn: %+v", got)
 	}
 	close(hang) // which undoes the answer until it is restored
-	r.awaitTrue("the edit that restores the answer", func() bool { return r.net.Edits() == 2 })
-	r.awaitText("1", "one two three")
-	r.touchFile("go")
+	fx.awaitTrue("the edit that restores the answer", func() bool { return fx.net.Edits() == 2 })
+	fx.awaitText("1", "one two three")
+	fx.touchFile("go")
 }
 
 func TestAnUnfinishedAnswerIsNotShownBeforeEarlierMessages(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo message first; echo partial sec; `+waitForFileScript("shown")+`echo message second`)
+	fx := newStreamFixture(t, `echo message first; echo partial sec; `+waitForFileScript("shown")+`echo message second`)
 	release := make(chan struct{})
-	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Text == "first" {
 			return gatewaytest.Fault{HangUntil: release}
 		}
 		return gatewaytest.Fault{}
 	}
-	r.start()
-	r.net.UserWrites("1", "u", "write")
-	if calls, early := r.net.Await("1", 3*time.Second, func(c []gatewaytest.Call) bool { return len(c) > 0 }); early {
+	fx.start()
+	fx.net.UserWrites("1", "u", "write")
+	if calls, early := fx.net.Await("1", 3*time.Second, func(c []gatewaytest.Call) bool { return len(c) > 0 }); early {
 		t.Errorf("shown is %+v", calls)
 	}
 	close(release)
-	r.awaitText("1", "sec")
-	r.touchFile("shown")
-	r.awaitText("1", "second")
-	r.expect("1", "first", "second")
+	fx.awaitText("1", "sec")
+	fx.touchFile("shown")
+	fx.awaitText("1", "second")
+	fx.expect("1", "first", "second")
 }
 
 func TestManyDeltasBecomeFewEdits(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
+	fx := newStreamFixture(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
 	began := time.Now()
-	r.net.UserWrites("1", "u", "write")
-	r.awaitText("1", "the end")
-	r.stop()
-	if all, most := r.net.Sent("1"), int(time.Since(began)/time.Second)+1; len(all) != 1 || r.net.Edits() > most {
-		t.Errorf("%d messages, %d edits", len(all), r.net.Edits())
+	fx.net.UserWrites("1", "u", "write")
+	fx.awaitText("1", "the end")
+	fx.stop()
+	if all, most := fx.net.Sent("1"), int(time.Since(began)/time.Second)+1; len(all) != 1 || fx.net.Edits() > most {
+		t.Errorf("%d messages, %d edits", len(all), fx.net.Edits())
 	}
 }
 
 func TestProgressMovesBelowNewMessages(t *testing.T) {
 	t.Parallel()
-	r := newStreamFixture(t, `echo progress working; `+waitForFileScript("up")+`echo message one; echo message two; echo message said; sleep 10; echo progress still working; `+waitForFileScript("go")).start()
-	r.net.UserWrites("1", "u", "write")
-	r.awaitText("1", "⏳ working")
-	r.touchFile("up")
-	calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
+	fx := newStreamFixture(t, `echo progress working; `+waitForFileScript("up")+`echo message one; echo message two; echo message said; sleep 10; echo progress still working; `+waitForFileScript("go")).start()
+	fx.net.UserWrites("1", "u", "write")
+	fx.awaitText("1", "⏳ working")
+	fx.touchFile("up")
+	calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool {
 		return len(c) == 4 && c[2].Text == "said" && strings.HasPrefix(c[3].Text, "⏳ still working")
 	})
 	if !ok {
 		t.Errorf("shown is %+v", calls)
 	}
-	r.touchFile("go")
-	r.expect("1", "one", "two", "said")
-	if calls, ok := r.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 3 }); !ok {
+	fx.touchFile("go")
+	fx.expect("1", "one", "two", "said")
+	if calls, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(c) == 3 }); !ok {
 		t.Errorf("in the end %+v", calls)
 	}
 }

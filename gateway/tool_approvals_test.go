@@ -24,11 +24,11 @@ func (c *agentProcess) callForJSON(tool string, args any) string {
 }
 
 // writeGreeting writes a message in a chat, so that tools may ask there.
-func (r *fixture) writeGreeting(chat string) {
-	r.t.Helper()
-	r.net.UserWrites(chat, "ann", "hello")
-	r.awaitTrue("the first message", func() bool {
-		known, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 1)
+func (fx *fixture) writeGreeting(chat string) {
+	fx.t.Helper()
+	fx.net.UserWrites(chat, "ann", "hello")
+	fx.awaitTrue("the first message", func() bool {
+		known, err := fx.store.Recent(fx.t.Context(), channels.Chat{Channel: "net", ID: chat}, 1)
 		return err == nil && len(known) > 0
 	})
 }
@@ -66,53 +66,53 @@ func remainingTime(ctx context.Context) (least, most time.Duration) {
 
 func TestTheTimeoutOfATurnPausesWhileAToolWaitsForAnApprover(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
 	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
-	r.protocol, r.terminal.Timeout = protocol, 3600
-	r.start()
+	fx.protocol, fx.terminal.Timeout = protocol, 3600
+	fx.start()
 	defer close(protocol.end)
-	r.net.UserWrites("1", "ann", "ship it")
+	fx.net.UserWrites("1", "ann", "ship it")
 	ctx := <-protocol.turns
-	c := r.connectTools()
+	c := fx.connectTools()
 	answer := c.startProof(c.beginGateRun())
-	question := r.awaitText("1", "Go on?")
+	question := fx.awaitText("1", "Go on?")
 	least, _ := remainingTime(ctx)
 	for began := time.Now(); time.Since(began) < 20*time.Millisecond; time.Sleep(time.Millisecond) { // for the clock to run
 	}
 	if _, most := remainingTime(ctx); most < least {
 		t.Errorf("the turn had %v left, and has %v", least, most)
 	}
-	r.pressButton("ann", question, 0)
+	fx.pressButton("ann", question, 0)
 	if got := answer(); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
-	r.awaitTrue("the clock going on", func() bool { _, most := remainingTime(ctx); return most < least })
+	fx.awaitTrue("the clock going on", func() bool { _, most := remainingTime(ctx); return most < least })
 }
 
 func TestAPersonIsToldThatNoAgentWaitsForTheDecision(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
-	r.start()
-	c := r.connectTools()
-	r.writeGreeting("1")
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	fx.start()
+	c := fx.connectTools()
+	fx.writeGreeting("1")
 	run := c.beginGateRun()
 	answer := c.startProof(run)
-	question := r.awaitText("1", "Go on?")
+	question := fx.awaitText("1", "Go on?")
 	c.closeConnection()
 	answer()
-	r.pressButton("ann", question, 0)
-	r.awaitText("1", "No agent is waiting for this decision. Ask it to go on with run `"+run["run"].(string)+"`.")
-	if got := r.connectTools().callForJSON("kairos_next", run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
+	fx.pressButton("ann", question, 0)
+	fx.awaitText("1", "No agent is waiting for this decision. Ask it to go on with run `"+run["run"].(string)+"`.")
+	if got := fx.connectTools().callForJSON("kairos_next", run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
 }
 
 func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
-	r.start()
-	r.writeGreeting("1")
-	c := r.connectTools()
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	fx.start()
+	fx.writeGreeting("1")
+	c := fx.connectTools()
 	answers := make(chan string, 8)
 	for range cap(answers) {
 		run := c.beginGateRun()
@@ -123,15 +123,15 @@ func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
 			t.Errorf("the agent was told %s", got)
 		}
 	}
-	questions := r.awaitQuestions("1", 5)
-	r.pressButton("ann", questions[0], 0)
+	questions := fx.awaitQuestions("1", 5)
+	fx.pressButton("ann", questions[0], 0)
 	if got := <-answers; strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
 	answer := c.startProof(c.beginGateRun())
-	questions = append(questions, r.awaitQuestions("1", 6)[5])
+	questions = append(questions, fx.awaitQuestions("1", 6)[5])
 	for _, q := range questions[1:] {
-		r.pressButton("ann", q, 1)
+		fx.pressButton("ann", q, 1)
 	}
 	answer()
 	for range 4 {
@@ -140,9 +140,9 @@ func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
 }
 
 // awaitQuestions waits for n questions.
-func (r *fixture) awaitQuestions(chat string, n int) (found []gatewaytest.Call) {
-	r.t.Helper()
-	_, ok := r.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
+func (fx *fixture) awaitQuestions(chat string, n int) (found []gatewaytest.Call) {
+	fx.t.Helper()
+	_, ok := fx.net.Await(chat, testTimeout, func(calls []gatewaytest.Call) bool {
 		found = nil
 		for _, c := range calls {
 			if strings.Contains(c.Text, "Go on?") {
@@ -152,17 +152,17 @@ func (r *fixture) awaitQuestions(chat string, n int) (found []gatewaytest.Call) 
 		return len(found) >= n
 	})
 	if !ok || len(found) != n {
-		r.t.Fatalf("there are %d questions, not %d", len(found), n)
+		fx.t.Fatalf("there are %d questions, not %d", len(found), n)
 	}
 	return found
 }
 
 func TestQuestionsOfAgentsCountTowardsTheMessageRate(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
-	r.start()
-	r.writeGreeting("1")
-	c := r.connectTools()
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	fx.start()
+	fx.writeGreeting("1")
+	c := fx.connectTools()
 	for strings.Contains(c.callForJSON("send_message", map[string]any{"text": "hi"}), `"sent":true`) {
 	}
 	if got := c.callForJSON("kairos_next", c.beginGateRun()); !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "Too many messages") {
@@ -172,13 +172,13 @@ func TestQuestionsOfAgentsCountTowardsTheMessageRate(t *testing.T) {
 
 func TestOnlyAdmittedPeopleAreAsked(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
-	r.start()
-	c := r.connectTools() // a chat in which nobody has written
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": approvalRunbook})
+	fx.start()
+	c := fx.connectTools() // a chat in which nobody has written
 	if got := c.callForJSON("kairos_next", c.beginGateRun()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "has access to the bot") {
 		t.Errorf("the agent was told %s", got)
 	}
-	if calls := r.net.Sent("1"); len(calls) > 0 {
+	if calls := fx.net.Sent("1"); len(calls) > 0 {
 		t.Errorf("the chat was shown %q", texts(calls))
 	}
 }

@@ -31,42 +31,42 @@ func (c *agentProcess) beginMinted(command string) map[string]any {
 // command of its own runbook.
 func TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "true", nil)
+	fx := newRunbookFixture(t, "true", nil)
 	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
-	r.protocol, r.terminal.Timeout, r.settings.Runbooks.CheckShell = protocol, 3600, true
-	r.agent.Approvers = []string{"net:bob"}
-	r.start()
+	fx.protocol, fx.terminal.Timeout, fx.settings.Runbooks.CheckShell = protocol, 3600, true
+	fx.agent.Approvers = []string{"net:bob"}
+	fx.start()
 	defer close(protocol.end)
-	c := r.connectTools()
+	c := fx.connectTools()
 	run := c.beginMinted("echo a\u202eb > ran")
 	// Before the first message nobody can be asked.
 	if got := c.callForJSON("kairos_next", run); !strings.Contains(got, "ELICITATION_FAILED") {
 		t.Fatalf("before the first message the agent was told %s", got)
 	}
-	r.net.UserWrites("1", "ann", "ship it")
+	fx.net.UserWrites("1", "ann", "ship it")
 	<-protocol.turns
 
 	answer := c.startProof(run)
-	question := r.awaitText("1", "May nanobot run this command")
+	question := fx.awaitText("1", "May nanobot run this command")
 	if !strings.Contains(question.Text, "echo a<U+202E>b > ran") || !strings.Contains(question.Text, "`Mine`") {
 		t.Errorf("the question is %q", question.Text)
 	}
-	r.pressButton("ann", question, 0)
-	r.awaitText("1", "Only approvers can decide this.")
-	r.pressButton("bob", question, 1)
+	fx.pressButton("ann", question, 0)
+	fx.awaitText("1", "Only approvers can decide this.")
+	fx.pressButton("bob", question, 1)
 	if got := answer(); !strings.Contains(got, runbook.UserDeclined) {
 		t.Errorf("the agent was told %s", got)
 	}
-	if r.workspaceFile("ran") != "" {
+	if fx.workspaceFile("ran") != "" {
 		t.Fatal("the command was executed")
 	}
 
 	answer = c.startProof(c.beginMinted("echo seen > allowed"))
-	r.pressButton("bob", r.awaitText("1", "echo seen > allowed"), 0)
+	fx.pressButton("bob", fx.awaitText("1", "echo seen > allowed"), 0)
 	if got := answer(); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
-	if got := r.workspaceFile("allowed"); got != "seen\n" {
+	if got := fx.workspaceFile("allowed"); got != "seen\n" {
 		t.Errorf("the command wrote %q", got)
 	}
 }
@@ -75,8 +75,8 @@ func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var decisions []string
-	r := newRunbookFixture(t, "true", nil)
-	r.audit = func(rec audit.Record) {
+	fx := newRunbookFixture(t, "true", nil)
+	fx.audit = func(rec audit.Record) {
 		mu.Lock()
 		defer mu.Unlock()
 		if rec.Event == audit.Decided {
@@ -84,11 +84,11 @@ func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {
 		}
 	}
 	protocol := clockProtocol{make(chan context.Context, 1), make(chan struct{})}
-	r.protocol, r.terminal.Timeout, r.settings.Runbooks.CheckShell = protocol, 3600, true
-	r.start()
+	fx.protocol, fx.terminal.Timeout, fx.settings.Runbooks.CheckShell = protocol, 3600, true
+	fx.start()
 	defer close(protocol.end)
-	c := r.connectTools()
-	r.net.UserWrites("1", "ann", "ship it")
+	c := fx.connectTools()
+	fx.net.UserWrites("1", "ann", "ship it")
 	<-protocol.turns
 	for name, test := range map[string]struct {
 		command, shown string
@@ -99,15 +99,15 @@ func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {
 		"long":          {"echo seen > allowed #" + strings.Repeat("x", 3000) + "end", "xend\n```", 0, "approved"},
 	} {
 		answer := c.startProof(c.beginMinted(test.command))
-		question := r.awaitText("1", test.shown)
+		question := fx.awaitText("1", test.shown)
 		var documents []string
-		for _, call := range r.net.Sent("1") {
+		for _, call := range fx.net.Sent("1") {
 			documents = append(documents, call.Files["command.txt"])
 		}
 		if !slices.Contains(documents, test.command) {
 			t.Errorf("%s: the documents are %.300q", name, documents)
 		}
-		r.pressButton("ann", question, test.button)
+		fx.pressButton("ann", question, test.button)
 		answer()
 		mu.Lock()
 		if want := "runbook command: " + test.decision + " by user ann: " + terminal.AuditQuote(test.command); !slices.Contains(decisions, want) {
@@ -115,7 +115,7 @@ func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	if r.workspaceFile("ran") != "" || r.workspaceFile("allowed") != "seen\n" {
+	if fx.workspaceFile("ran") != "" || fx.workspaceFile("allowed") != "seen\n" {
 		t.Error("another command was executed")
 	}
 }

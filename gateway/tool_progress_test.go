@@ -13,20 +13,20 @@ import (
 func TestTheProgressOfAToolIsShownBelowTheChecklistOfARun(t *testing.T) {
 	t.Parallel()
 	const book = "# Look\n\n## First\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n## Second\n\nLook at it.\n"
-	r := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), map[string]string{"look": book})
-	r.start()
-	r.net.UserWrites("1", "ann", "/run look")
-	r.awaitFile("begun")
-	c := r.connectTools()
+	fx := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), map[string]string{"look": book})
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run look")
+	fx.awaitFile("begun")
+	c := fx.connectTools()
 	if got := c.callForJSON("progress", map[string]any{"text": "counting sheep"}); !strings.Contains(got, `"shown":true`) {
 		t.Fatalf("the agent was told %s", got)
 	}
-	board := r.awaitText("1", "counting sheep")
+	board := fx.awaitText("1", "counting sheep")
 	if !strings.Contains(board.Text, "✅ 1. First\n") || strings.Index(board.Text, "2. Second") > strings.Index(board.Text, "counting sheep") {
 		t.Errorf("the board is %q", board.Text)
 	}
-	r.touchFile("go")
-	r.awaitReport("1", "The run is complete.")
+	fx.touchFile("go")
+	fx.awaitReport("1", "The run is complete.")
 }
 
 // ringingChannel records which texts notify people.
@@ -45,23 +45,23 @@ func (c *ringingChannel) Send(ctx context.Context, o channels.Outgoing) (channel
 
 func TestAMessageOfAToolNotifiesPeopleOnlyBetweenTurns(t *testing.T) {
 	t.Parallel()
-	r := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), nil)
+	fx := newRunbookFixture(t, "touch begun; "+waitForFileScript("go"), nil)
 	ch := &ringingChannel{rings: map[string]bool{}}
-	r.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel {
 		ch.Channel = c
 		return ch
 	}
-	r.start()
-	r.net.UserWrites("1", "ann", "hello")
-	r.awaitFile("begun")
-	c := r.connectTools()
+	fx.start()
+	fx.net.UserWrites("1", "ann", "hello")
+	fx.awaitFile("begun")
+	c := fx.connectTools()
 	for _, text := range []string{"during", "between"} {
 		if got := c.callForJSON("send_message", map[string]any{"text": text}); !strings.Contains(got, `"sent":true`) {
 			t.Fatalf("the agent was told %s", got)
 		}
-		r.awaitText("1", text)
-		r.touchFile("go")
-		r.awaitIdle("1")
+		fx.awaitText("1", text)
+		fx.touchFile("go")
+		fx.awaitIdle("1")
 	}
 	if ch.mu.Lock(); ch.rings["during"] || !ch.rings["between"] {
 		t.Errorf("people are notified of %v", ch.rings)

@@ -27,19 +27,19 @@ const wordsAgent = `read -r line; case $line in
 func TestInATelegramGroupEverybodyReadsTheirOwnLanguage(t *testing.T) {
 	t.Parallel()
 	const group, anna, bob = -100123, 7, 8
-	r := newFixture(t, wordsAgent)
-	r.boardDelay = time.Millisecond
-	r.settings.Words.Overrides = map[string]string{"queued": "One moment, please.", "queued.de": "Einen Moment bitte."}
+	fx := newFixture(t, wordsAgent)
+	fx.boardDelay = time.Millisecond
+	fx.settings.Words.Overrides = map[string]string{"queued": "One moment, please.", "queued.de": "Einen Moment bitte."}
 	api := telegramtest.New(t)
 	api.AddUser(telegramtest.User{ID: anna, FirstName: "Anna", LanguageCode: "de"})
 	api.AddUser(telegramtest.User{ID: bob, FirstName: "Bob", LanguageCode: "en"})
 	api.AddChat(telegramtest.Chat{ID: group, Type: "supergroup", Title: "Team"})
-	ch, err := telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(r.dir), Reactions: "off", Unpaced: true})
+	ch, err := telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), Reactions: "off", Unpaced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{telegram.Name: ch}
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
+	fx.start()
 	writes := func(from int64, text string) int {
 		return api.UserPosts(telegramtest.UserPost{Chat: group, From: from, Text: text}).ID
 	}
@@ -67,15 +67,15 @@ func TestInATelegramGroupEverybodyReadsTheirOwnLanguage(t *testing.T) {
 	if b := waits.Buttons(); len(b) != 1 || b[0].Text != "Abbrechen" {
 		t.Errorf("the notice has the buttons %+v", b)
 	}
-	r.touchFile("go")
+	fx.touchFile("go")
 	awaitTelegramText(t, api, group, "Exit-Code: 3")
 	answered(writes(bob, "@nano_test_bot mistake"), "Exit code: 3")
 }
 
 func TestTheMenusOfTelegramFollowTheWordsWithoutARestart(t *testing.T) {
 	t.Parallel()
-	r, api := newTelegramFixture(t, "true")
-	r.start()
+	fx, api := newTelegramFixture(t, "true")
+	fx.start()
 	menu := func(language, part string) func([]telegramtest.Call) bool {
 		return func(all []telegramtest.Call) bool {
 			return slices.ContainsFunc(all, func(c telegramtest.Call) bool {
@@ -88,7 +88,7 @@ func TestTheMenusOfTelegramFollowTheWordsWithoutARestart(t *testing.T) {
 			t.Fatalf("no menu in %q has %q", language, part)
 		}
 	}
-	r.reload(func(s *gateway.Settings) {
+	fx.reload(func(s *gateway.Settings) {
 		s.Words = words.Settings{Overrides: map[string]string{"helpNew": "forget it all", "helpNew.de": "alles vergessen"}}
 	})
 	for language, part := range map[string]string{"": "forget it all", "de": "alles vergessen"} {
@@ -97,8 +97,8 @@ func TestTheMenusOfTelegramFollowTheWordsWithoutARestart(t *testing.T) {
 		}
 	}
 	calls := len(api.Calls("setMyCommands"))
-	r.reload(func(s *gateway.Settings) { s.RatePerMinute = 100 })
-	r.stop()
+	fx.reload(func(s *gateway.Settings) { s.RatePerMinute = 100 })
+	fx.stop()
 	if got := len(api.Calls("setMyCommands")); got != calls {
 		t.Errorf("%d menus were set without a change", got-calls)
 	}
@@ -107,7 +107,7 @@ func TestTheMenusOfTelegramFollowTheWordsWithoutARestart(t *testing.T) {
 func TestDiscordSpeaksTheLanguageOfAnInteraction(t *testing.T) {
 	t.Parallel()
 	const anna, bob = "81", "82"
-	r := newFixture(t, "true")
+	fx := newFixture(t, "true")
 	api := discordtest.New(t)
 	api.AddUser(discordtest.User{ID: anna, Username: "anna", Locale: "de"})
 	api.AddUser(discordtest.User{ID: bob, Username: "bob"})
@@ -115,17 +115,17 @@ func TestDiscordSpeaksTheLanguageOfAnInteraction(t *testing.T) {
 	t.Cleanup(transport.CloseIdleConnections)
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{anna, bob}, Client: &http.Client{Transport: transport},
-		Folder: channelstest.ChatFolders(r.dir),
+		Folder: channelstest.ChatFolders(fx.dir),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.otherChannels = map[string]channels.Channel{discord.Name: ch}
-	r.start()
+	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
+	fx.start()
 	api.AwaitReady(t)
 	described := func(description, german string) {
 		t.Helper()
-		r.awaitTrue(description, func() bool {
+		fx.awaitTrue(description, func() bool {
 			return slices.ContainsFunc(api.Commands(""), func(c discordtest.Command) bool {
 				return c.Name == "new" && c.Description == description && c.Descriptions["de"] == german
 			})
@@ -144,7 +144,7 @@ func TestDiscordSpeaksTheLanguageOfAnInteraction(t *testing.T) {
 			t.Errorf("%s reads %+v, want %q", user, shown, want)
 		}
 	}
-	r.reload(func(s *gateway.Settings) {
+	fx.reload(func(s *gateway.Settings) {
 		s.Words = words.Settings{Overrides: map[string]string{"helpNew": "forget it all", "helpNew.de": "alles vergessen"}}
 	})
 	described("forget it all", "alles vergessen")

@@ -46,31 +46,31 @@ type fixture struct {
 
 func newFixture(t *testing.T, script string) *fixture {
 	t.Helper()
-	r := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir()}
-	t.Cleanup(r.net.Close)
+	fx := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir()}
+	t.Cleanup(fx.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = script, "rich"
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(r.dir, "state"), sqlite.Options{})
+	st, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := console.New(st, zap.NewNop())
 	client := &http.Client{Transport: &http.Transport{}}
 	g := gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL, Client: client}},
+		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: fx.net.URL, Client: client}},
 		Store:    st, MaxConcurrent: 2, Log: zap.NewNop(), Events: c.Observe,
 		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner}, "coder": {Runner: runner}}, WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { _ = g.Run(ctx, nil) })
-	work.Go(func() { c.Run(ctx, r.publish) })
+	work.Go(func() { c.Run(ctx, fx.publish) })
 	server := httptest.NewServer(c.Handler(g))
-	r.url = server.URL
+	fx.url = server.URL
 	t.Cleanup(func() {
 		cancel()
 		work.Wait()
@@ -80,54 +80,54 @@ func newFixture(t *testing.T, script string) *fixture {
 			t.Error(err)
 		}
 	})
-	return r
+	return fx
 }
 
-func (r *fixture) publish(event string, data any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (fx *fixture) publish(event string, data any) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
 	if event == "turn" {
-		r.events = append(r.events, data.(console.Turn))
+		fx.events = append(fx.events, data.(console.Turn))
 	}
 }
 
 // request makes a request and decodes the response.
-func (r *fixture) request(method, path string, into any) int {
-	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, nil)
+func (fx *fixture) request(method, path string, into any) int {
+	fx.t.Helper()
+	req, err := http.NewRequestWithContext(fx.t.Context(), method, fx.url+path, nil)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(res.Body); err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	if err := json.Unmarshal(b.Bytes(), into); err != nil {
-		r.t.Fatalf("%s %s: %v in %s", method, path, err, b.Bytes())
+		fx.t.Fatalf("%s %s: %v in %s", method, path, err, b.Bytes())
 	}
 	return res.StatusCode
 }
 
-func (r *fixture) await(what string, done func() bool) {
-	r.t.Helper()
+func (fx *fixture) await(what string, done func() bool) {
+	fx.t.Helper()
 	for deadline := time.Now().Add(awaitTimeout); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("waited in vain for %s", what)
+			fx.t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }
 
 // getTurn returns the details of a turn.
-func (r *fixture) getTurn(id int) (d console.Detail) {
-	r.t.Helper()
-	if status := r.request("GET", fmt.Sprint("/api/turns/", id), &d); status != http.StatusOK {
-		r.t.Fatalf("turn %d: status %d", id, status)
+func (fx *fixture) getTurn(id int) (d console.Detail) {
+	fx.t.Helper()
+	if status := fx.request("GET", fmt.Sprint("/api/turns/", id), &d); status != http.StatusOK {
+		fx.t.Fatalf("turn %d: status %d", id, status)
 	}
 	return d
 }
@@ -136,41 +136,41 @@ const agent = `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0
 	echo '{"type":"progress","text":"thinking"}'; echo '{"type":"log","level":"error","text":"hm"}'; echo '{"type":"message","text":"hi"}'`
 
 func TestTurnsAreFoundByTheirAgent(t *testing.T) {
-	r := newFixture(t, agent)
-	r.net.UserWrites("1", "u", "hello")
-	r.await("the first turn", func() bool { return r.listsTurns("", "done 1") })
-	r.net.UserWrites("1", "u", "/agent coder")
-	r.net.UserWrites("1", "u", "hello")
-	r.await("the second turn", func() bool { return r.listsTurns("?agent=coder&outcome=done", "done 3") })
-	if !r.listsTurns("?agent=default", "done 1") || !r.listsTurns("?agent=none", "") {
+	fx := newFixture(t, agent)
+	fx.net.UserWrites("1", "u", "hello")
+	fx.await("the first turn", func() bool { return fx.listsTurns("", "done 1") })
+	fx.net.UserWrites("1", "u", "/agent coder")
+	fx.net.UserWrites("1", "u", "hello")
+	fx.await("the second turn", func() bool { return fx.listsTurns("?agent=coder&outcome=done", "done 3") })
+	if !fx.listsTurns("?agent=default", "done 1") || !fx.listsTurns("?agent=none", "") {
 		t.Error("the turns of the others are not right")
 	}
-	if got := r.getTurn(1).Agent + " " + r.getTurn(3).Agent; got != "default coder" {
+	if got := fx.getTurn(1).Agent + " " + fx.getTurn(3).Agent; got != "default coder" {
 		t.Errorf("the agents are %s", got)
 	}
 }
 
 func TestTurnsAreListedAndShown(t *testing.T) {
-	r := newFixture(t, agent)
-	r.net.UserWrites("1", "u", "hello")
-	r.net.UserWrites("2", "u", "fail")
-	r.await("both turns", func() bool { return r.listsTurns("", "failed 2|done 1") })
-	r.await("both answers to be sent", func() bool { return r.getTurn(1).Sends["sent"] == 2 && r.getTurn(2).Sends["sent"] > 0 })
+	fx := newFixture(t, agent)
+	fx.net.UserWrites("1", "u", "hello")
+	fx.net.UserWrites("2", "u", "fail")
+	fx.await("both turns", func() bool { return fx.listsTurns("", "failed 2|done 1") })
+	fx.await("both answers to be sent", func() bool { return fx.getTurn(1).Sends["sent"] == 2 && fx.getTurn(2).Sends["sent"] > 0 })
 	for query, want := range map[string]string{
 		"?outcome=failed": "failed 2", "?chat=net:1": "done 1", "?limit=1": "failed 2", "?before=2": "done 1", "?outcome=timeout": "",
 	} {
-		if !r.listsTurns(query, want) {
+		if !fx.listsTurns(query, want) {
 			t.Errorf("%s is not %q", query, want)
 		}
 	}
 	for _, id := range []int{1, 2} {
-		d := r.getTurn(id)
+		d := fx.getTurn(id)
 		var frames []string
 		for _, f := range d.Frames {
 			frames = append(frames, f.Kind+" "+f.Text)
 		}
 		var turns []console.Turn
-		if r.request("GET", "/api/turns", &turns); len(turns) != 2 || !maps.Equal(turns[2-id].Sends, d.Sends) {
+		if fx.request("GET", "/api/turns", &turns); len(turns) != 2 || !maps.Equal(turns[2-id].Sends, d.Sends) {
 			t.Errorf("turn %d sent %v, in the list %+v", id, d.Sends, turns)
 		}
 		switch got := strings.Join(frames, "|"); d.Text {
@@ -186,11 +186,11 @@ func TestTurnsAreListedAndShown(t *testing.T) {
 			t.Errorf("turn %d is %+v", id, d)
 		}
 	}
-	r.await("the end of both to be published", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+	fx.await("the end of both to be published", func() bool {
+		fx.mu.Lock()
+		defer fx.mu.Unlock()
 		ended := map[int64]bool{}
-		for _, e := range r.events {
+		for _, e := range fx.events {
 			ended[e.ID] = ended[e.ID] || e.State == "done"
 		}
 		return ended[1] && ended[2]
@@ -198,10 +198,10 @@ func TestTurnsAreListedAndShown(t *testing.T) {
 }
 
 // listsTurns reports whether a list request returns these turns, with their outcomes.
-func (r *fixture) listsTurns(query, want string) bool {
-	r.t.Helper()
+func (fx *fixture) listsTurns(query, want string) bool {
+	fx.t.Helper()
 	var turns []console.Turn
-	r.request("GET", "/api/turns"+query, &turns)
+	fx.request("GET", "/api/turns"+query, &turns)
 	var got []string
 	for _, turn := range turns {
 		got = append(got, fmt.Sprint(turn.Status, " ", turn.ID))
@@ -210,56 +210,56 @@ func (r *fixture) listsTurns(query, want string) bool {
 }
 
 func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
-	r := newFixture(t, agent)
-	r.net.UserWrites("1", "u", "wait")
+	fx := newFixture(t, agent)
+	fx.net.UserWrites("1", "u", "wait")
 	var answer struct{ Error string }
-	r.await("the turn to run", func() bool { return r.request("GET", "/api/turns/1", &answer) == http.StatusOK })
-	if status := r.request("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
+	fx.await("the turn to run", func() bool { return fx.request("GET", "/api/turns/1", &answer) == http.StatusOK })
+	if status := fx.request("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
 		t.Errorf("a running turn was retried: %d", status)
 	}
-	if status := r.request("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
+	if status := fx.request("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
 		t.Fatalf("stop: %d %s", status, answer.Error)
 	}
-	r.await("the turn to end", func() bool { return r.listsTurns("", "stopped 1") })
-	if status := r.request("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
+	fx.await("the turn to end", func() bool { return fx.listsTurns("", "stopped 1") })
+	if status := fx.request("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
 		t.Errorf("an ended turn was stopped: %d", status)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status := r.request("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
+	if status := fx.request("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
 		t.Fatalf("retry: %d %s", status, answer.Error)
 	}
-	r.await("the turn to end well", func() bool { return r.listsTurns("", "done 1") })
+	fx.await("the turn to end well", func() bool { return fx.listsTurns("", "done 1") })
 }
 
 func TestUndeliveredMessagesAreListedWithTheirErrors(t *testing.T) {
-	r := newFixture(t, agent)
-	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: http.StatusForbidden} }
-	r.net.UserWrites("1", "u", "hello")
+	fx := newFixture(t, agent)
+	fx.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: http.StatusForbidden} }
+	fx.net.UserWrites("1", "u", "hello")
 	var sends []console.Send
-	r.await("a send to fail", func() bool {
-		r.request("GET", "/api/undelivered", &sends)
+	fx.await("a send to fail", func() bool {
+		fx.request("GET", "/api/undelivered", &sends)
 		return len(sends) == 2 && sends[0].State == "failed"
 	})
 	if s := sends[0]; s.Chat != "net:1" || s.Error == "" || s.Text != "hi" {
 		t.Errorf("got %+v", s)
 	}
 	var h gateway.Health
-	if status := r.request("GET", "/api/health", &h); status != http.StatusOK || !h.OK || !h.Channels["net"].OK {
+	if status := fx.request("GET", "/api/health", &h); status != http.StatusOK || !h.OK || !h.Channels["net"].OK {
 		t.Errorf("health: %d %+v", status, h)
 	}
 }
 
 func TestInvalidRequestsAreRefused(t *testing.T) {
-	r := newFixture(t, agent)
+	fx := newFixture(t, agent)
 	for path, want := range map[string]int{
 		"GET /api/turns/7": 404, "GET /api/turns/x": 400, "POST /api/turns/7/stop": 404, "GET /api/turns?limit=x": 400, "GET /api/turns?chat=x": 400,
 		"GET /api/turns?outcome=bogus": 400, "GET /api/turns?before=-3": 400, "GET /api/turns?limit=-1": 400,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		var answer struct{ Error string }
-		if got := r.request(method, path, &answer); got != want || answer.Error == "" {
+		if got := fx.request(method, path, &answer); got != want || answer.Error == "" {
 			t.Errorf("%s %s: %d %q, want %d", method, path, got, answer.Error, want)
 		}
 	}

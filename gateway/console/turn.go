@@ -124,8 +124,8 @@ func (c *Console) serveTurn(r *http.Request, g *gateway.Gateway) (any, error) {
 		return nil, err
 	}
 	counts := map[store.State]int{}
-	for _, p := range deliveries {
-		counts[p.State]++
+	for _, delivery := range deliveries {
+		counts[delivery.State]++
 	}
 	d := Detail{Turn: newTurn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: newSends(deliveries)}
 	d.Text = inbound.In.Text
@@ -149,12 +149,12 @@ func (c *Console) serveUndelivered(r *http.Request) (any, error) {
 
 func newSends(deliveries []store.Delivery) []Send {
 	out := []Send{}
-	for _, p := range deliveries {
+	for _, delivery := range deliveries {
 		s := Send{
-			ID: p.ID, Chat: p.Out.Chat.String(), Inbound: p.Inbound, State: p.State, Tries: p.Tries, Error: p.Err, Queued: p.Queued,
-			NotBefore: p.NotBefore, Message: p.Receipt, Text: p.Out.Text,
+			ID: delivery.ID, Chat: delivery.Out.Chat.String(), Inbound: delivery.Inbound, State: delivery.State, Tries: delivery.Tries, Error: delivery.Err, Queued: delivery.Queued,
+			NotBefore: delivery.NotBefore, Message: delivery.Receipt, Text: delivery.Out.Text,
 		}
-		for _, f := range p.Out.Media {
+		for _, f := range delivery.Out.Media {
 			s.Media = append(s.Media, f.Name)
 		}
 		out = append(out, s)

@@ -11,123 +11,123 @@ import (
 )
 
 // askApproval lets the turn of ann's chat ask for an approval.
-func (r *fixture) askApproval(id string) {
-	r.t.Helper()
+func (fx *fixture) askApproval(id string) {
+	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Inbound: r.runningTurn("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Within: time.Hour, Approval: true}
-	if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
-		r.t.Fatal(err)
+	q := store.Question{ID: id, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Within: time.Hour, Approval: true}
+	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
+		fx.t.Fatal(err)
 	}
-	r.outbox.Wake(chat)
-	r.checkStored(chat, "Run it?")
+	fx.outbox.Wake(chat)
+	fx.checkStored(chat, "Run it?")
 }
 
 // messageInChat returns the next message of a person in somebody else's chat.
-func (r *fixture) messageInChat(other, user, text, press string) channels.Incoming {
-	in := r.message(user, text)
+func (fx *fixture) messageInChat(other, user, text, press string) channels.Incoming {
+	in := fx.message(user, text)
 	in.Chat, in.Press = chatOf(other), press
 	return in
 }
 
-func (r *fixture) setApprovers(agent string, list ...string) {
-	r.people.Approvers[agent] = list
+func (fx *fixture) setApprovers(agent string, list ...string) {
+	fx.people.Approvers[agent] = list
 }
 
 const onlyApprovers = "Only approvers can decide this."
 
 func TestOnlyApproversAnswerAnApproval(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.setApprovers(store.DefaultAgent, "net:bob")
-		r.writeMessage("ann", "hello")
-		r.askApproval("q")
-		r.pressButton("ann", "answer:q:1", onlyApprovers)
-		r.writeMessage("ann", "yes", onlyApprovers)
-		r.writeMessage("ann", "2", onlyApprovers)
-		r.writeMessage("ann", "what is it about?") // which is no answer
-		r.checkEqual("answers", r.answered, []string(nil))
-		r.checkEqual("records", r.decisions(), []string{"denied approver", "denied approver", "denied approver"})
-		r.checkEqual("questions that show an end", len(r.outbox.ended), 0)
-		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"))
-		r.checkEqual("answers", r.answered, []string{"q: Yes by bob"})
-		r.checkEqual("records", r.decisions(), []string{"answer Yes"})
+	runIntake(t, func(fx *fixture) {
+		fx.setApprovers(store.DefaultAgent, "net:bob")
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("q")
+		fx.pressButton("ann", "answer:q:1", onlyApprovers)
+		fx.writeMessage("ann", "yes", onlyApprovers)
+		fx.writeMessage("ann", "2", onlyApprovers)
+		fx.writeMessage("ann", "what is it about?") // which is no answer
+		fx.checkEqual("answers", fx.answered, []string(nil))
+		fx.checkEqual("records", fx.decisions(), []string{"denied approver", "denied approver", "denied approver"})
+		fx.checkEqual("questions that show an end", len(fx.outbox.ended), 0)
+		fx.receive(fx.messageInChat("ann", "bob", "", "answer:q:1"))
+		fx.checkEqual("answers", fx.answered, []string{"q: Yes by bob"})
+		fx.checkEqual("records", fx.decisions(), []string{"answer Yes"})
 	})
 }
 
 func TestARefusedPressThatIsDeliveredTwiceIsAnsweredAndRecordedOnce(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.setApprovers(store.DefaultAgent, "net:bob")
-		r.writeMessage("ann", "hello")
-		r.askApproval("q")
-		in := r.messageInChat("ann", "ann", "", "answer:q:1")
-		r.receive(in, onlyApprovers)
-		r.receive(in)
-		r.checkEqual("records", r.decisions(), []string{"denied approver"})
+	runIntake(t, func(fx *fixture) {
+		fx.setApprovers(store.DefaultAgent, "net:bob")
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("q")
+		in := fx.messageInChat("ann", "ann", "", "answer:q:1")
+		fx.receive(in, onlyApprovers)
+		fx.receive(in)
+		fx.checkEqual("records", fx.decisions(), []string{"denied approver"})
 	})
 }
 
 func TestAClosedApprovalIsRefusedAsClosed(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.setApprovers(store.DefaultAgent, "net:bob")
-		r.writeMessage("ann", "hello")
-		r.askApproval("withdrawn")
-		if ok, err := r.store.Withdraw(r.t.Context(), "withdrawn"); !ok || err != nil {
-			r.t.Fatal(ok, err)
+	runIntake(t, func(fx *fixture) {
+		fx.setApprovers(store.DefaultAgent, "net:bob")
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("withdrawn")
+		if ok, err := fx.store.Withdraw(fx.t.Context(), "withdrawn"); !ok || err != nil {
+			fx.t.Fatal(ok, err)
 		}
-		r.askApproval("expired")
+		fx.askApproval("expired")
 		time.Sleep(time.Hour)
-		r.pressButton("ann", "answer:withdrawn:1", "This question is no longer open.")
-		r.pressButton("ann", "answer:expired:1", "This question is no longer open.")
-		r.checkEqual("answers", r.answered, []string(nil))
+		fx.pressButton("ann", "answer:withdrawn:1", "This question is no longer open.")
+		fx.pressButton("ann", "answer:expired:1", "This question is no longer open.")
+		fx.checkEqual("answers", fx.answered, []string(nil))
 	})
 }
 
 func TestAnApproverAnswersAnApprovalByTyping(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.setApprovers(store.DefaultAgent, "net:bob", "net:carla")
-		r.writeMessage("ann", "hello")
-		r.askApproval("q")
-		r.receive(r.messageInChat("ann", "bob", "no", ""))
-		r.checkEqual("answers", r.answered, []string{"q: No by bob"})
+	runIntake(t, func(fx *fixture) {
+		fx.setApprovers(store.DefaultAgent, "net:bob", "net:carla")
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("q")
+		fx.receive(fx.messageInChat("ann", "bob", "no", ""))
+		fx.checkEqual("answers", fx.answered, []string{"q: No by bob"})
 	})
 }
 
 func TestWithoutApproversEverybodyAnswersAnApproval(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "hello")
-		r.askApproval("q")
-		r.pressButton("ann", "answer:q:1")
-		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("q")
+		fx.pressButton("ann", "answer:q:1")
+		fx.checkEqual("answers", fx.answered, []string{"q: Yes by ann"})
 	})
 }
 
 func TestOrdinaryQuestionsAreForEverybody(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.setApprovers(store.DefaultAgent, "net:bob")
-		r.writeMessage("ann", "hello")
-		r.askQuestion("q", "Yes", "No")
-		r.pressButton("ann", "answer:q:1")
-		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
+	runIntake(t, func(fx *fixture) {
+		fx.setApprovers(store.DefaultAgent, "net:bob")
+		fx.writeMessage("ann", "hello")
+		fx.askQuestion("q", "Yes", "No")
+		fx.pressButton("ann", "answer:q:1")
+		fx.checkEqual("answers", fx.answered, []string{"q: Yes by ann"})
 	})
 }
 
 // A turn may run with an agent that the settings do not have any more, or on another member.
 func TestTheApproversAreThoseThatTheSettingsNameNowForTheAgentThatAsks(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.settings.Agents["coder"] = intake.Agent{Runner: r.agents}
-		r.setApprovers(store.DefaultAgent, "net:ann")
-		r.setApprovers("coder", "net:bob")
-		r.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
-		r.writeMessage("ann", "hello")
-		r.askApproval("q")
-		r.pressButton("ann", "answer:q:1", onlyApprovers)
-		delete(r.people.Approvers, "coder")
-		r.pressButton("ann", "answer:q:1", onlyApprovers)
-		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
-		r.setApprovers("coder", "net:ann")
-		delete(r.lanes.turns, chatOf("ann"))
-		r.receive(r.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
-		r.pressButton("ann", "answer:q:1")
-		r.checkEqual("answers", r.answered, []string{"q: Yes by ann"})
+	runIntake(t, func(fx *fixture) {
+		fx.settings.Agents["coder"] = intake.Agent{Runner: fx.agents}
+		fx.setApprovers(store.DefaultAgent, "net:ann")
+		fx.setApprovers("coder", "net:bob")
+		fx.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
+		fx.writeMessage("ann", "hello")
+		fx.askApproval("q")
+		fx.pressButton("ann", "answer:q:1", onlyApprovers)
+		delete(fx.people.Approvers, "coder")
+		fx.pressButton("ann", "answer:q:1", onlyApprovers)
+		fx.receive(fx.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
+		fx.setApprovers("coder", "net:ann")
+		delete(fx.lanes.turns, chatOf("ann"))
+		fx.receive(fx.messageInChat("ann", "bob", "", "answer:q:1"), onlyApprovers)
+		fx.pressButton("ann", "answer:q:1")
+		fx.checkEqual("answers", fx.answered, []string{"q: Yes by ann"})
 	})
 }
 

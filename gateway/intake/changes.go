@@ -46,45 +46,45 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 
 // prepareChange adds the answers to a change, and takes back a message that was passed to the
 // running turn but not read. The caller must have locked the chat.
-func (i *Intake) prepareChange(ctx context.Context, a *store.ChangeRequest) error {
-	before, found, err := i.o.Store.Message(ctx, a.In.Chat, a.In.ID)
+func (i *Intake) prepareChange(ctx context.Context, request *store.ChangeRequest) error {
+	before, found, err := i.o.Store.Message(ctx, request.In.Chat, request.In.ID)
 	if err != nil || !found {
 		return err
 	}
-	if a.In.Change == channels.Edited {
-		if before.In.ApplyEdit(a.In).SameContent(before.In) {
+	if request.In.Change == channels.Edited {
+		if before.In.ApplyEdit(request.In).SameContent(before.In) {
 			return nil
 		}
-		if err := i.planChangeAnswers(ctx, a); err != nil {
+		if err := i.planChangeAnswers(ctx, request); err != nil {
 			return err
 		}
 	}
-	if t := i.o.Lanes.RunningTurn(a.In.Chat); t != nil && before.State == store.Pending {
-		a.Injected = !t.WithdrawMessage(before.ID)
+	if t := i.o.Lanes.RunningTurn(request.In.Chat); t != nil && before.State == store.Pending {
+		request.Injected = !t.WithdrawMessage(before.ID)
 	}
 	return nil
 }
 
 // planChangeAnswers plans the answers to an edit.
-func (i *Intake) planChangeAnswers(ctx context.Context, a *store.ChangeRequest) error {
-	_, _, own := i.parseCommand(a.In)
-	ctl, err := i.findControl(ctx, a.In)
+func (i *Intake) planChangeAnswers(ctx context.Context, request *store.ChangeRequest) error {
+	_, _, own := i.parseCommand(request.In)
+	ctl, err := i.findControl(ctx, request.In)
 	if err != nil {
 		return err
 	}
-	a.Withdraw = own || ctl.isCommand()
-	w := i.words(a.In)
+	request.Withdraw = own || ctl.isCommand()
+	w := i.words(request.In)
 	offer := channels.Message{Text: w.Text(words.EditedSendAgain), Notification: channels.Notification{Silent: true}}
-	if data := press.Rerun(a.In.ID); data != "" {
+	if data := press.Rerun(request.In.ID); data != "" {
 		offer.Text = w.Text(words.EditedRunning)
 		offer.Buttons = []channels.Button{{Label: w.Text(words.ButtonRunNewText), Data: data}}
 	}
-	a.Answers = map[store.Effect][]channels.Outgoing{}
+	request.Answers = map[store.Effect][]channels.Outgoing{}
 	for effect, m := range map[store.Effect]channels.Message{
 		store.StoredForRerun: offer,
 		store.Withdrawn:      {Text: w.Text(words.EditedCommand), Notification: offer.Notification},
 	} {
-		if a.Answers[effect], err = i.planAnswer(a.In, m); err != nil {
+		if request.Answers[effect], err = i.planAnswer(request.In, m); err != nil {
 			return err
 		}
 	}

@@ -13,85 +13,85 @@ import (
 
 // offerChoices finishes a turn of a person whose agent has sent a message with buttons, and returns
 // the data of the buttons.
-func (r *fixture) offerChoices(user string, labels ...string) (data []string) {
-	r.t.Helper()
-	inbound := r.writeMessage(user, "offer")
-	data = r.enqueueChoices(inbound, 1, labels...)
-	r.finishTurn(user)
+func (fx *fixture) offerChoices(user string, labels ...string) (data []string) {
+	fx.t.Helper()
+	inbound := fx.writeMessage(user, "offer")
+	data = fx.enqueueChoices(inbound, 1, labels...)
+	fx.finishTurn(user)
 	return data
 }
 
 // enqueueChoices sends a message with buttons as the agent's answer to a message. The buttons are
 // the same for every sequence number, as those of a turn that is repeated.
-func (r *fixture) enqueueChoices(inbound store.Inbound, sequence int, labels ...string) (data []string) {
-	r.t.Helper()
+func (fx *fixture) enqueueChoices(inbound store.Inbound, sequence int, labels ...string) (data []string) {
+	fx.t.Helper()
 	m := outbox.Reply(inbound, channels.Message{Kind: channels.Answer, Text: "Which?"})
 	m.Sequence = 1
 	m.AddChoices(labels)
 	for _, b := range m.Buttons {
 		data = append(data, b.Data)
 	}
-	_, _, err := r.store.Enqueue(r.t.Context(), store.Outbound{
+	_, _, err := fx.store.Enqueue(fx.t.Context(), store.Outbound{
 		Inbound: inbound.ID, Sequence: sequence, Parts: []channels.Outgoing{{Chat: inbound.In.Chat, Text: "Which?", Buttons: m.Buttons}},
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
-	r.settleAll(inbound.In.Chat)
+	fx.settleAll(inbound.In.Chat)
 	return data
 }
 
 func TestThePressOfAnAgentsButtonIsTheNextMessage(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		data := r.offerChoices("ann", "Yes", "No, /stop")
-		r.pressButton("ann", data[1])
-		r.pressButton("ann", data[1]) // twice
-		r.pressButton("ann", data[0]) // the other one
-		r.checkInbounds("ann", "offer done", "No, /stop running")
-		if in := r.runningTurn("ann").inbound.In; in.User.ID != "ann" || in.Press != "" {
+	runIntake(t, func(fx *fixture) {
+		data := fx.offerChoices("ann", "Yes", "No, /stop")
+		fx.pressButton("ann", data[1])
+		fx.pressButton("ann", data[1]) // twice
+		fx.pressButton("ann", data[0]) // the other one
+		fx.checkInbounds("ann", "offer done", "No, /stop running")
+		if in := fx.runningTurn("ann").inbound.In; in.User.ID != "ann" || in.Press != "" {
 			t.Errorf("the message is %+v", in)
 		}
-		r.checkVisible()
+		fx.checkVisible()
 	})
 }
 
 func TestAnAgentsButtonIsNeitherACommandNorTheAnswerToAQuestion(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		data := r.offerChoices("ann", "/stop")
-		asking := r.writeMessage("ann", "work")
+	runIntake(t, func(fx *fixture) {
+		data := fx.offerChoices("ann", "/stop")
+		asking := fx.writeMessage("ann", "work")
 		q := store.Question{ID: "q", Inbound: asking.ID, Chat: asking.In.Chat, Text: "Delete it?"}
-		if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: asking.ID, Parts: []channels.Outgoing{{Chat: asking.In.Chat, Text: q.Text}}}); err != nil {
+		if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: asking.ID, Parts: []channels.Outgoing{{Chat: asking.In.Chat, Text: q.Text}}}); err != nil {
 			t.Fatal(err)
 		}
-		r.settleAll(asking.In.Chat)
-		r.pressButton("ann", data[0])
-		r.checkInbounds("ann", "offer done", "work running", "/stop pending")
-		r.checkEqual("answers", len(r.answered), 0)
-		r.checkEqual("stops", len(r.runningTurn("ann").cancelled), 0)
+		fx.settleAll(asking.In.Chat)
+		fx.pressButton("ann", data[0])
+		fx.checkInbounds("ann", "offer done", "work running", "/stop pending")
+		fx.checkEqual("answers", len(fx.answered), 0)
+		fx.checkEqual("stops", len(fx.runningTurn("ann").cancelled), 0)
 	})
 }
 
 func TestAnAgentsButtonThatIsTooOldOrOfAnotherChatSaysSo(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		const gone = "This button is too old. Please write your answer instead."
-		data := r.offerChoices("ann", "Yes")
-		r.pressButton("bob", data[0], gone) // a copy of the message in another chat
+		data := fx.offerChoices("ann", "Yes")
+		fx.pressButton("bob", data[0], gone) // a copy of the message in another chat
 		for _, forged := range []string{"say:", "say:1", "say:x:1:2:3", data[0] + "1", "say:99999999999999999999:1:a:1"} {
-			r.pressButton("ann", forged, gone)
+			fx.pressButton("ann", forged, gone)
 		}
 		time.Sleep(time.Hour)
-		if err := r.store.Prune(r.t.Context(), store.Retention{Age: time.Minute}); err != nil {
+		if err := fx.store.Prune(fx.t.Context(), store.Retention{Age: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
-		r.pressButton("ann", data[0], gone)
+		fx.pressButton("ann", data[0], gone)
 	})
 }
 
 func TestAPressCountsAsAMessageOfThePersonWhoPressed(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.settings.RatePerMinute = 1
-		data := r.offerChoices("ann", "Yes")
-		r.pressButton("ann", data[0], "That is more than 1 messages a minute. Please wait a little.")
+	runIntake(t, func(fx *fixture) {
+		fx.settings.RatePerMinute = 1
+		data := fx.offerChoices("ann", "Yes")
+		fx.pressButton("ann", data[0], "That is more than 1 messages a minute. Please wait a little.")
 	})
 }
 
@@ -110,37 +110,37 @@ func TestTheDataOfAnAgentsButtonsFitsEveryNetwork(t *testing.T) {
 }
 
 func TestTheButtonsOfARepeatedTurnCanBePressed(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		data := r.offerChoices("ann", "Yes", "No")
-		r.pressButton("ann", data[0])
-		r.finishTurn("ann")
-		recent := r.recent(r.message("ann", "").Chat)
+	runIntake(t, func(fx *fixture) {
+		data := fx.offerChoices("ann", "Yes", "No")
+		fx.pressButton("ann", data[0])
+		fx.finishTurn("ann")
+		recent := fx.recent(fx.message("ann", "").Chat)
 		offer := recent[len(recent)-1]
-		r.enqueueChoices(offer, 2, "Yes", "No")
-		r.pressButton("ann", data[1])
-		r.checkInbounds("ann", "offer done", "Yes done", "No running")
+		fx.enqueueChoices(offer, 2, "Yes", "No")
+		fx.pressButton("ann", data[1])
+		fx.checkInbounds("ann", "offer done", "Yes done", "No running")
 	})
 }
 
 func TestAnAgentsButtonDoesNotWaitForFurtherMessages(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		data := r.offerChoices("ann", "Yes")
-		r.writeMessage("ann", "work")
-		r.settings.Gather = time.Minute
-		r.pressButton("ann", data[0])
-		r.receive(r.message("ann", "thanks"))
-		r.checkInbounds("ann", "offer done", "work running", "Yes pending", "thanks pending")
+	runIntake(t, func(fx *fixture) {
+		data := fx.offerChoices("ann", "Yes")
+		fx.writeMessage("ann", "work")
+		fx.settings.Gather = time.Minute
+		fx.pressButton("ann", data[0])
+		fx.receive(fx.message("ann", "thanks"))
+		fx.checkInbounds("ann", "offer done", "work running", "Yes pending", "thanks pending")
 	})
 }
 
 func TestARefusedPressDoesNotUseUpTheButtons(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		data := r.offerChoices("ann", "Yes")
-		r.writeMessage("ann", "work")
-		r.settings.WhileRunning = intake.Reject
-		r.pressButton("ann", data[0], "I am still working on your last message. Send it again later, or /stop.")
-		r.finishTurn("ann")
-		r.pressButton("ann", data[0])
-		r.checkInbounds("ann", "offer done", "work done", data[0]+" done", "Yes running")
+	runIntake(t, func(fx *fixture) {
+		data := fx.offerChoices("ann", "Yes")
+		fx.writeMessage("ann", "work")
+		fx.settings.WhileRunning = intake.Reject
+		fx.pressButton("ann", data[0], "I am still working on your last message. Send it again later, or /stop.")
+		fx.finishTurn("ann")
+		fx.pressButton("ann", data[0])
+		fx.checkInbounds("ann", "offer done", "work done", data[0]+" done", "Yes running")
 	})
 }

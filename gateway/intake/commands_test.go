@@ -12,49 +12,49 @@ import (
 )
 
 func TestNewClearsTheConversationAndTheMemoryOfTheRunningTurn(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		remember := func() {
-			if err := r.store.Remember(r.t.Context(), chatOf("ann"), "session", "s1"); err != nil {
-				r.t.Fatal(err)
+			if err := fx.store.Remember(fx.t.Context(), chatOf("ann"), "session", "s1"); err != nil {
+				fx.t.Fatal(err)
 			}
 		}
 		forgotten := func() {
-			if got, err := r.store.Recall(r.t.Context(), chatOf("ann"), "session"); got != "" || err != nil {
-				r.t.Errorf("remembered is %q, %v", got, err)
+			if got, err := fx.store.Recall(fx.t.Context(), chatOf("ann"), "session"); got != "" || err != nil {
+				fx.t.Errorf("remembered is %q, %v", got, err)
 			}
 		}
 		remember()
-		r.writeMessage("ann", "/new", "This is a new conversation")
+		fx.writeMessage("ann", "/new", "This is a new conversation")
 		forgotten()
-		r.checkEqual("what agents keep ends in", r.agents.endedSessions, []string{chatOf("ann").String()})
-		r.writeMessage("ann", "hello")
+		fx.checkEqual("what agents keep ends in", fx.agents.endedSessions, []string{chatOf("ann").String()})
+		fx.writeMessage("ann", "hello")
 		remember()
-		r.writeMessage("ann", "/new", "This is a new conversation")
+		fx.writeMessage("ann", "/new", "This is a new conversation")
 		forgotten()
-		r.checkEqual("the turn that runs forgets", r.runningTurn("ann").forgot, true)
-		r.checkEqual("it is cancelled with", r.runningTurn("ann").cancelled, []error(nil))
+		fx.checkEqual("the turn that runs forgets", fx.runningTurn("ann").forgot, true)
+		fx.checkEqual("it is cancelled with", fx.runningTurn("ann").cancelled, []error(nil))
 	})
 }
 
 func TestStatusSaysWhatRunsWaitsAndIsNotDelivered(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "/status", "Nothing is running.\nWaiting: 0")
-		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Line: "Coder 2\nwith more to say"}}
-		r.writeMessage("ann", "the first")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "/status", "Nothing is running.\nWaiting: 0")
+		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Line: "Coder 2\nwith more to say"}}
+		fx.writeMessage("ann", "the first")
 		time.Sleep(1500 * time.Millisecond)
-		r.finishTurn("ann")
-		r.writeMessage("ann", "the second,\nwhose text is so long that only its beginning is shown")
+		fx.finishTurn("ann")
+		fx.writeMessage("ann", "the second,\nwhose text is so long that only its beginning is shown")
 		for _, text := range []string{"waits", "waits, too"} {
-			if err := r.Receive(r.t.Context(), r.message("ann", text)); err != nil {
-				r.t.Fatal(err)
+			if err := fx.Receive(fx.t.Context(), fx.message("ann", text)); err != nil {
+				fx.t.Fatal(err)
 			}
 		}
 		notice := outbox.Message{Message: channels.Message{Chat: chatOf("ann"), Text: "undelivered"}}
-		if err := r.outbox.Post(r.t.Context(), &notice); err != nil {
-			r.t.Fatal(err)
+		if err := fx.outbox.Post(fx.t.Context(), &notice); err != nil {
+			fx.t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		r.writeMessage("ann", "/status", "undelivered", `Running for 5s: the second, whose text is so long that o…
+		fx.writeMessage("ann", "/status", "undelivered", `Running for 5s: the second, whose text is so long that o…
 Agent: Coder 2
 Waiting: 2
 Last turns:
@@ -65,9 +65,9 @@ Not delivered:
 }
 
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
-		r.writeMessage("ann", "/help", `/stop: stop the current work; /stop all also drops the waiting messages
+	runIntake(t, func(fx *fixture) {
+		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
+		fx.writeMessage("ann", "/help", `/stop: stop the current work; /stop all also drops the waiting messages
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again
@@ -84,72 +84,72 @@ Everything else goes to the agent.`)
 }
 
 func TestAllOtherCommandsGoToTheAgent(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		for _, text := range []string{"/review now", "/cancel 1", "/again 1", "cancel:1", "please /stop", "stop", "/stopped"} {
-			inbound := r.writeMessage("ann", text)
-			r.checkEqual(text, inbound.State, store.Running)
-			r.finishTurn("ann")
+			inbound := fx.writeMessage("ann", text)
+			fx.checkEqual(text, inbound.State, store.Running)
+			fx.finishTurn("ann")
 		}
 	})
 }
 
 func TestRetryRunsTheLastTurnAgainOfSomebodyWhoIsAdmitted(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "/retry", "There is nothing to run again.")
-		r.writeMessage("ann", "of ann")
-		r.writeMessage("ann", "/retry", "I am still working. Send /stop first.")
-		r.finishTurn("ann")
-		in := r.message("bob", "of bob")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "/retry", "There is nothing to run again.")
+		fx.writeMessage("ann", "of ann")
+		fx.writeMessage("ann", "/retry", "I am still working. Send /stop first.")
+		fx.finishTurn("ann")
+		in := fx.message("bob", "of bob")
 		in.Chat = chatOf("ann")
-		r.receive(in)
-		r.finishTurn("ann")
-		r.people.AllowFrom["net"] = []string{"ann"}
-		r.writeMessage("ann", "/retry")
-		r.checkEqual("state of the message", r.recent(chatOf("ann"))[3].State, store.Pending)
-		r.checkEqual("its text", r.recent(chatOf("ann"))[3].In.Text, "of ann")
-		r.checkEqual("the lanes are woken", r.lanes.woken, 1)
+		fx.receive(in)
+		fx.finishTurn("ann")
+		fx.people.AllowFrom["net"] = []string{"ann"}
+		fx.writeMessage("ann", "/retry")
+		fx.checkEqual("state of the message", fx.recent(chatOf("ann"))[3].State, store.Pending)
+		fx.checkEqual("its text", fx.recent(chatOf("ann"))[3].In.Text, "of ann")
+		fx.checkEqual("the lanes are woken", fx.lanes.woken, 1)
 	})
 }
 
 func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		inbound := r.writeMessage("ann", "hello")
+	runIntake(t, func(fx *fixture) {
+		inbound := fx.writeMessage("ann", "hello")
 		again := fmt.Sprint("again:", inbound.ID)
-		r.pressButton("ann", again) // it runs
-		r.finishTurn("ann")
-		r.pressButton("bob", again) // it is another chat's
-		r.pressButton("ann", "again:x")
-		r.checkEqual("the lanes are woken", r.lanes.woken, 0)
-		in := r.message("bob", "")
+		fx.pressButton("ann", again) // it runs
+		fx.finishTurn("ann")
+		fx.pressButton("bob", again) // it is another chat's
+		fx.pressButton("ann", "again:x")
+		fx.checkEqual("the lanes are woken", fx.lanes.woken, 0)
+		in := fx.message("bob", "")
 		in.Chat, in.Press = chatOf("ann"), again
-		r.people.AllowFrom["net"] = []string{"bob"}
-		r.receive(in, "The person who wrote that no longer has access.")
-		r.people.AllowFrom["net"] = []string{"ann"}
-		r.pressButton("ann", again)
-		r.checkEqual("the lanes are woken", r.lanes.woken, 1)
-		now, _, err := r.store.Inbound(r.t.Context(), inbound.ID)
-		r.checkEqual("error", err, error(nil))
-		r.checkEqual("state", now.State, store.Pending)
+		fx.people.AllowFrom["net"] = []string{"bob"}
+		fx.receive(in, "The person who wrote that no longer has access.")
+		fx.people.AllowFrom["net"] = []string{"ann"}
+		fx.pressButton("ann", again)
+		fx.checkEqual("the lanes are woken", fx.lanes.woken, 1)
+		now, _, err := fx.store.Inbound(fx.t.Context(), inbound.ID)
+		fx.checkEqual("error", err, error(nil))
+		fx.checkEqual("state", now.State, store.Pending)
 	})
 }
 
 func TestTheButtonOfAWaitingMessageCancelsItAlone(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		in := r.message("ann", "two")
-		second := r.receive(in)
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		in := fx.message("ann", "two")
+		second := fx.receive(in)
 		time.Sleep(time.Millisecond)
-		r.writeMessage("ann", "three")
+		fx.writeMessage("ann", "three")
 		time.Sleep(2 * time.Second)
-		r.checkVisible("t1 Queued.", "t2 Queued.")
-		notice := r.outbox.shown[0]
-		r.checkEqual("the notice replies to", notice.ReplyTo, in.ID)
-		r.checkEqual("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", second.ID)}})
-		r.pressButton("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
-		r.pressButton("ann", notice.Buttons[0].Data, "Cancelled.")
-		r.checkVisible("t2 Queued.")
-		r.pressButton("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
+		fx.checkVisible("t1 Queued.", "t2 Queued.")
+		notice := fx.outbox.shown[0]
+		fx.checkEqual("the notice replies to", notice.ReplyTo, in.ID)
+		fx.checkEqual("the button", notice.Buttons, []channels.Button{{Label: "Cancel", Data: fmt.Sprint("cancel:", second.ID)}})
+		fx.pressButton("bob", notice.Buttons[0].Data, "That message is no longer waiting.") // it is another chat's
+		fx.pressButton("ann", notice.Buttons[0].Data, "Cancelled.")
+		fx.checkVisible("t2 Queued.")
+		fx.pressButton("ann", notice.Buttons[0].Data, "That message is no longer waiting.")
 		press := notice.Buttons[0].Data + " done"
-		r.checkInbounds("ann", "one running", "two dead", "three pending", press, press)
+		fx.checkInbounds("ann", "one running", "two dead", "three pending", press, press)
 	})
 }

@@ -69,148 +69,148 @@ func (c *fakeController) ReadsSecret(terminal.ControlRequest) bool {
 }
 
 // receiveInBackground passes a message to intake, which may carry it out in the background.
-func (r *fixture) receiveInBackground(in channels.Incoming) {
-	r.t.Helper()
-	if err := r.Receive(r.t.Context(), in); err != nil {
-		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
+func (fx *fixture) receiveInBackground(in channels.Incoming) {
+	fx.t.Helper()
+	if err := fx.Receive(fx.t.Context(), in); err != nil {
+		fx.t.Fatalf("%q: %v", in.Text+in.Press, err)
 	}
 }
 
 // writeToProtocol receives a message of a person for the protocol.
-func (r *fixture) writeToProtocol(user, text string) {
-	r.t.Helper()
-	r.receiveInBackground(r.message(user, text))
+func (fx *fixture) writeToProtocol(user, text string) {
+	fx.t.Helper()
+	fx.receiveInBackground(fx.message(user, text))
 }
 
 // awaitAndCheck waits until intake is idle, and checks the messages to a chat.
-func (r *fixture) awaitAndCheck(user string, want ...string) []store.Delivery {
-	r.t.Helper()
-	r.IdleControls(r.t.Context())
+func (fx *fixture) awaitAndCheck(user string, want ...string) []store.Delivery {
+	fx.t.Helper()
+	fx.IdleControls(fx.t.Context())
 	synctest.Wait()
-	return r.checkStored(chatOf(user), want...)
+	return fx.checkStored(chatOf(user), want...)
 }
 
 func TestACommandOfTheProtocolIsCarriedOutOnceAndSettled(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{Text: "Pressed."}
-		in := r.message("ann", " /KEY  Up Enter")
-		r.receiveInBackground(in)
-		r.awaitAndCheck("ann", "Pressed.")
-		r.checkEqual("the reply is silent", r.outbox.posted[0].silent, true)
-		r.receiveInBackground(in) // delivered again
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out", r.agents.done, []string{`net:ann key "Up Enter"`})
-		r.checkInbounds("ann", " /KEY  Up Enter done")
-		r.checkEqual("records", r.decisions(), []string{"command allowed /key"})
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.reply = keysCommands, terminal.ControlReply{Text: "Pressed."}
+		in := fx.message("ann", " /KEY  Up Enter")
+		fx.receiveInBackground(in)
+		fx.awaitAndCheck("ann", "Pressed.")
+		fx.checkEqual("the reply is silent", fx.outbox.posted[0].silent, true)
+		fx.receiveInBackground(in) // delivered again
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out", fx.agents.done, []string{`net:ann key "Up Enter"`})
+		fx.checkInbounds("ann", " /KEY  Up Enter done")
+		fx.checkEqual("records", fx.decisions(), []string{"command allowed /key"})
 	})
 }
 
 func TestAProtocolsCommandReachesTheAgentOfTheTurnThatRunsElseTheChosenOne(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		other := &fakeAgents{fakeController: fakeController{commands: keysCommands}}
-		r.settings.Agents["other"] = intake.Agent{Runner: other}
-		r.writeMessage("ann", "/key Up") // the default agent has no such command
-		r.finishTurn("ann")
-		r.checkEqual("carried out between turns", len(other.done), 0)
-		r.writeMessage("ann", "/agent other", "Your next message goes to other.")
-		r.writeToProtocol("ann", "/key Up")
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out by the chosen one", other.done, []string{`net:ann key "Up"`})
+		fx.settings.Agents["other"] = intake.Agent{Runner: other}
+		fx.writeMessage("ann", "/key Up") // the default agent has no such command
+		fx.finishTurn("ann")
+		fx.checkEqual("carried out between turns", len(other.done), 0)
+		fx.writeMessage("ann", "/agent other", "Your next message goes to other.")
+		fx.writeToProtocol("ann", "/key Up")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out by the chosen one", other.done, []string{`net:ann key "Up"`})
 		running := &fakeController{commands: keysCommands}
-		r.lanes.controller = running
-		r.writeMessage("ann", "work")
-		r.writeToProtocol("ann", "/key Down")
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
-		r.checkEqual("the board is buried", r.runningTurn("ann").boardMoves, 1)
-		r.finishTurn("ann")
-		r.lanes.controller = &fakeController{} // of a turn whose agent has no commands
-		r.writeMessage("ann", "work on")
-		r.writeToProtocol("ann", "/key Left")
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out by the chosen one meanwhile", other.done, []string{`net:ann key "Up"`, `net:ann key "Left"`})
+		fx.lanes.controller = running
+		fx.writeMessage("ann", "work")
+		fx.writeToProtocol("ann", "/key Down")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
+		fx.checkEqual("the board is buried", fx.runningTurn("ann").boardMoves, 1)
+		fx.finishTurn("ann")
+		fx.lanes.controller = &fakeController{} // of a turn whose agent has no commands
+		fx.writeMessage("ann", "work on")
+		fx.writeToProtocol("ann", "/key Left")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out by the chosen one meanwhile", other.done, []string{`net:ann key "Up"`, `net:ann key "Left"`})
 	})
 }
 
 func TestAMessageThatTheProtocolDoesNotAcceptGetsATurn(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.declines = keysCommands, map[string]bool{"key": true}
-		r.pressButton("ann", "/key Up")
-		r.checkEqual("carried out", len(r.agents.done), 0)
-		r.checkInbounds("ann", "/key Up running")
-		if in := r.runningTurn("ann").inbound.In; in.Text != "/key Up" || in.Press != "" {
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.declines = keysCommands, map[string]bool{"key": true}
+		fx.pressButton("ann", "/key Up")
+		fx.checkEqual("carried out", len(fx.agents.done), 0)
+		fx.checkInbounds("ann", "/key Up running")
+		if in := fx.runningTurn("ann").inbound.In; in.Text != "/key Up" || in.Press != "" {
 			t.Errorf("the turn sees %+v", in)
 		}
-		r.finishTurn("ann")
-		r.writeMessage("ann", "hello")
-		r.checkInbounds("ann", "/key Up done", "hello running")
+		fx.finishTurn("ann")
+		fx.writeMessage("ann", "hello")
+		fx.checkInbounds("ann", "/key Up done", "hello running")
 	})
 }
 
 func TestAPressCarriesOutACommandAsOftenAsItIsMade(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands = keysCommands
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands = keysCommands
 		for _, data := range []string{"/key Up", "/key Up", "/nosuch"} {
-			in := r.message("ann", "")
+			in := fx.message("ann", "")
 			in.Press = data
-			r.receiveInBackground(in)
+			fx.receiveInBackground(in)
 		}
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out", r.agents.done, []string{`net:ann key "Up"`, `net:ann key "Up"`})
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out", fx.agents.done, []string{`net:ann key "Up"`, `net:ann key "Up"`})
 	})
 }
 
 func TestTextIsForTheProtocolWhileItAcceptsText(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.taken = keysCommands, true
-		r.writeToProtocol("ann", "ls -l  ")
-		r.writeToProtocol("ann", "/usr/bin/top")
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out", r.agents.done, []string{`net:ann  "ls -l  "`, `net:ann  "/usr/bin/top"`})
-		r.checkEqual("records", r.decisions(), []string{"command allowed", "command allowed"})
-		r.writeMessage("ann", "/status", "Nothing is running.")
-		file := r.message("ann", "look at this")
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.taken = keysCommands, true
+		fx.writeToProtocol("ann", "ls -l  ")
+		fx.writeToProtocol("ann", "/usr/bin/top")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out", fx.agents.done, []string{`net:ann  "ls -l  "`, `net:ann  "/usr/bin/top"`})
+		fx.checkEqual("records", fx.decisions(), []string{"command allowed", "command allowed"})
+		fx.writeMessage("ann", "/status", "Nothing is running.")
+		file := fx.message("ann", "look at this")
 		file.Media = []string{"/somewhere/a.png"}
-		r.receive(file)
-		r.checkInbounds("ann", "ls -l   done", "/usr/bin/top done", "/status done", "look at this running")
+		fx.receive(file)
+		fx.checkInbounds("ann", "ls -l   done", "/usr/bin/top done", "/status done", "look at this running")
 	})
 }
 
 func TestTextWaitsForTheCommandBeforeIt(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.takes = keysCommands, 500*time.Millisecond
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.takes = keysCommands, 500*time.Millisecond
 		began := time.Now()
-		r.writeToProtocol("ann", "/key Up")
-		r.writeToProtocol("bob", "/key Up")
-		r.checkEqual("the commands held up the channel for", time.Since(began), time.Duration(0))
-		r.writeToProtocol("ann", "hello")
-		r.checkEqual("the text waited for", time.Since(began), 500*time.Millisecond)
-		r.awaitAndCheck("ann")
-		r.awaitAndCheck("bob")
-		r.agents.takes = time.Minute // longer than it may
+		fx.writeToProtocol("ann", "/key Up")
+		fx.writeToProtocol("bob", "/key Up")
+		fx.checkEqual("the commands held up the channel for", time.Since(began), time.Duration(0))
+		fx.writeToProtocol("ann", "hello")
+		fx.checkEqual("the text waited for", time.Since(began), 500*time.Millisecond)
+		fx.awaitAndCheck("ann")
+		fx.awaitAndCheck("bob")
+		fx.agents.takes = time.Minute // longer than it may
 		began = time.Now()
-		r.finishTurn("ann")
-		r.writeToProtocol("ann", "/key Up")
-		r.writeToProtocol("ann", "hello")
-		r.checkEqual("the text waited for", time.Since(began), time.Second)
-		r.awaitAndCheck("ann", "/key did not work: context deadline exceeded")
-		r.checkEqual("the command had", time.Since(began), 10*time.Second)
+		fx.finishTurn("ann")
+		fx.writeToProtocol("ann", "/key Up")
+		fx.writeToProtocol("ann", "hello")
+		fx.checkEqual("the text waited for", time.Since(began), time.Second)
+		fx.awaitAndCheck("ann", "/key did not work: context deadline exceeded")
+		fx.checkEqual("the command had", time.Since(began), 10*time.Second)
 	})
 }
 
 func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		s := screen.New(10, 2)
 		_, _ = s.Write([]byte("\x1b[31mred"))
-		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{
+		fx.agents.commands, fx.agents.reply = keysCommands, terminal.ControlReply{
 			Screen: s.Snapshot(), Files: []terminal.ControlFile{{Name: "a.txt", Content: []byte("one")}, {Name: "a.txt", Content: []byte("two")}, {Name: "empty"}},
 			Buttons: []terminal.ControlButton{{Label: "Up", Command: "/key Up"}, {Label: "Long", Command: "/key " + strings.Repeat("x", 60)}},
 		}
-		r.writeToProtocol("ann", "/screen")
-		sent := r.awaitAndCheck("ann", "")
-		r.checkEqual("buttons", fmt.Sprint(sent[0].Out.Buttons), fmt.Sprint([]channels.Button{{Label: "Up", Data: "/key Up", Stays: true}}))
-		posted := r.outbox.posted[0]
-		r.checkEqual("files", posted.files, []string{"a.txt: one", "a.txt: two"})
+		fx.writeToProtocol("ann", "/screen")
+		sent := fx.awaitAndCheck("ann", "")
+		fx.checkEqual("buttons", fmt.Sprint(sent[0].Out.Buttons), fmt.Sprint([]channels.Button{{Label: "Up", Data: "/key Up", Stays: true}}))
+		posted := fx.outbox.posted[0]
+		fx.checkEqual("files", posted.files, []string{"a.txt: one", "a.txt: two"})
 		run := posted.screen.Rows[0][0]
 		if run.Text != "red" || run.Foreground != channels.RGB(205, 0, 0) || *posted.screen.Cursor != (channels.ScreenCell{Col: 3}) {
 			t.Errorf("the screen is %+v", posted.screen)
@@ -224,48 +224,48 @@ func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
 }
 
 func TestThePersonIsToldWhyACommandWasNotCarriedOut(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.err = keysCommands, errors.New("the terminal has ended.\nand more")
-		r.writeToProtocol("ann", "/key Up")
-		r.awaitAndCheck("ann", `/key did not work: the terminal has ended.`)
-		r.agents.err, r.agents.panics = nil, true
-		r.writeToProtocol("ann", "/key Up")
-		r.awaitAndCheck("ann", `/key did not work: panic\: out of ideas.`)
-		r.checkEqual("logged", r.logs.FilterMessage("command not carried out").Len(), 2)
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.err = keysCommands, errors.New("the terminal has ended.\nand more")
+		fx.writeToProtocol("ann", "/key Up")
+		fx.awaitAndCheck("ann", `/key did not work: the terminal has ended.`)
+		fx.agents.err, fx.agents.panics = nil, true
+		fx.writeToProtocol("ann", "/key Up")
+		fx.awaitAndCheck("ann", `/key did not work: panic\: out of ideas.`)
+		fx.checkEqual("logged", fx.logs.FilterMessage("command not carried out").Len(), 2)
 	})
 }
 
 func TestAnEmptyReplyIsNotPosted(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.reply = keysCommands, terminal.ControlReply{Buttons: []terminal.ControlButton{{Label: "Up", Command: "/key Up"}}}
-		r.writeToProtocol("ann", "/key Up")
-		r.awaitAndCheck("ann")
-		r.checkEqual("posted", len(r.outbox.posted), 0)
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.reply = keysCommands, terminal.ControlReply{Buttons: []terminal.ControlButton{{Label: "Up", Command: "/key Up"}}}
+		fx.writeToProtocol("ann", "/key Up")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("posted", len(fx.outbox.posted), 0)
 	})
 }
 
 func TestStrangersAndTooManyMessagesCarryOutNothing(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands, r.agents.taken = keysCommands, true
-		r.writeMessage("eve", "/key Up", "This bot is private.")
-		r.settings.RatePerMinute = 2
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands, fx.agents.taken = keysCommands, true
+		fx.writeMessage("eve", "/key Up", "This bot is private.")
+		fx.settings.RatePerMinute = 2
 		for range 2 {
-			r.writeToProtocol("ann", "ls")
+			fx.writeToProtocol("ann", "ls")
 		}
-		r.writeMessage("ann", "ls", "That is more than 2 messages a minute.")
-		r.writeToProtocol("ann", "/key Up") // a command is still heard, as others are
-		r.writeMessage("ann", "/key Up", "That is more than 2 messages a minute.")
-		r.awaitAndCheck("ann")
-		r.checkEqual("carried out", r.agents.done, []string{`net:ann  "ls"`, `net:ann  "ls"`, `net:ann key "Up"`})
+		fx.writeMessage("ann", "ls", "That is more than 2 messages a minute.")
+		fx.writeToProtocol("ann", "/key Up") // a command is still heard, as others are
+		fx.writeMessage("ann", "/key Up", "That is more than 2 messages a minute.")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("carried out", fx.agents.done, []string{`net:ann  "ls"`, `net:ann  "ls"`, `net:ann key "Up"`})
 	})
 }
 
 func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.agents.commands = keysCommands
-		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
-		r.receiveInBackground(r.message("ann", "/help"))
-		if help := r.checkStored(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own commands:\n/key: send keys\n/screen: show the screen\n/review\n") {
+	runIntake(t, func(fx *fixture) {
+		fx.agents.commands = keysCommands
+		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
+		fx.receiveInBackground(fx.message("ann", "/help"))
+		if help := fx.checkStored(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own commands:\n/key: send keys\n/screen: show the screen\n/review\n") {
 			t.Error(help)
 		}
 		names := func(all []channels.Command) (names []string) {
@@ -274,9 +274,9 @@ func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 			}
 			return names
 		}
-		r.checkEqual("the agent's commands", names(r.choice.AgentCommands(store.DefaultAgent, r.about[store.DefaultAgent])), []string{"key", "screen", "review"})
-		r.checkEqual("the menu", names(r.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "key", "screen", "help"})
-		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.checkEqual("the menu with several agents", names(r.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "agent", "help"})
+		fx.checkEqual("the agent's commands", names(fx.choice.AgentCommands(store.DefaultAgent, fx.about[store.DefaultAgent])), []string{"key", "screen", "review"})
+		fx.checkEqual("the menu", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "key", "screen", "help"})
+		fx.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
+		fx.checkEqual("the menu with several agents", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "verbose", "whoami", "agent", "help"})
 	})
 }

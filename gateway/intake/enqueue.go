@@ -145,17 +145,17 @@ func (e *enqueuer) handleQueued(ctx context.Context, how WhileRunning, result st
 
 // acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is
 // empty.
-func (e *enqueuer) acceptMessage(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
-	a.Cursor = a.In.Cursor
-	result, err := e.o.Lanes.Accept(ctx, a)
+func (e *enqueuer) acceptMessage(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
+	request.Cursor = request.In.Cursor
+	result, err := e.o.Lanes.Accept(ctx, request)
 	if err != nil {
 		return result, err
 	}
 	if result.Disposition == store.Queued {
-		e.o.Events.Report(events.Event{Type: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
+		e.o.Events.Report(events.Event{Type: events.Queued, Chat: request.In.Chat, Inbound: result.Inbound.ID})
 	}
-	if len(a.Answer) > 0 {
-		e.o.Outbox.Wake(a.In.Chat)
+	if len(request.Answer) > 0 {
+		e.o.Outbox.Wake(request.In.Chat)
 	}
 	return result, nil
 }

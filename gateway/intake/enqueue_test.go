@@ -23,18 +23,18 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 		{rule: intake.Inject, state: store.Pending, injected: 1},
 	} {
 		t.Run(string(c.rule), func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.settings.WhileRunning = c.rule
-				r.writeMessage("ann", "one")
-				in := r.message("ann", "two")
-				inbound := r.receive(in, c.told...)
-				r.receive(in) // it is delivered twice
-				turn := r.runningTurn("ann")
-				r.checkEqual("the turn works on", turn.inbound.In.Text, "one")
-				r.checkEqual("state of the second message", inbound.State, c.state)
-				r.checkEqual("the turn is cancelled with", turn.cancelled, c.cancelled)
-				r.checkEqual("messages that the turn is handed", turn.InjectedCount(), c.injected)
-				r.checkEqual("messages", len(r.recent(chatOf("ann"))), 2)
+			runIntake(t, func(fx *fixture) {
+				fx.settings.WhileRunning = c.rule
+				fx.writeMessage("ann", "one")
+				in := fx.message("ann", "two")
+				inbound := fx.receive(in, c.told...)
+				fx.receive(in) // it is delivered twice
+				turn := fx.runningTurn("ann")
+				fx.checkEqual("the turn works on", turn.inbound.In.Text, "one")
+				fx.checkEqual("state of the second message", inbound.State, c.state)
+				fx.checkEqual("the turn is cancelled with", turn.cancelled, c.cancelled)
+				fx.checkEqual("messages that the turn is handed", turn.InjectedCount(), c.injected)
+				fx.checkEqual("messages", len(fx.recent(chatOf("ann"))), 2)
 			})
 		})
 	}
@@ -46,14 +46,14 @@ func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
 		intake.Queue: nil, intake.Reject: {"I am still working on your last message. Send it again later, or /stop."},
 	} {
 		t.Run(string(rule), func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.settings.WhileRunning = rule
-				r.writeMessage("ann", "one")
-				r.lanes.claiming, r.lanes.turns = r.lanes.turns, map[channels.Chat]*fakeTurn{}
-				r.writeMessage("ann", "two", want...)
+			runIntake(t, func(fx *fixture) {
+				fx.settings.WhileRunning = rule
+				fx.writeMessage("ann", "one")
+				fx.lanes.claiming, fx.lanes.turns = fx.lanes.turns, map[channels.Chat]*fakeTurn{}
+				fx.writeMessage("ann", "two", want...)
 				time.Sleep(2 * time.Second)
 				if rule == intake.Queue {
-					r.checkVisible("t1 Queued.")
+					fx.checkVisible("t1 Queued.")
 				}
 			})
 		})
@@ -64,81 +64,81 @@ func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
 func TestATurnWhoseAgentHasEndedDelaysNobody(t *testing.T) {
 	for _, rule := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Interrupt, intake.Inject} {
 		t.Run(string(rule), func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.settings.WhileRunning = rule
-				r.writeMessage("ann", "one")
-				delete(r.lanes.turns, chatOf("ann"))
-				r.checkEqual("the state of the second message", r.writeMessage("ann", "two").State, store.Pending)
+			runIntake(t, func(fx *fixture) {
+				fx.settings.WhileRunning = rule
+				fx.writeMessage("ann", "one")
+				delete(fx.lanes.turns, chatOf("ann"))
+				fx.checkEqual("the state of the second message", fx.writeMessage("ann", "two").State, store.Pending)
 			})
 		})
 	}
 }
 
 func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
-		r.writeMessage("ann", "one")
+	runIntake(t, func(fx *fixture) {
+		fx.settings.WhileRunning, fx.settings.QueueLimit = intake.Inject, 1
+		fx.writeMessage("ann", "one")
 		for _, text := range []string{"two", "three", "four"} {
-			r.checkEqual("the state of "+text, r.writeMessage("ann", text).State, store.Pending)
+			fx.checkEqual("the state of "+text, fx.writeMessage("ann", text).State, store.Pending)
 		}
-		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
-		r.writeMessage("ann", "five", "3 messages already waiting, which is the limit. /stop all empties the queue.")
+		delete(fx.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
+		fx.writeMessage("ann", "five", "3 messages already waiting, which is the limit. /stop all empties the queue.")
 	})
 }
 
 func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		r.settings.WhileRunning = intake.Inject
-		first := r.writeMessage("ann", "two")
-		r.settings.WhileRunning = intake.Queue
-		r.writeMessage("ann", "three")
-		r.settings.WhileRunning = intake.Inject
-		r.writeMessage("ann", "four")
-		if got := r.runningTurn("ann").injected; len(got) != 1 || got[0].ID != first.ID {
-			r.t.Errorf("the turn was handed %v", got)
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		fx.settings.WhileRunning = intake.Inject
+		first := fx.writeMessage("ann", "two")
+		fx.settings.WhileRunning = intake.Queue
+		fx.writeMessage("ann", "three")
+		fx.settings.WhileRunning = intake.Inject
+		fx.writeMessage("ann", "four")
+		if got := fx.runningTurn("ann").injected; len(got) != 1 || got[0].ID != first.ID {
+			fx.t.Errorf("the turn was handed %v", got)
 		}
-		r.writeMessage("ann", "/stop", "2 messages still wait; /stop all drops them.") // the agent has read the other one
-		r.runningTurn("ann").unread = 1
-		r.writeMessage("ann", "/stop", "I am already stopping it. 3 messages still wait; /stop all drops them.")
-		r.writeMessage("ann", "/stop all", "3 waiting messages dropped.")
+		fx.writeMessage("ann", "/stop", "2 messages still wait; /stop all drops them.") // the agent has read the other one
+		fx.runningTurn("ann").unread = 1
+		fx.writeMessage("ann", "/stop", "I am already stopping it. 3 messages still wait; /stop all drops them.")
+		fx.writeMessage("ann", "/stop all", "3 waiting messages dropped.")
 	})
 }
 
 func TestTheQueueOfAChatHasALimit(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.settings.QueueLimit = 1
+	runIntake(t, func(fx *fixture) {
+		fx.settings.QueueLimit = 1
 		full := "1 message already waiting, which is the limit. /stop all empties the queue."
-		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two")
-		r.writeMessage("ann", "three", full)
-		r.writeMessage("bob", "of another chat")
-		r.lanes.full = true
-		r.finishTurn("ann")
-		r.writeMessage("ann", "four", full) // no slot is free for the second
-		r.checkInbounds("ann", "one done", "two pending", "three done", "four done")
-		r.settings.QueueLimit = 0
-		r.writeMessage("ann", "five")
-		r.checkInbounds("ann", "one done", "two pending", "three done", "four done", "five pending")
+		fx.writeMessage("ann", "one")
+		fx.writeMessage("ann", "two")
+		fx.writeMessage("ann", "three", full)
+		fx.writeMessage("bob", "of another chat")
+		fx.lanes.full = true
+		fx.finishTurn("ann")
+		fx.writeMessage("ann", "four", full) // no slot is free for the second
+		fx.checkInbounds("ann", "one done", "two pending", "three done", "four done")
+		fx.settings.QueueLimit = 0
+		fx.writeMessage("ann", "five")
+		fx.checkInbounds("ann", "one done", "two pending", "three done", "four done", "five pending")
 	})
 }
 
 func TestNobodyIsToldThatTheyWaitForAFreeSlot(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.lanes.full = true
-		r.writeMessage("ann", "hello")
-		r.checkInbounds("ann", "hello pending")
+	runIntake(t, func(fx *fixture) {
+		fx.lanes.full = true
+		fx.writeMessage("ann", "hello")
+		fx.checkInbounds("ann", "hello pending")
 	})
 }
 
 func TestAMessageThatIsDeliveredAgainRunsOnce(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		in := r.message("ann", "hello")
-		r.receive(in)
-		r.receive(in)
-		r.finishTurn("ann")
-		r.receive(in)
-		r.checkInbounds("ann", "hello done")
-		r.checkEqual("turns that run", len(r.lanes.turns), 0)
+	runIntake(t, func(fx *fixture) {
+		in := fx.message("ann", "hello")
+		fx.receive(in)
+		fx.receive(in)
+		fx.finishTurn("ann")
+		fx.receive(in)
+		fx.checkInbounds("ann", "hello done")
+		fx.checkEqual("turns that run", len(fx.lanes.turns), 0)
 	})
 }

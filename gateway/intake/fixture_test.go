@@ -69,7 +69,7 @@ type fixture struct {
 
 // runIntake runs a test in a synctest bubble with an intake that admits ann and bob on the channel
 // net.
-func runIntake(t *testing.T, test func(r *fixture)) {
+func runIntake(t *testing.T, test func(fx *fixture)) {
 	t.Parallel()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, dir)
@@ -84,78 +84,78 @@ func runIntake(t *testing.T, test func(r *fixture)) {
 			}
 		})
 		core, logs := observer.New(zap.InfoLevel)
-		r := &fixture{t: t, store: db, net: &network{}, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
-		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
-		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
-		r.settings = intake.Settings{WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
-		r.people = access.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, Approvers: map[string][]string{store.DefaultAgent: nil}}
-		open := map[string]channels.Channel{"net": r.net}
-		r.access = access.New(access.Options{Store: db, Channels: open, Settings: r.currentPeople, Log: zap.New(core)})
-		r.choice = choice.New(choice.Options{Store: r.disk, Agents: r.choosable, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
-		r.notices = notices.New(notices.Options{Channels: open, Store: db, Outbox: r.outbox, Words: words.New(words.Settings{}), Log: zap.New(core)})
-		r.options = intake.Options{
-			Access: r.access, Choice: r.choice, Notices: r.notices,
-			Channels: open, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
-			Settings: func() intake.Settings { return r.settings },
+		fx := &fixture{t: t, store: db, net: &network{}, agents: &fakeAgents{}, disk: &fullDiskStore{Store: db}, logs: logs}
+		fx.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
+		fx.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
+		fx.settings = intake.Settings{WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: fx.agents, Injectable: true}}}
+		fx.people = access.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, Approvers: map[string][]string{store.DefaultAgent: nil}}
+		open := map[string]channels.Channel{"net": fx.net}
+		fx.access = access.New(access.Options{Store: db, Channels: open, Settings: fx.currentPeople, Log: zap.New(core)})
+		fx.choice = choice.New(choice.Options{Store: fx.disk, Agents: fx.choosable, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
+		fx.notices = notices.New(notices.Options{Channels: open, Store: db, Outbox: fx.outbox, Words: words.New(words.Settings{}), Log: zap.New(core)})
+		fx.options = intake.Options{
+			Access: fx.access, Choice: fx.choice, Notices: fx.notices,
+			Channels: open, Store: fx.disk, Lanes: fx.lanes, Outbox: fx.outbox,
+			Settings: func() intake.Settings { return fx.settings },
 			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
-				return r.about[agent], nil
+				return fx.about[agent], nil
 			},
-			AgentChanged: func(chat channels.Chat, agent string) { r.chosen = append(r.chosen, chat.ID+": "+agent) },
+			AgentChanged: func(chat channels.Chat, agent string) { fx.chosen = append(fx.chosen, chat.ID+": "+agent) },
 			Answered: func(q string, a terminal.Answer) {
-				r.answered = append(r.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
+				fx.answered = append(fx.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
 			},
-			Dismissed: func(q, by string) { r.answered = append(r.answered, q+": dismissed by "+by) },
+			Dismissed: func(q, by string) { fx.answered = append(fx.answered, q+": dismissed by "+by) },
 			Stopped:   errStopped, Interrupted: errInterrupted,
-			Events: func(e events.Event) { r.events = append(r.events, e) },
+			Events: func(e events.Event) { fx.events = append(fx.events, e) },
 			Audit: func(a audit.Record) {
-				r.recordMu.Lock()
-				defer r.recordMu.Unlock()
-				r.records = append(r.records, a)
+				fx.recordMu.Lock()
+				defer fx.recordMu.Unlock()
+				fx.records = append(fx.records, a)
 			},
 			Log: zap.New(core),
 		}
-		r.Intake = intake.New(r.options)
+		fx.Intake = intake.New(fx.options)
 		ctx, cancel := context.WithCancel(t.Context())
 		var controls sync.WaitGroup
-		controls.Go(func() { r.RunControls(ctx) })
-		controls.Go(func() { r.notices.Run(ctx) })
+		controls.Go(func() { fx.RunControls(ctx) })
+		controls.Go(func() { fx.notices.Run(ctx) })
 		t.Cleanup(controls.Wait)
 		t.Cleanup(cancel)
-		test(r)
+		test(fx)
 	})
 }
 
 func chatOf(user string) channels.Chat { return channels.Chat{Channel: "net", ID: user} }
 
 // message returns the next message of a person, in their private chat.
-func (r *fixture) message(user, text string) channels.Incoming {
-	r.lastID++
-	return channels.Incoming{Chat: chatOf(user), ID: strconv.Itoa(r.lastID), User: channels.User{ID: user, Name: "Name of " + user}, Text: text}
+func (fx *fixture) message(user, text string) channels.Incoming {
+	fx.lastID++
+	return channels.Incoming{Chat: chatOf(user), ID: strconv.Itoa(fx.lastID), User: channels.User{ID: user, Name: "Name of " + user}, Text: text}
 }
 
 // writeMessage receives a message of a person and checks the beginnings of the answers in the chat.
-func (r *fixture) writeMessage(user, text string, want ...string) store.Inbound {
-	r.t.Helper()
-	return r.receive(r.message(user, text), want...)
+func (fx *fixture) writeMessage(user, text string, want ...string) store.Inbound {
+	fx.t.Helper()
+	return fx.receive(fx.message(user, text), want...)
 }
 
 // pressButton is writeMessage for the press of a button.
-func (r *fixture) pressButton(user, data string, want ...string) {
-	r.t.Helper()
-	in := r.message(user, "")
+func (fx *fixture) pressButton(user, data string, want ...string) {
+	fx.t.Helper()
+	in := fx.message(user, "")
 	in.Press = data
-	r.receive(in, want...)
+	fx.receive(in, want...)
 }
 
 // receive passes a message to intake, checks the answers in its chat, and returns the newest
 // inbound message of the chat.
-func (r *fixture) receive(in channels.Incoming, want ...string) store.Inbound {
-	r.t.Helper()
-	if err := r.Receive(r.t.Context(), in); err != nil {
-		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
+func (fx *fixture) receive(in channels.Incoming, want ...string) store.Inbound {
+	fx.t.Helper()
+	if err := fx.Receive(fx.t.Context(), in); err != nil {
+		fx.t.Fatalf("%q: %v", in.Text+in.Press, err)
 	}
-	r.checkStored(in.Chat, want...)
-	inbounds := r.recent(in.Chat)
+	fx.checkStored(in.Chat, want...)
+	inbounds := fx.recent(in.Chat)
 	if len(inbounds) == 0 {
 		return store.Inbound{}
 	}
@@ -163,43 +163,43 @@ func (r *fixture) receive(in channels.Incoming, want ...string) store.Inbound {
 }
 
 // checkStored checks the deliveries of a chat since its last call, and marks them as sent.
-func (r *fixture) checkStored(chat channels.Chat, want ...string) []store.Delivery {
-	r.t.Helper()
-	deliveries := r.settleAll(chat)
-	equal := slices.EqualFunc(deliveries, want, func(p store.Delivery, text string) bool { return strings.HasPrefix(p.Out.Text, text) })
+func (fx *fixture) checkStored(chat channels.Chat, want ...string) []store.Delivery {
+	fx.t.Helper()
+	deliveries := fx.settleAll(chat)
+	equal := slices.EqualFunc(deliveries, want, func(delivery store.Delivery, text string) bool { return strings.HasPrefix(delivery.Out.Text, text) })
 	if !equal {
-		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(deliveries), want)
+		fx.t.Errorf("%s was told %q instead of %q", chat, textsOf(deliveries), want)
 	}
-	if slices.ContainsFunc(deliveries, func(p store.Delivery) bool {
-		return p.Out.ReplyTo != "" && !p.Out.Silent && p.Out.Text != "You have access now."
+	if slices.ContainsFunc(deliveries, func(delivery store.Delivery) bool {
+		return delivery.Out.ReplyTo != "" && !delivery.Out.Silent && delivery.Out.Text != "You have access now."
 	}) {
-		r.t.Errorf("%s was notified of %q just after writing", chat, textsOf(deliveries))
+		fx.t.Errorf("%s was notified of %q just after writing", chat, textsOf(deliveries))
 	}
-	if len(deliveries) > 0 && !r.outbox.woken[chat] {
-		r.t.Errorf("the outbox was not woken for %s", chat)
+	if len(deliveries) > 0 && !fx.outbox.woken[chat] {
+		fx.t.Errorf("the outbox was not woken for %s", chat)
 	}
-	delete(r.outbox.woken, chat)
+	delete(fx.outbox.woken, chat)
 	return deliveries
 }
 
 func textsOf(deliveries []store.Delivery) (texts []string) {
-	for _, p := range deliveries {
-		texts = append(texts, p.Out.Text)
+	for _, delivery := range deliveries {
+		texts = append(texts, delivery.Out.Text)
 	}
 	return texts
 }
 
 // settleAll marks all pending deliveries of a chat as sent, and returns them.
-func (r *fixture) settleAll(chat channels.Chat) (deliveries []store.Delivery) {
-	r.t.Helper()
+func (fx *fixture) settleAll(chat channels.Chat) (deliveries []store.Delivery) {
+	fx.t.Helper()
 	for {
-		p, ok, err := r.store.NextDelivery(r.t.Context(), chat, 0)
+		delivery, ok, err := fx.store.NextDelivery(fx.t.Context(), chat, 0)
 		if err == nil && ok {
-			deliveries = append(deliveries, p)
-			_, err = r.store.Settle(r.t.Context(), p.ID, store.Settlement{State: store.Sent, Receipt: receiptOf(p)})
+			deliveries = append(deliveries, delivery)
+			_, err = fx.store.Settle(fx.t.Context(), delivery.ID, store.Settlement{State: store.Sent, Receipt: receiptOf(delivery)})
 		}
 		if err != nil {
-			r.t.Fatal(err)
+			fx.t.Fatal(err)
 		}
 		if !ok {
 			return deliveries
@@ -207,85 +207,85 @@ func (r *fixture) settleAll(chat channels.Chat) (deliveries []store.Delivery) {
 	}
 }
 
-func receiptOf(p store.Delivery) string { return fmt.Sprint("sent", p.ID) }
+func receiptOf(delivery store.Delivery) string { return fmt.Sprint("sent", delivery.ID) }
 
 // recent returns the inbound messages of a chat, newest first.
-func (r *fixture) recent(chat channels.Chat) []store.Inbound {
-	r.t.Helper()
-	inbounds, err := r.store.Recent(r.t.Context(), chat, 1000)
+func (fx *fixture) recent(chat channels.Chat) []store.Inbound {
+	fx.t.Helper()
+	inbounds, err := fx.store.Recent(fx.t.Context(), chat, 1000)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return inbounds
 }
 
 // checkInbounds checks the texts and states of a chat's inbound messages, oldest first.
-func (r *fixture) checkInbounds(user string, want ...string) {
-	r.t.Helper()
+func (fx *fixture) checkInbounds(user string, want ...string) {
+	fx.t.Helper()
 	var got []string
-	for _, inbound := range slices.Backward(r.recent(chatOf(user))) {
+	for _, inbound := range slices.Backward(fx.recent(chatOf(user))) {
 		got = append(got, fmt.Sprintf("%s%s %s", inbound.In.Text, inbound.In.Press, inbound.State))
 	}
 	if !slices.Equal(got, want) {
-		r.t.Errorf("%s has %q instead of %q", user, got, want)
+		fx.t.Errorf("%s has %q instead of %q", user, got, want)
 	}
 }
 
 // runningTurn returns the turn of a person's private chat.
-func (r *fixture) runningTurn(user string) *fakeTurn {
-	r.t.Helper()
-	t := r.lanes.turns[chatOf(user)]
+func (fx *fixture) runningTurn(user string) *fakeTurn {
+	fx.t.Helper()
+	t := fx.lanes.turns[chatOf(user)]
 	if t == nil {
-		r.t.Fatalf("no turn of %s runs", user)
+		fx.t.Fatalf("no turn of %s runs", user)
 	}
 	return t
 }
 
 // finishTurn ends the turn of a person's private chat.
-func (r *fixture) finishTurn(user string) {
-	r.t.Helper()
+func (fx *fixture) finishTurn(user string) {
+	fx.t.Helper()
 	out := store.Outcome{Status: "done", CPU: 200 * time.Millisecond}
-	if _, err := r.store.Finish(r.t.Context(), r.runningTurn(user).inbound.ID, store.Done, out); err != nil {
-		r.t.Fatal(err)
+	if _, err := fx.store.Finish(fx.t.Context(), fx.runningTurn(user).inbound.ID, store.Done, out); err != nil {
+		fx.t.Fatal(err)
 	}
-	delete(r.lanes.turns, chatOf(user))
+	delete(fx.lanes.turns, chatOf(user))
 }
 
 // checkVisible checks the transient messages that are shown in all chats.
-func (r *fixture) checkVisible(want ...string) {
-	r.t.Helper()
+func (fx *fixture) checkVisible(want ...string) {
+	fx.t.Helper()
 	synctest.Wait()
-	r.outbox.mu.Lock()
-	defer r.outbox.mu.Unlock()
-	r.checkEqual("shown", r.outbox.visible, want)
+	fx.outbox.mu.Lock()
+	defer fx.outbox.mu.Unlock()
+	fx.checkEqual("shown", fx.outbox.visible, want)
 }
 
 // claimNext claims the next message of the queue and starts its turn.
-func (r *fixture) claimNext(user string) {
-	r.t.Helper()
-	claimed, err := r.store.Claim(r.t.Context(), 1)
+func (fx *fixture) claimNext(user string) {
+	fx.t.Helper()
+	claimed, err := fx.store.Claim(fx.t.Context(), 1)
 	if err != nil || len(claimed) != 1 {
-		r.t.Fatalf("claimed %v, %v", claimed, err)
+		fx.t.Fatalf("claimed %v, %v", claimed, err)
 	}
-	r.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
-	r.notices.Recheck(chatOf(user))
+	fx.lanes.turns[chatOf(user)] = &fakeTurn{inbound: claimed[0]}
+	fx.notices.Recheck(chatOf(user))
 }
 
 // decisions returns the decisions that were recorded since its last call.
-func (r *fixture) decisions() (all []string) {
-	r.recordMu.Lock()
-	defer r.recordMu.Unlock()
-	for _, a := range r.records {
+func (fx *fixture) decisions() (all []string) {
+	fx.recordMu.Lock()
+	defer fx.recordMu.Unlock()
+	for _, a := range fx.records {
 		all = append(all, strings.TrimSpace(a.Event+" "+a.Decision+" "+a.Command))
 	}
-	r.records = nil
+	fx.records = nil
 	return all
 }
 
-func (r *fixture) checkEqual(what string, got, want any) {
-	r.t.Helper()
+func (fx *fixture) checkEqual(what string, got, want any) {
+	fx.t.Helper()
 	if g, w := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); g != w {
-		r.t.Errorf("%s: %s instead of %s", what, g, w)
+		fx.t.Errorf("%s: %s instead of %s", what, g, w)
 	}
 }
 
@@ -310,11 +310,11 @@ type fullDiskStore struct {
 
 var errDiskFull = errors.New("disk full")
 
-func (d *fullDiskStore) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (d *fullDiskStore) Receive(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	if d.broken {
 		return store.ReceiveResult{}, errDiskFull
 	}
-	return d.Store.Receive(ctx, a)
+	return d.Store.Receive(ctx, request)
 }
 
 func (d *fullDiskStore) EraseText(ctx context.Context, id int64) ([]store.Transient, error) {
@@ -348,17 +348,17 @@ type fakeLanes struct {
 	woken      int
 }
 
-func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (l *fakeLanes) Accept(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	if l.broken != nil {
 		return store.ReceiveResult{}, l.broken
 	}
 	if l.onAccept != nil {
 		l.onAccept()
 	}
-	a.Claim = !l.full
-	result, err := l.store.Receive(ctx, a)
+	request.Claim = !l.full
+	result, err := l.store.Receive(ctx, request)
 	if err == nil && result.Disposition == store.Claimed {
-		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller, reader: l.reader}
+		l.turns[request.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller, reader: l.reader}
 		if l.onClaim != nil {
 			l.onClaim()
 		}
@@ -534,10 +534,10 @@ func (o *fakeOutbox) Show(_ context.Context, t outbox.Transient) (string, error)
 	return id, nil
 }
 
-func (o *fakeOutbox) Remove(b store.Transient) {
+func (o *fakeOutbox) Remove(transient store.Transient) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.visible = slices.DeleteFunc(o.visible, func(s string) bool { return strings.HasPrefix(s, b.ID+" ") })
+	o.visible = slices.DeleteFunc(o.visible, func(s string) bool { return strings.HasPrefix(s, transient.ID+" ") })
 }
 
 func (o *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
@@ -570,9 +570,9 @@ func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = appen
 func (a *fakeAgents) WarmAgents() int                  { return 0 }
 
 // currentSettings returns the settings without the people who have lost their access.
-func (r *fixture) currentPeople() access.Settings {
-	now := r.people
-	r.denied.Range(func(user, _ any) bool {
+func (fx *fixture) currentPeople() access.Settings {
+	now := fx.people
+	fx.denied.Range(func(user, _ any) bool {
 		admitted := slices.DeleteFunc(slices.Clone(now.AllowFrom["net"]), func(id string) bool { return id == user })
 		now.AllowFrom = map[string][]string{"net": admitted}
 		return true
@@ -580,9 +580,9 @@ func (r *fixture) currentPeople() access.Settings {
 	return now
 }
 
-func (r *fixture) choosable() map[string]choice.Agent {
+func (fx *fixture) choosable() map[string]choice.Agent {
 	all := map[string]choice.Agent{}
-	for name, agent := range r.settings.Agents {
+	for name, agent := range fx.settings.Agents {
 		all[name] = agent.Runner
 	}
 	return all
@@ -590,18 +590,18 @@ func (r *fixture) choosable() map[string]choice.Agent {
 
 // watchRevoked ends the work of people who have lost access, for a minute. change is called while
 // it runs.
-func (r *fixture) watchRevoked(change func()) {
-	r.t.Helper()
+func (fx *fixture) watchRevoked(change func()) {
+	fx.t.Helper()
 	revocation := access.NewRevocation(access.RevocationOptions[*fakeTurn]{
-		Access: r.access, Dismissed: r.store.Dismissed, RunningTurns: r.lanes.RunningTurns, Outbox: r.outbox, Log: zap.NewNop(),
+		Access: fx.access, Dismissed: fx.store.Dismissed, RunningTurns: fx.lanes.RunningTurns, Outbox: fx.outbox, Log: zap.NewNop(),
 		Agents: func() (all []access.Agents) {
-			for _, agent := range r.settings.Agents {
+			for _, agent := range fx.settings.Agents {
 				all = append(all, agent.Runner.(*fakeAgents))
 			}
 			return all
 		},
 	})
-	ctx, cancel := context.WithCancel(r.t.Context())
+	ctx, cancel := context.WithCancel(fx.t.Context())
 	ended := make(chan struct{})
 	go func() { revocation.Run(ctx); close(ended) }()
 	change()

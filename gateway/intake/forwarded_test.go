@@ -7,33 +7,33 @@ import (
 )
 
 func TestAForwardedTextIsNoCommand(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		in := r.message("ann", "/stop")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		in := fx.message("ann", "/stop")
 		in.Forwarded = &channels.Forwarded{}
-		r.receive(in)
-		r.checkInbounds("ann", "one running", "/stop pending")
-		if len(r.runningTurn("ann").cancelled) != 0 {
-			r.t.Error("the turn was stopped")
+		fx.receive(in)
+		fx.checkInbounds("ann", "one running", "/stop pending")
+		if len(fx.runningTurn("ann").cancelled) != 0 {
+			fx.t.Error("the turn was stopped")
 		}
 	})
 }
 
 func TestTheTextAfterStartGetsATurn(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "/start", "Hello!")
-		r.writeMessage("ann", "/start order-7")
-		r.checkInbounds("ann", "/start done", "order-7 running")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "/start", "Hello!")
+		fx.writeMessage("ann", "/start order-7")
+		fx.checkInbounds("ann", "/start done", "order-7 running")
 	})
 }
 
 func TestAForwardedTextIsNoAnswer(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		r.askQuestion("q", "Yes", "No")
-		in := r.message("ann", "yes")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		fx.askQuestion("q", "Yes", "No")
+		in := fx.message("ann", "yes")
 		in.Forwarded = &channels.Forwarded{}
-		r.receive(in)
-		r.checkEqual("answers", r.answered, []string(nil))
+		fx.receive(in)
+		fx.checkEqual("answers", fx.answered, []string(nil))
 	})
 }

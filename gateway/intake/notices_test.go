@@ -18,120 +18,120 @@ import (
 )
 
 func TestAMessageThatWaitsIsAnnouncedSilentlyAfterTwoSecondsUntilItsTurnBegins(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		fx.writeMessage("ann", "two")
 		time.Sleep(time.Second)
-		r.writeMessage("ann", "three")
+		fx.writeMessage("ann", "three")
 		time.Sleep(time.Second - time.Nanosecond)
-		r.checkVisible()
+		fx.checkVisible()
 		time.Sleep(time.Nanosecond)
-		r.checkVisible("t1 Queued.")
+		fx.checkVisible("t1 Queued.")
 		time.Sleep(time.Second)
-		r.checkVisible("t1 Queued.", "t2 Queued.")
-		r.checkEqual("the notices are silent", []bool{r.outbox.shown[0].Silent, r.outbox.shown[1].Silent}, []bool{true, true})
-		r.finishTurn("ann")
-		r.claimNext("ann")
-		r.checkVisible("t2 Queued.")
-		r.finishTurn("ann")
-		r.claimNext("ann")
-		r.checkVisible()
+		fx.checkVisible("t1 Queued.", "t2 Queued.")
+		fx.checkEqual("the notices are silent", []bool{fx.outbox.shown[0].Silent, fx.outbox.shown[1].Silent}, []bool{true, true})
+		fx.finishTurn("ann")
+		fx.claimNext("ann")
+		fx.checkVisible("t2 Queued.")
+		fx.finishTurn("ann")
+		fx.claimNext("ann")
+		fx.checkVisible()
 	})
 }
 
 func TestAMessageWhoseTurnComesWithinTwoSecondsIsNotAnnounced(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two")
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		fx.writeMessage("ann", "two")
 		time.Sleep(2*time.Second - time.Nanosecond)
-		r.finishTurn("ann")
-		r.claimNext("ann")
+		fx.finishTurn("ann")
+		fx.claimNext("ann")
 		time.Sleep(time.Minute)
-		r.checkVisible()
-		r.checkEqual("shown at any time", len(r.outbox.shown), 0)
+		fx.checkVisible()
+		fx.checkEqual("shown at any time", len(fx.outbox.shown), 0)
 	})
 }
 
 func TestTheNoticeDisappearsHoweverAMessageLeavesTheQueue(t *testing.T) {
-	for name, leave := range map[string]func(r *fixture){
-		"/stop all": func(r *fixture) { r.writeMessage("ann", "/stop all", "1 waiting message dropped.") },
-		"an operator": func(r *fixture) {
-			if n, err := r.store.Cancel(r.t.Context(), chatOf("ann"), r.recent(chatOf("ann"))[0].ID); n != 1 || err != nil {
-				r.t.Errorf("cancelled %d, %v", n, err)
+	for name, leave := range map[string]func(fx *fixture){
+		"/stop all": func(fx *fixture) { fx.writeMessage("ann", "/stop all", "1 waiting message dropped.") },
+		"an operator": func(fx *fixture) {
+			if n, err := fx.store.Cancel(fx.t.Context(), chatOf("ann"), fx.recent(chatOf("ann"))[0].ID); n != 1 || err != nil {
+				fx.t.Errorf("cancelled %d, %v", n, err)
 			}
 			time.Sleep(10 * time.Second) // nobody tells intake
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.writeMessage("ann", "one")
-				r.writeMessage("ann", "two")
+			runIntake(t, func(fx *fixture) {
+				fx.writeMessage("ann", "one")
+				fx.writeMessage("ann", "two")
 				time.Sleep(2 * time.Second)
-				r.checkVisible("t1 Queued.")
-				leave(r)
-				r.checkVisible()
+				fx.checkVisible("t1 Queued.")
+				leave(fx)
+				fx.checkVisible()
 			})
 		})
 	}
 }
 
 func TestAFloodOfMessagesHasFewNotices(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		for range 40 {
-			r.writeMessage("ann", "again")
+			fx.writeMessage("ann", "again")
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		r.checkEqual("notices", len(r.outbox.visible), 20)
+		fx.checkEqual("notices", len(fx.outbox.visible), 20)
 	})
 }
 
 func TestWhereReactionsAreUsedAWaitingMessageGetsOneInsteadOfANotice(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.net.reacts = true
-		r.writeMessage("ann", "one")
-		waiting := r.writeMessage("ann", "two")
-		dropped := r.writeMessage("ann", "three")
+	runIntake(t, func(fx *fixture) {
+		fx.net.reacts = true
+		fx.writeMessage("ann", "one")
+		waiting := fx.writeMessage("ann", "two")
+		dropped := fx.writeMessage("ann", "three")
 		time.Sleep(time.Minute)
-		r.checkVisible()
+		fx.checkVisible()
 		want := []string{waiting.In.ID + " taken", dropped.In.ID + " taken"}
-		r.checkEqual("reactions", r.outbox.reactions, want)
-		r.finishTurn("ann")
-		r.claimNext("ann")
+		fx.checkEqual("reactions", fx.outbox.reactions, want)
+		fx.finishTurn("ann")
+		fx.claimNext("ann")
 		synctest.Wait()
-		r.checkEqual("reactions of intake to a turn", r.outbox.reactions, want)
-		r.writeMessage("ann", "/stop all", "1 waiting message dropped.")
+		fx.checkEqual("reactions of intake to a turn", fx.outbox.reactions, want)
+		fx.writeMessage("ann", "/stop all", "1 waiting message dropped.")
 		synctest.Wait()
-		r.checkEqual("reactions at last", r.outbox.reactions, slices.Concat(want, []string{dropped.In.ID + " "}))
+		fx.checkEqual("reactions at last", fx.outbox.reactions, slices.Concat(want, []string{dropped.In.ID + " "}))
 	})
 }
 
 func TestAReactionIsClearedHoweverAMessageLeavesTheQueueWithoutATurn(t *testing.T) {
-	for name, leave := range map[string]func(r *fixture){
-		"read by the running turn": func(r *fixture) {
-			r.lanes.turns[chatOf("ann")].reader = &fakeReader{}
-			if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
-				r.t.Error(err)
+	for name, leave := range map[string]func(fx *fixture){
+		"read by the running turn": func(fx *fixture) {
+			fx.lanes.turns[chatOf("ann")].reader = &fakeReader{}
+			if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
+				fx.t.Error(err)
 			}
 		},
-		"cancelled": func(r *fixture) {
-			r.pressButton("ann", fmt.Sprint("cancel:", r.recent(chatOf("ann"))[0].ID), "Cancelled.")
+		"cancelled": func(fx *fixture) {
+			fx.pressButton("ann", fmt.Sprint("cancel:", fx.recent(chatOf("ann"))[0].ID), "Cancelled.")
 		},
-		"its sender has lost access": func(r *fixture) {
-			if err := r.store.Dismiss(r.t.Context(), store.Person{Channel: "net", User: "ann"}); err != nil {
-				r.t.Error(err)
+		"its sender has lost access": func(fx *fixture) {
+			if err := fx.store.Dismiss(fx.t.Context(), store.Person{Channel: "net", User: "ann"}); err != nil {
+				fx.t.Error(err)
 			}
 			time.Sleep(10 * time.Second)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.net.reacts = true
-				r.writeMessage("ann", "one")
-				waiting := r.writeMessage("ann", "two").In.ID
-				leave(r)
+			runIntake(t, func(fx *fixture) {
+				fx.net.reacts = true
+				fx.writeMessage("ann", "one")
+				waiting := fx.writeMessage("ann", "two").In.ID
+				leave(fx)
 				synctest.Wait()
-				r.checkEqual("reactions", r.outbox.reactions, []string{waiting + " taken", waiting + " "})
+				fx.checkEqual("reactions", fx.outbox.reactions, []string{waiting + " taken", waiting + " "})
 			})
 		})
 	}
@@ -139,38 +139,38 @@ func TestAReactionIsClearedHoweverAMessageLeavesTheQueueWithoutATurn(t *testing.
 
 // Nothing would clear the reactions of messages that are not watched.
 func TestOnlyMessagesThatAreWatchedGetAReaction(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.net.reacts = true
+	runIntake(t, func(fx *fixture) {
+		fx.net.reacts = true
 		for range 40 {
-			r.writeMessage("ann", "again")
+			fx.writeMessage("ann", "again")
 		}
 		synctest.Wait()
-		r.checkEqual("reactions", len(r.outbox.reactions), 20)
-		r.writeMessage("ann", "/stop all", "39 waiting messages dropped.")
+		fx.checkEqual("reactions", len(fx.outbox.reactions), 20)
+		fx.writeMessage("ann", "/stop all", "39 waiting messages dropped.")
 		synctest.Wait()
-		r.checkEqual("reactions after /stop all", len(r.outbox.reactions), 40)
+		fx.checkEqual("reactions after /stop all", len(fx.outbox.reactions), 40)
 	})
 }
 
 func TestTheReactionsOfAnEarlierRunAreClearedToo(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.writeMessage("ann", "one")
-		waiting := r.writeMessage("ann", "two").In.ID // the earlier run has shown a reaction
-		r.net.reacts = true
-		o := r.options
-		after := notices.New(notices.Options{Channels: o.Channels, Store: r.store, Outbox: r.outbox, Words: o.Words, Log: zap.NewNop()})
+	runIntake(t, func(fx *fixture) {
+		fx.writeMessage("ann", "one")
+		waiting := fx.writeMessage("ann", "two").In.ID // the earlier run has shown a reaction
+		fx.net.reacts = true
+		o := fx.options
+		after := notices.New(notices.Options{Channels: o.Channels, Store: fx.store, Outbox: fx.outbox, Words: o.Words, Log: zap.NewNop()})
 		o.Notices = after
 		next := intake.New(o)
-		ctx, cancel := context.WithCancel(r.t.Context())
+		ctx, cancel := context.WithCancel(fx.t.Context())
 		defer cancel()
 		go after.Run(ctx)
 		synctest.Wait()
-		stop := r.message("ann", "/stop all")
+		stop := fx.message("ann", "/stop all")
 		if err := next.Receive(ctx, stop); err != nil {
-			r.t.Error(err)
+			fx.t.Error(err)
 		}
 		synctest.Wait()
-		r.checkEqual("reactions", r.outbox.reactions, []string{waiting + " "})
+		fx.checkEqual("reactions", fx.outbox.reactions, []string{waiting + " "})
 	})
 }
 
@@ -183,13 +183,13 @@ func TestANoticeIsNotRepeatedIfItMayBeShown(t *testing.T) {
 		"may be shown":           {channels.SendError{Err: errors.New("504"), Unknown: true, After: time.Second}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runIntake(t, func(r *fixture) {
-				r.outbox.showError = &c.err
-				r.writeMessage("ann", "one")
-				r.writeMessage("ann", "two")
+			runIntake(t, func(fx *fixture) {
+				fx.outbox.showError = &c.err
+				fx.writeMessage("ann", "one")
+				fx.writeMessage("ann", "two")
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				r.checkEqual("sent", len(r.outbox.shown), c.sent)
+				fx.checkEqual("sent", len(fx.outbox.shown), c.sent)
 			})
 		})
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // newParts returns a part of a message of a person, and the complete message with the same ID.
-func (r *fixture) newParts(user, group string) (part, whole channels.Incoming) {
-	part = r.message(user, "")
+func (fx *fixture) newParts(user, group string) (part, whole channels.Incoming) {
+	part = fx.message(user, "")
 	part.Part, part.Raw = &channels.Part{Group: group}, []byte("raw")
 	whole = part
 	whole.Text, whole.Part = "whole", &channels.Part{Group: group, Last: true}
@@ -16,65 +16,65 @@ func (r *fixture) newParts(user, group string) (part, whole channels.Incoming) {
 }
 
 // countParts returns the number of stored parts.
-func (r *fixture) countParts() int {
-	r.t.Helper()
-	parts, err := r.store.Parts(r.t.Context(), "net")
+func (fx *fixture) countParts() int {
+	fx.t.Helper()
+	parts, err := fx.store.Parts(fx.t.Context(), "net")
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return len(parts)
 }
 
 func TestAPartIsStoredUntilItsMessageIsComplete(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		first, whole := r.newParts("ann", "g")
-		second, _ := r.newParts("ann", "g")
+	runIntake(t, func(fx *fixture) {
+		first, whole := fx.newParts("ann", "g")
+		second, _ := fx.newParts("ann", "g")
 		second.Cursor = "12"
-		r.receive(first)
-		r.receive(second)
-		r.checkInbounds("ann")
-		r.checkEqual("parts", r.countParts(), 2)
-		r.receive(whole)
-		r.checkInbounds("ann", "whole running")
-		r.checkEqual("parts", r.countParts(), 0)
-		r.receive(second)
-		r.checkEqual("parts that come again", r.countParts(), 0)
-		cursor, err := r.store.Cursor(r.t.Context(), "net")
-		r.checkEqual("the cursor", cursor, "12")
-		r.checkEqual("the error", err, error(nil))
+		fx.receive(first)
+		fx.receive(second)
+		fx.checkInbounds("ann")
+		fx.checkEqual("parts", fx.countParts(), 2)
+		fx.receive(whole)
+		fx.checkInbounds("ann", "whole running")
+		fx.checkEqual("parts", fx.countParts(), 0)
+		fx.receive(second)
+		fx.checkEqual("parts that come again", fx.countParts(), 0)
+		cursor, err := fx.store.Cursor(fx.t.Context(), "net")
+		fx.checkEqual("the cursor", cursor, "12")
+		fx.checkEqual("the error", err, error(nil))
 	})
 }
 
 func TestOfAPersonWithoutAccessNoPartIsStored(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		part, whole := r.newParts("eve", "g")
+	runIntake(t, func(fx *fixture) {
+		part, whole := fx.newParts("eve", "g")
 		part.Cursor = "12"
-		r.receive(part)
-		r.checkEqual("parts", r.countParts(), 0)
-		cursor, err := r.store.Cursor(r.t.Context(), "net")
-		r.checkEqual("the cursor", cursor, "12")
-		r.checkEqual("the error", err, error(nil))
-		r.checkEqual("records", r.decisions(), []string(nil))
-		r.receive(whole, private)
-		r.checkEqual("records of the whole", r.decisions(), []string{"denied code"})
-		r.checkEqual("parts", r.countParts(), 0)
-		r.receive(part)
-		r.checkEqual("parts that come again", r.countParts(), 0)
+		fx.receive(part)
+		fx.checkEqual("parts", fx.countParts(), 0)
+		cursor, err := fx.store.Cursor(fx.t.Context(), "net")
+		fx.checkEqual("the cursor", cursor, "12")
+		fx.checkEqual("the error", err, error(nil))
+		fx.checkEqual("records", fx.decisions(), []string(nil))
+		fx.receive(whole, private)
+		fx.checkEqual("records of the whole", fx.decisions(), []string{"denied code"})
+		fx.checkEqual("parts", fx.countParts(), 0)
+		fx.receive(part)
+		fx.checkEqual("parts that come again", fx.countParts(), 0)
 	})
 }
 
 func TestOnlyTheCompleteMessageCountsTowardsTheRate(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		r.settings.RatePerMinute = 1
+	runIntake(t, func(fx *fixture) {
+		fx.settings.RatePerMinute = 1
 		for range 3 {
-			part, _ := r.newParts("ann", "g")
-			r.receive(part)
+			part, _ := fx.newParts("ann", "g")
+			fx.receive(part)
 		}
-		_, whole := r.newParts("ann", "g")
-		r.receive(whole)
-		r.checkInbounds("ann", "whole running")
-		_, next := r.newParts("ann", "h")
-		r.receive(next, "That is more than 1 messages a minute.")
-		r.checkEqual("parts", r.countParts(), 0)
+		_, whole := fx.newParts("ann", "g")
+		fx.receive(whole)
+		fx.checkInbounds("ann", "whole running")
+		_, next := fx.newParts("ann", "h")
+		fx.receive(next, "That is more than 1 messages a minute.")
+		fx.checkEqual("parts", fx.countParts(), 0)
 	})
 }

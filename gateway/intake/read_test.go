@@ -38,154 +38,154 @@ func (r *fakeReader) ReadMessage(_ context.Context, m terminal.PersonMessage) (b
 }
 
 // runIntakeWithReader is runIntake with a turn of ann's that reads messages.
-func runIntakeWithReader(t *testing.T, test func(r *fixture, reader *fakeReader)) {
-	runIntake(t, func(r *fixture) {
+func runIntakeWithReader(t *testing.T, test func(fx *fixture, reader *fakeReader)) {
+	runIntake(t, func(fx *fixture) {
 		reader := &fakeReader{}
-		r.lanes.reader = reader
-		r.writeMessage("ann", "work")
-		test(r, reader)
+		fx.lanes.reader = reader
+		fx.writeMessage("ann", "work")
+		test(fx, reader)
 	})
 }
 
 func TestAMessageIsReadByTheTurnThatRunsAndSettled(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		in := r.message("ann", "the answer")
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		in := fx.message("ann", "the answer")
 		in.Media = []string{"/somewhere/answer.md"}
-		r.receive(in)
-		r.receive(in) // delivered again
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" [/somewhere/answer.md]`})
-		r.checkInbounds("ann", "work running", "the answer done")
-		r.checkEqual("records", r.decisions(), []string{"answer text"})
-		r.checkEqual("the board is buried", r.runningTurn("ann").boardMoves, 1)
+		fx.receive(in)
+		fx.receive(in) // delivered again
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" [/somewhere/answer.md]`})
+		fx.checkInbounds("ann", "work running", "the answer done")
+		fx.checkEqual("records", fx.decisions(), []string{"answer text"})
+		fx.checkEqual("the board is buried", fx.runningTurn("ann").boardMoves, 1)
 	})
 }
 
 func TestTheMessageOfATurnIsNotOfferedToThatTurn(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.receive(r.runningTurn("ann").inbound.In) // the network did not learn that it was received
-		r.checkEqual("read", reader.read, []string(nil))
-		r.checkInbounds("ann", "work running")
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.receive(fx.runningTurn("ann").inbound.In) // the network did not learn that it was received
+		fx.checkEqual("read", reader.read, []string(nil))
+		fx.checkInbounds("ann", "work running")
 	})
 }
 
 func TestAMessageThatIsReadIsNeitherQueuedNorRejectedNorInjectedNorAnInterruption(t *testing.T) {
 	for _, how := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Inject, intake.Interrupt} {
 		t.Run(string(how), func(t *testing.T) {
-			runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-				r.settings.WhileRunning = how
-				r.writeMessage("ann", "the answer")
-				r.checkEqual("read", len(reader.read), 1)
-				r.checkEqual("cancelled", len(r.runningTurn("ann").cancelled), 0)
-				r.checkInbounds("ann", "work running", "the answer done")
+			runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+				fx.settings.WhileRunning = how
+				fx.writeMessage("ann", "the answer")
+				fx.checkEqual("read", len(reader.read), 1)
+				fx.checkEqual("cancelled", len(fx.runningTurn("ann").cancelled), 0)
+				fx.checkInbounds("ann", "work running", "the answer done")
 			})
 		})
 	}
 }
 
 func TestAMessageThatIsNotReadIsTreatedAsAnyOther(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.writeMessage("ann", "later")
-		r.settings.WhileRunning = intake.Interrupt
-		r.writeMessage("ann", "now")
-		r.checkEqual("cancelled", r.runningTurn("ann").cancelled, []error{errInterrupted})
-		r.checkInbounds("ann", "work running", "later pending", "now pending")
+		fx.writeMessage("ann", "later")
+		fx.settings.WhileRunning = intake.Interrupt
+		fx.writeMessage("ann", "now")
+		fx.checkEqual("cancelled", fx.runningTurn("ann").cancelled, []error{errInterrupted})
+		fx.checkInbounds("ann", "work running", "later pending", "now pending")
 	})
 }
 
 func TestCommandsButtonsAndAnswersAreNotOffered(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.writeMessage("ann", "/status", "Running for 0s: work")
-		r.pressButton("ann", "answer:q:1", "This question is no longer open.")
-		r.pressButton("ann", "whatever")
-		r.askQuestion("q")
-		r.receiveInBackground(r.message("ann", "yes"))
-		r.checkEqual("answered", r.answered, []string{"q: yes by ann"})
-		r.checkEqual("read", len(reader.read), 0)
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.writeMessage("ann", "/status", "Running for 0s: work")
+		fx.pressButton("ann", "answer:q:1", "This question is no longer open.")
+		fx.pressButton("ann", "whatever")
+		fx.askQuestion("q")
+		fx.receiveInBackground(fx.message("ann", "yes"))
+		fx.checkEqual("answered", fx.answered, []string{"q: yes by ann"})
+		fx.checkEqual("read", len(reader.read), 0)
 	})
 }
 
 func TestACommandThatTheProtocolDoesNotAcceptIsOfferedAsText(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.runningTurn("ann").controller = &fakeController{commands: keysCommands, declines: map[string]bool{"key": true}}
-		r.writeToProtocol("ann", "/key Up")
-		r.writeToProtocol("ann", "/screen")
-		r.awaitAndCheck("ann")
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "/key Up" []`})
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.runningTurn("ann").controller = &fakeController{commands: keysCommands, declines: map[string]bool{"key": true}}
+		fx.writeToProtocol("ann", "/key Up")
+		fx.writeToProtocol("ann", "/screen")
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "/key Up" []`})
 	})
 }
 
 func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		r.writeMessage("ann", "/agent other", "Your next message goes to other.")
-		r.writeMessage("ann", "for the other")
-		r.writeMessage("ann", "/agent default", "Your next message goes to default.")
-		r.writeMessage("ann", "the answer")
-		r.checkEqual("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
-		r.checkInbounds("ann", "work running", "/agent other done", "for the other pending", "/agent default done", "the answer done")
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
+		fx.writeMessage("ann", "/agent other", "Your next message goes to other.")
+		fx.writeMessage("ann", "for the other")
+		fx.writeMessage("ann", "/agent default", "Your next message goes to default.")
+		fx.writeMessage("ann", "the answer")
+		fx.checkEqual("read", reader.read, []string{`net:ann 5 ann "the answer" []`})
+		fx.checkInbounds("ann", "work running", "/agent other done", "for the other pending", "/agent default done", "the answer done")
 	})
 }
 
 func TestTheQueueIsReadInOrderBeforeANewMessage(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		reader.closed = true // the turn has not begun to read
-		r.writeMessage("ann", "one")
-		r.writeMessage("ann", "two")
+		fx.writeMessage("ann", "one")
+		fx.writeMessage("ann", "two")
 		reader.closed = false
-		r.writeMessage("ann", "three")
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`, `net:ann 4 ann "three" []`})
-		r.checkInbounds("ann", "work running", "one done", "two done", "three done")
-		r.checkEqual("records", r.decisions(), []string{"answer text", "answer text", "answer text"})
-		r.writeMessage("ann", "/stop") // there is nothing that waits
+		fx.writeMessage("ann", "three")
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`, `net:ann 4 ann "three" []`})
+		fx.checkInbounds("ann", "work running", "one done", "two done", "three done")
+		fx.checkEqual("records", fx.decisions(), []string{"answer text", "answer text", "answer text"})
+		fx.writeMessage("ann", "/stop") // there is nothing that waits
 	})
 }
 
 func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.writeMessage("ann", "one")
+		fx.writeMessage("ann", "one")
 		reader.closed = false
 		for range 2 {
-			if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
+			if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
-		r.checkInbounds("ann", "work running", "one done")
-		r.finishTurn("ann")
-		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
+		fx.checkInbounds("ann", "work running", "one done")
+		fx.finishTurn("ann")
+		if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 func TestATurnThatBeginsToReadWhileAMessageIsStoredReadsIt(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		reader.closed = true
-		r.lanes.onAccept = func() {
+		fx.lanes.onAccept = func() {
 			reader.closed = false
-			if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil { // there is nothing yet
+			if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil { // there is nothing yet
 				t.Error(err)
 			}
 		}
-		r.writeMessage("ann", "one") // nobody is told that it is queued
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
-		r.checkInbounds("ann", "work running", "one done")
+		fx.writeMessage("ann", "one") // nobody is told that it is queued
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
+		fx.checkInbounds("ann", "work running", "one done")
 	})
 }
 
 func TestAMessageThatAlreadyHadATurnIsNotRead(t *testing.T) {
-	runIntake(t, func(r *fixture) {
-		before := r.writeMessage("ann", "before")
-		r.finishTurn("ann")
+	runIntake(t, func(fx *fixture) {
+		before := fx.writeMessage("ann", "before")
+		fx.finishTurn("ann")
 		reader := &fakeReader{}
-		r.lanes.reader = reader
-		r.writeMessage("ann", "work")
-		r.pressButton("ann", fmt.Sprintf("again:%d", before.ID))
-		r.writeMessage("ann", "the answer")
-		r.checkEqual("read", len(reader.read), 1)
-		r.checkInbounds("ann", "before pending", "work running", fmt.Sprintf("again:%d done", before.ID), "the answer done")
+		fx.lanes.reader = reader
+		fx.writeMessage("ann", "work")
+		fx.pressButton("ann", fmt.Sprintf("again:%d", before.ID))
+		fx.writeMessage("ann", "the answer")
+		fx.checkEqual("read", len(reader.read), 1)
+		fx.checkInbounds("ann", "before pending", "work running", fmt.Sprintf("again:%d done", before.ID), "the answer done")
 	})
 }
 
@@ -195,71 +195,71 @@ func TestAMessageThatCannotBeReadIsQueuedAndDoesNotBlockItsChannel(t *testing.T)
 		"panic": func(f *fakeReader) { f.panics = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-				r.settings.WhileRunning = intake.Interrupt
+			runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+				fx.settings.WhileRunning = intake.Interrupt
 				breaks(reader)
-				r.writeMessage("ann", "one")
-				r.checkEqual("cancelled", len(r.runningTurn("ann").cancelled), 0)
-				r.checkEqual("it is offered again", r.runningTurn("ann").offers, 1)
-				r.checkEqual("logged", r.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
-				if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err == nil {
+				fx.writeMessage("ann", "one")
+				fx.checkEqual("cancelled", len(fx.runningTurn("ann").cancelled), 0)
+				fx.checkEqual("it is offered again", fx.runningTurn("ann").offers, 1)
+				fx.checkEqual("logged", fx.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
+				if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err == nil {
 					t.Error("the queue was read")
 				}
 				*reader = fakeReader{}
-				r.writeMessage("ann", "two")
-				r.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`})
+				fx.writeMessage("ann", "two")
+				fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`, `net:ann 3 ann "two" []`})
 			})
 		})
 	}
 }
 
 func TestAMessageThatWasReadAndNotStoredIsNotAcknowledged(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.disk.broken = true
-		in := r.message("ann", "the answer")
-		if err := r.Receive(r.t.Context(), in); !errors.Is(err, errDiskFull) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.disk.broken = true
+		in := fx.message("ann", "the answer")
+		if err := fx.Receive(fx.t.Context(), in); !errors.Is(err, errDiskFull) {
 			t.Fatalf("the network was told %v", err)
 		}
-		r.checkEqual("read", len(reader.read), 1)
-		r.disk.broken = false
-		r.receive(in) // the network delivers it again
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" []`})
-		r.checkInbounds("ann", "work running", "the answer done")
+		fx.checkEqual("read", len(reader.read), 1)
+		fx.disk.broken = false
+		fx.receive(in) // the network delivers it again
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "the answer" []`})
+		fx.checkInbounds("ann", "work running", "the answer done")
 		reader.closed = true
-		r.writeMessage("ann", "more")
-		reader.closed, r.disk.broken = false, true
-		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); !errors.Is(err, errDiskFull) {
+		fx.writeMessage("ann", "more")
+		reader.closed, fx.disk.broken = false, true
+		if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); !errors.Is(err, errDiskFull) {
 			t.Errorf("the turn was told %v", err)
 		}
-		r.disk.broken = false
-		if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err != nil {
+		fx.disk.broken = false
+		if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
 			t.Error(err)
 		}
-		r.checkEqual("read", len(reader.read), 2)
-		r.checkInbounds("ann", "work running", "the answer done", "more done")
+		fx.checkEqual("read", len(reader.read), 2)
+		fx.checkInbounds("ann", "work running", "the answer done", "more done")
 	})
 }
 
 func TestStatusSaysThatATurnWaitsForThePerson(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, _ *fakeReader) {
+	runIntakeWithReader(t, func(fx *fixture, _ *fakeReader) {
 		time.Sleep(time.Hour)
-		r.runningTurn("ann").waitingSince = time.Now()
+		fx.runningTurn("ann").waitingSince = time.Now()
 		time.Sleep(time.Minute)
-		r.writeMessage("ann", "/status", "Waiting for you for 1m0s: work")
+		fx.writeMessage("ann", "/status", "Waiting for you for 1m0s: work")
 	})
 }
 
 func TestAnAnswerThatComesTooLateForItsQuestionIsRead(t *testing.T) {
-	runIntakeWithReader(t, func(r *fixture, reader *fakeReader) {
-		r.askQuestion("q")
-		r.lanes.onAccept = func() {
-			if _, err := r.store.Withdraw(r.t.Context(), "q"); err != nil {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		fx.askQuestion("q")
+		fx.lanes.onAccept = func() {
+			if _, err := fx.store.Withdraw(fx.t.Context(), "q"); err != nil {
 				t.Error(err)
 			}
 		}
-		r.writeMessage("ann", "yes")
-		r.checkEqual("answered", len(r.answered), 0)
-		r.checkEqual("read", reader.read, []string{`net:ann 2 ann "yes" []`})
-		r.checkInbounds("ann", "work running", "yes done")
+		fx.writeMessage("ann", "yes")
+		fx.checkEqual("answered", len(fx.answered), 0)
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "yes" []`})
+		fx.checkInbounds("ann", "work running", "yes done")
 	})
 }

@@ -20,16 +20,16 @@ func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answ
 
 // storeAnswered stores a message that needs no turn, with its answer and its changes, in one
 // transaction. It reports false for a duplicate.
-func (s *stage) storeAnswered(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
-	in := a.In
+func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (bool, error) {
+	in := request.In
 	answer.Silent = true // who has just written or pressed a button is looking at the chat
 	var err error
 	if answer.Text != "" {
-		if a.Answer, err = s.planAnswer(in, answer); err != nil {
+		if request.Answer, err = s.planAnswer(in, answer); err != nil {
 			return false, err
 		}
 	}
-	result, err := s.o.Store.Receive(ctx, a)
+	result, err := s.o.Store.Receive(ctx, request)
 	if err != nil {
 		return false, fmt.Errorf("store message: %w", err)
 	}
@@ -38,7 +38,7 @@ func (s *stage) storeAnswered(ctx context.Context, a store.ReceiveRequest, answe
 		s.o.Outbox.Wake(in.Chat)
 	}
 	s.removeMessages(result.Secrets)
-	if a.Restart != 0 || result.Released {
+	if request.Restart != 0 || result.Released {
 		s.o.Lanes.Wake()
 	}
 	return settled, nil

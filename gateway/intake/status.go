@@ -145,11 +145,11 @@ func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) e
 	if err != nil {
 		return fmt.Errorf("read undelivered messages: %w", err)
 	}
-	for i, p := range deliveries {
+	for i, delivery := range deliveries {
 		if i == 0 {
 			b.WriteString(c.text(words.StatusUndelivered) + "\n")
 		}
-		b.WriteString(c.text(words.StatusDelivery, c.text(deliveryKeys[p.State]), elapsedSince(p.Queued), excerpt(p.Out.Text)) + "\n")
+		b.WriteString(c.text(words.StatusDelivery, c.text(deliveryKeys[delivery.State]), elapsedSince(delivery.Queued), excerpt(delivery.Out.Text)) + "\n")
 	}
 	return nil
 }

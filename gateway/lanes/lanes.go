@@ -188,8 +188,8 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 
 // Accept stores a message. If a slot is free and the chat's queue is empty, the same transaction
 // claims the message, and Accept starts its turn.
-func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
-	result, claimed, err := l.receive(ctx, a)
+func (l *Lanes[T]) Accept(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
+	result, claimed, err := l.receive(ctx, request)
 	if err != nil {
 		return result, err
 	}
@@ -205,20 +205,20 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 }
 
 // receive stores a message and registers its turn, if the message was claimed.
-func (l *Lanes[T]) receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, claimed registeredTurn[T], err error) {
-	defer l.Lock(a.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
-	if a.Gather == 0 {
+func (l *Lanes[T]) receive(ctx context.Context, request store.ReceiveRequest) (result store.ReceiveResult, claimed registeredTurn[T], err error) {
+	defer l.Lock(request.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
+	if request.Gather == 0 {
 		select {
 		case l.slots.taken <- struct{}{}:
-			a.Claim = true
+			request.Claim = true
 		default:
 		}
 	}
-	result, err = l.o.Store.Receive(ctx, a)
+	result, err = l.o.Store.Receive(ctx, request)
 	if err == nil && result.Disposition == store.Claimed {
 		return result, l.register(result.Inbound), nil
 	}
-	if a.Claim {
+	if request.Claim {
 		<-l.slots.taken
 	}
 	if err != nil {

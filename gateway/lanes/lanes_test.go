@@ -47,13 +47,13 @@ func (q *fakeStore) Claim(_ context.Context, limit int) (claimed []store.Inbound
 
 func (q *fakeStore) NextClaim(context.Context) (time.Duration, bool, error) { return 0, false, nil }
 
-func (q *fakeStore) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (q *fakeStore) Receive(_ context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
-	inbound := store.Inbound{ID: q.last, In: a.In}
-	if a.Claim && !q.busy[a.In.Chat] && len(q.waiting) == 0 {
-		q.busy[a.In.Chat] = true
+	inbound := store.Inbound{ID: q.last, In: request.In}
+	if request.Claim && !q.busy[request.In.Chat] && len(q.waiting) == 0 {
+		q.busy[request.In.Chat] = true
 		return store.ReceiveResult{Inbound: inbound, Disposition: store.Claimed}, nil
 	}
 	q.waiting = append(q.waiting, inbound)
@@ -99,32 +99,32 @@ type fixture struct {
 }
 
 func newFixture(slots int) *fixture {
-	r := &fixture{fakeStore: &fakeStore{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
-	newTurn := func(inbound store.Inbound, slot *lanes.Slot) *fakeTurn { return &fakeTurn{r, inbound, slot} }
-	r.lanes = lanes.New(lanes.Options[*fakeTurn]{Slots: slots, Store: r.fakeStore, NewTurn: newTurn, Log: zap.NewNop()})
-	return r
+	fx := &fixture{fakeStore: &fakeStore{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
+	newTurn := func(inbound store.Inbound, slot *lanes.Slot) *fakeTurn { return &fakeTurn{fx, inbound, slot} }
+	fx.lanes = lanes.New(lanes.Options[*fakeTurn]{Slots: slots, Store: fx.fakeStore, NewTurn: newTurn, Log: zap.NewNop()})
+	return fx
 }
 
-func (r *fixture) beginTurn(t *fakeTurn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running++
-	r.most = max(r.most, r.running)
-	r.order = append(r.order, t.inbound.ID)
-	r.at[t.inbound.ID] = time.Since(r.began)
+func (fx *fixture) beginTurn(t *fakeTurn) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
+	fx.running++
+	fx.most = max(fx.most, fx.running)
+	fx.order = append(fx.order, t.inbound.ID)
+	fx.at[t.inbound.ID] = time.Since(fx.began)
 }
 
-func (r *fixture) endTurn(t *fakeTurn) {
-	r.mu.Lock()
-	r.running--
-	r.mu.Unlock()
-	r.finishMessage(t.inbound)
-	r.lanes.Wake()
+func (fx *fixture) endTurn(t *fakeTurn) {
+	fx.mu.Lock()
+	fx.running--
+	fx.mu.Unlock()
+	fx.finishMessage(t.inbound)
+	fx.lanes.Wake()
 }
 
-func (r *fixture) acceptMessage(t *testing.T, chat string) store.Inbound {
+func (fx *fixture) acceptMessage(t *testing.T, chat string) store.Inbound {
 	t.Helper()
-	result, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+	result, err := fx.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,27 +134,27 @@ func (r *fixture) acceptMessage(t *testing.T, chat string) store.Inbound {
 func TestAChatsTurnsRunInOrderAndOtherChatsInParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(2)
+		fx := newFixture(2)
 		ctx, cancel := context.WithCancel(t.Context())
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(ctx, working)
+		go fx.lanes.Run(ctx, working)
 		for _, chat := range []string{"a", "a", "a", "b", "c"} {
-			r.acceptMessage(t, chat)
+			fx.acceptMessage(t, chat)
 		}
 		time.Sleep(10 * time.Second)
 		cancel()
-		r.lanes.WaitForTurns()
+		fx.lanes.WaitForTurns()
 		end()
 		synctest.Wait()
-		if r.most != 2 {
-			t.Errorf("%d turns ran at the same time, want as many as there are slots", r.most)
+		if fx.most != 2 {
+			t.Errorf("%d turns ran at the same time, want as many as there are slots", fx.most)
 		}
-		ofA := slices.DeleteFunc(slices.Clone(r.order), func(id int64) bool { return id > 3 })
-		if !slices.Equal(ofA, []int64{1, 2, 3}) || len(r.order) != 5 {
-			t.Errorf("the turns ran in the order %v", r.order)
+		ofA := slices.DeleteFunc(slices.Clone(fx.order), func(id int64) bool { return id > 3 })
+		if !slices.Equal(ofA, []int64{1, 2, 3}) || len(fx.order) != 5 {
+			t.Errorf("the turns ran in the order %v", fx.order)
 		}
-		if r.at[4] >= 3*time.Second {
-			t.Errorf("chat b began after %s: it waited for chat a", r.at[4])
+		if fx.at[4] >= 3*time.Second {
+			t.Errorf("chat b began after %s: it waited for chat a", fx.at[4])
 		}
 	})
 }
@@ -162,26 +162,26 @@ func TestAChatsTurnsRunInOrderAndOtherChatsInParallel(t *testing.T) {
 func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(3)
+		fx := newFixture(3)
 		for _, chat := range []string{"a", "b", "c", "d", "e"} { // before anything runs
-			r.waiting = append(r.waiting, store.Inbound{ID: int64(len(r.waiting) + 1), In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+			fx.waiting = append(fx.waiting, store.Inbound{ID: int64(len(fx.waiting) + 1), In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(ctx, working)
+		go fx.lanes.Run(ctx, working)
 		synctest.Wait()
-		r.mu.Lock()
-		if r.running != 3 || !slices.Equal(r.claims, []int{1, 2}) { // twice as many while there is enough to claim
-			t.Errorf("%d turns run after claims of %v, want 3 after two claims", r.running, r.claims)
+		fx.mu.Lock()
+		if fx.running != 3 || !slices.Equal(fx.claims, []int{1, 2}) { // twice as many while there is enough to claim
+			t.Errorf("%d turns run after claims of %v, want 3 after two claims", fx.running, fx.claims)
 		}
-		r.mu.Unlock()
+		fx.mu.Unlock()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if len(r.order) != 5 || r.most != 3 || r.lanes.Full() {
-			t.Errorf("%d turns ran, %d at the same time; all slots taken: %t", len(r.order), r.most, r.lanes.Full())
+		if len(fx.order) != 5 || fx.most != 3 || fx.lanes.Full() {
+			t.Errorf("%d turns ran, %d at the same time; all slots taken: %t", len(fx.order), fx.most, fx.lanes.Full())
 		}
 		cancel()
-		r.lanes.WaitForTurns()
+		fx.lanes.WaitForTurns()
 		end()
 	})
 }
@@ -189,24 +189,24 @@ func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(4)
+		fx := newFixture(4)
 		for i := range 12 {
-			r.waiting = append(r.waiting, store.Inbound{ID: int64(i + 1), In: channels.Incoming{Chat: channels.Chat{ID: string(rune('a' + i))}}})
+			fx.waiting = append(fx.waiting, store.Inbound{ID: int64(i + 1), In: channels.Incoming{Chat: channels.Chat{ID: string(rune('a' + i))}}})
 		}
-		r.claim = func() {
-			if time.Since(r.began) >= time.Second { // the first four turns have ended
+		fx.claim = func() {
+			if time.Since(fx.began) >= time.Second { // the first four turns have ended
 				time.Sleep(10 * time.Millisecond)
 			}
 		}
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
+		go fx.lanes.Run(working, working)
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
-		r.mu.Lock()
-		if r.running != 4 || len(r.claims) > 5 { // at first 1, 2 and the last free slot, then two claims for four slots
-			t.Errorf("%d turns run after claims of %v", r.running, r.claims)
+		fx.mu.Lock()
+		if fx.running != 4 || len(fx.claims) > 5 { // at first 1, 2 and the last free slot, then two claims for four slots
+			t.Errorf("%d turns run after claims of %v", fx.running, fx.claims)
 		}
-		r.mu.Unlock()
+		fx.mu.Unlock()
 		end()
 	})
 }
@@ -214,22 +214,22 @@ func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
 func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(2)
+		fx := newFixture(2)
 		working, end := context.WithCancel(t.Context())
-		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
-		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
-		go r.lanes.Run(working, working)
+		fx.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
+		unlock := fx.lanes.Lock(channels.Chat{ID: "a"})
+		go fx.lanes.Run(working, working)
 		synctest.Wait()
-		if !slices.Equal(r.order, []int64{2}) {
-			t.Errorf("the turns %v began while chat a was locked", r.order)
+		if !slices.Equal(fx.order, []int64{2}) {
+			t.Errorf("the turns %v began while chat a was locked", fx.order)
 		}
-		if _, found := r.lanes.RunningTurn(channels.Chat{ID: "a"}); !found {
+		if _, found := fx.lanes.RunningTurn(channels.Chat{ID: "a"}); !found {
 			t.Error("the turn that is about to begin cannot be found")
 		}
 		unlock()
 		synctest.Wait()
-		if !slices.Equal(r.order, []int64{2, 1}) {
-			t.Errorf("the turns %v began", r.order)
+		if !slices.Equal(fx.order, []int64{2, 1}) {
+			t.Errorf("the turns %v began", fx.order)
 		}
 		end()
 	})
@@ -238,17 +238,17 @@ func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 func TestAClaimInProgressIsAwaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		release := make(chan struct{})
-		r.claim = func() { <-release }
-		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
+		fx.claim = func() { <-release }
+		fx.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
+		go fx.lanes.Run(working, working)
 		synctest.Wait()
 		found := false
 		go func() {
-			r.lanes.AwaitClaim()
-			_, found = r.lanes.RunningTurn(channels.Chat{ID: "a"})
+			fx.lanes.AwaitClaim()
+			_, found = fx.lanes.RunningTurn(channels.Chat{ID: "a"})
 		}()
 		synctest.Wait()
 		close(release)
@@ -263,19 +263,19 @@ func TestAClaimInProgressIsAwaited(t *testing.T) {
 func TestATurnThatYieldsItsSlotLetsAnotherRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
-		first := r.acceptMessage(t, "a")
+		go fx.lanes.Run(working, working)
+		first := fx.acceptMessage(t, "a")
 		synctest.Wait()
-		yielding, _ := r.lanes.RunningTurn(first.In.Chat)
+		yielding, _ := fx.lanes.RunningTurn(first.In.Chat)
 		back := make(chan bool, 1)
 		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond, nil) }()
 		synctest.Wait()
-		r.acceptMessage(t, "b")
+		fx.acceptMessage(t, "b")
 		synctest.Wait()
-		if !slices.Equal(r.order, []int64{1, 2}) {
-			t.Errorf("the turns %v began while the only slot was free", r.order)
+		if !slices.Equal(fx.order, []int64{1, 2}) {
+			t.Errorf("the turns %v began while the only slot was free", fx.order)
 		}
 		if !<-back { // when the other turn has ended
 			t.Error("the slot did not come back")
@@ -287,16 +287,16 @@ func TestATurnThatYieldsItsSlotLetsAnotherRun(t *testing.T) {
 func TestAnyNumberOfTurnsMayWaitWithoutASlotAndResumeOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
+		go fx.lanes.Run(working, working)
 		const turns = 50
 		var waiting []*lanes.Slot
 		for i := range turns {
-			in := r.acceptMessage(t, string(rune('a'+i))).In
+			in := fx.acceptMessage(t, string(rune('a'+i))).In
 			synctest.Wait()
-			turn, ok := r.lanes.RunningTurn(in.Chat)
-			if !ok || r.running != i+1 {
+			turn, ok := fx.lanes.RunningTurn(in.Chat)
+			if !ok || fx.running != i+1 {
 				t.Fatalf("turn %d did not begin", i)
 			}
 			turn.slot.Release()
@@ -304,7 +304,7 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndResumeOneAfterTheOther(t *testing
 		}
 		stopped, stop := context.WithCancel(working)
 		synctest.Wait() // the dispatcher has looked for another turn
-		if stop(); waiting[0].Retake(stopped) || r.lanes.Full() {
+		if stop(); waiting[0].Retake(stopped) || fx.lanes.Full() {
 			t.Error("a turn that was told to end has a slot")
 		}
 		most, now := 0, 0
@@ -330,8 +330,8 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndResumeOneAfterTheOther(t *testing
 		}
 		back.Wait()
 		synctest.Wait()
-		if most != 1 || r.lanes.Full() {
-			t.Errorf("%d turns went on at the same time; all slots are taken: %v", most, r.lanes.Full())
+		if most != 1 || fx.lanes.Full() {
+			t.Errorf("%d turns went on at the same time; all slots are taken: %v", most, fx.lanes.Full())
 		}
 		end()
 	})
@@ -340,28 +340,28 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndResumeOneAfterTheOther(t *testing
 func TestAtMostAsManyTurnsAsSlotsStoreTheOutputOfExitedAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
+		go fx.lanes.Run(working, working)
 		for i, begun := range []int{1, 2, 2} { // the second turn keeps its slot until the first has ended
-			in := r.acceptMessage(t, string(rune('a'+i))).In
+			in := fx.acceptMessage(t, string(rune('a'+i))).In
 			synctest.Wait()
-			if len(r.order) != begun {
-				t.Errorf("%d turns began, want %d", len(r.order), begun)
+			if len(fx.order) != begun {
+				t.Errorf("%d turns began, want %d", len(fx.order), begun)
 			}
-			if turn, ok := r.lanes.RunningTurn(in.Chat); ok {
+			if turn, ok := fx.lanes.RunningTurn(in.Chat); ok {
 				turn.slot.AgentExited()
 				turn.slot.AgentExited()
 			}
 		}
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
-		if len(r.order) != 3 || r.lanes.Full() != true {
-			t.Errorf("%d turns began, and the last has no slot", len(r.order))
+		if len(fx.order) != 3 || fx.lanes.Full() != true {
+			t.Errorf("%d turns began, and the last has no slot", len(fx.order))
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if r.lanes.Full() {
+		if fx.lanes.Full() {
 			t.Error("a slot was lost")
 		}
 		end()
@@ -371,17 +371,17 @@ func TestAtMostAsManyTurnsAsSlotsStoreTheOutputOfExitedAgents(t *testing.T) {
 func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		working, end := context.WithCancel(t.Context())
 		end()
-		r.lanes.Run(working, working)
-		r.acceptMessage(t, "a")
-		r.lanes.WaitForTurns()
-		if len(r.order) != 0 || len(r.lanes.RunningTurns()) != 0 || r.lanes.Full() {
-			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.RunningTurns()), r.lanes.Full())
+		fx.lanes.Run(working, working)
+		fx.acceptMessage(t, "a")
+		fx.lanes.WaitForTurns()
+		if len(fx.order) != 0 || len(fx.lanes.RunningTurns()) != 0 || fx.lanes.Full() {
+			t.Errorf("ran %v, registered %d, all slots taken %t", fx.order, len(fx.lanes.RunningTurns()), fx.lanes.Full())
 		}
-		if r.dropped != 1 {
-			t.Errorf("the turn was dropped %d times", r.dropped)
+		if fx.dropped != 1 {
+			t.Errorf("the turn was dropped %d times", fx.dropped)
 		}
 	})
 }
@@ -389,25 +389,25 @@ func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(1)
+		fx := newFixture(1)
 		working, end := context.WithCancel(t.Context())
-		go r.lanes.Run(working, working)
-		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
+		go fx.lanes.Run(working, working)
+		unlock := fx.lanes.Lock(channels.Chat{ID: "a"})
 		go func() {
-			if _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
+			if _, err := fx.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
 				t.Error(err)
 			}
 		}()
 		synctest.Wait()
-		r.acceptMessage(t, "b")
+		fx.acceptMessage(t, "b")
 		synctest.Wait()
-		if len(r.order) != 1 {
+		if len(fx.order) != 1 {
 			t.Error("the message of another chat waits")
 		}
 		unlock()
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if len(r.order) != 2 {
+		if len(fx.order) != 2 {
 			t.Error("the message did not get its turn")
 		}
 		end()

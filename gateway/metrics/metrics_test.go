@@ -41,15 +41,15 @@ type fixture struct {
 
 func newFixture(t *testing.T, command string, settings gateway.Settings) *fixture {
 	t.Helper()
-	r := &fixture{t: t, dir: t.TempDir(), net: gatewaytest.NewNetwork()}
-	t.Cleanup(r.net.Close)
+	fx := &fixture{t: t, dir: t.TempDir(), net: gatewaytest.NewNetwork()}
+	t.Cleanup(fx.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Protocol, cfg.Command = "rich", command
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(r.dir, "state"), sqlite.Options{})
+	st, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,31 +58,31 @@ func newFixture(t *testing.T, command string, settings gateway.Settings) *fixtur
 	settings.OnCrash, settings.DrainTimeout = "report", time.Second
 	m := metrics.New()
 	g := gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL}}, Store: st, MaxConcurrent: 1,
+		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: fx.net.URL}}, Store: st, MaxConcurrent: 1,
 		Log: zap.NewNop(), Events: m.Observe, Settings: settings,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx, nil) }()
-	r.stop = sync.OnceFunc(func() {
+	fx.stop = sync.OnceFunc(func() {
 		cancel()
 		<-ended
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(r.stop)
+	t.Cleanup(fx.stop)
 	server := httptest.NewServer(m.Handler(g))
 	t.Cleanup(server.Close)
-	r.url = server.URL
-	return r
+	fx.url = server.URL
+	return fx
 }
 
 func TestWhatAGatewayDoesIsCounted(t *testing.T) {
-	r := newFixture(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
-	r.net.UserWrites("1", "u", "hello")
-	r.net.UserWrites("2", "u", "fail")
-	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
+	fx := newFixture(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
+	fx.net.UserWrites("1", "u", "hello")
+	fx.net.UserWrites("2", "u", "fail")
+	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
 		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count{agent="default"} 2`,
 		`nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
 		`nanobot_agents_resident_bytes{agent="default"} 0`, `process_resident_memory_bytes [1-9]`, `process_open_fds [1-9]`, `process_max_fds [1-9]`,
@@ -90,32 +90,32 @@ func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 }
 
 func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
-	r := newFixture(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
-	r.await(`nanobot_turn_seconds_count{agent="default"} 0`, `nanobot_turns_running{agent="coder"} 0`, `nanobot_turns_running{agent="default"} 0`)
-	r.net.UserWrites("1", "u", "hello")
-	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`)
-	r.net.UserWrites("1", "u", "/agent coder")
-	r.net.UserWrites("1", "u", "wait")
-	r.await(`nanobot_turns_running{agent="coder"} 1`, `nanobot_turns_running{agent="default"} 0`,
+	fx := newFixture(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
+	fx.await(`nanobot_turn_seconds_count{agent="default"} 0`, `nanobot_turns_running{agent="coder"} 0`, `nanobot_turns_running{agent="default"} 0`)
+	fx.net.UserWrites("1", "u", "hello")
+	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`)
+	fx.net.UserWrites("1", "u", "/agent coder")
+	fx.net.UserWrites("1", "u", "wait")
+	fx.await(`nanobot_turns_running{agent="coder"} 1`, `nanobot_turns_running{agent="default"} 0`,
 		`nanobot_agents_resident_bytes{agent="coder"} [1-9]`, `nanobot_agents_resident_bytes{agent="default"} 0`)
-	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="coder"} 1`, `nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`,
+	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="coder"} 1`, `nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`,
 		`nanobot_turn_seconds_bucket{le="\+Inf",agent="coder"} 1`, `nanobot_turn_seconds_count{agent="coder"} 1`, `nanobot_turns_running{agent="coder"} 0`)
 }
 
 // A page is lines of three kinds. Samples stand behind the type of their family, and each but once.
 func TestAPageIsWhatPrometheusReads(t *testing.T) {
-	r := newFixture(t, `echo hi`, gateway.Settings{})
+	fx := newFixture(t, `echo hi`, gateway.Settings{})
 	for _, chat := range []string{"1", "2", "3"} {
-		r.net.UserWrites(chat, "u", "hello")
+		fx.net.UserWrites(chat, "u", "hello")
 	}
-	r.await(`nanobot_turn_seconds_count{agent="default"} 3`, `nanobot_turn_seconds_bucket{le="\+Inf",agent="default"} 3`)
+	fx.await(`nanobot_turn_seconds_count{agent="default"} 3`, `nanobot_turn_seconds_bucket{le="\+Inf",agent="default"} 3`)
 	help := regexp.MustCompile(`^# HELP ([a-z_]+) \S.*\.$`)
 	kind := regexp.MustCompile(`^# TYPE ([a-z_]+) (counter|gauge|histogram)$`)
 	sample := regexp.MustCompile(`^([a-z_]+)(\{[a-z]+="(?:[^"\\]|\\.)*"(?:,[a-z]+="(?:[^"\\]|\\.)*")*\})? ([0-9.e+-]+)$`)
-	text, seen, family, last := r.metrics(), map[string]bool{}, "", 0.0
+	text, seen, family, last := fx.metrics(), map[string]bool{}, "", 0.0
 	if !strings.HasSuffix(text, "\n") {
 		t.Error("the last line does not end")
 	}
@@ -140,7 +140,7 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 			last = v
 		}
 	}
-	res, err := http.Get(r.url)
+	res, err := http.Get(fx.url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,48 +152,48 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 
 func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	const size = 32_000_000
-	r := newFixture(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
-	r.net.UserWrites("1", "u", "hello")
-	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
+	fx := newFixture(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
+	fx.net.UserWrites("1", "u", "hello")
+	fx.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
 	before := time.Now().Truncate(time.Second) // what is kept of a time may be less exact
-	r.net.UserWrites("2", "u", "hello")
-	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 1`)
+	fx.net.UserWrites("2", "u", "hello")
+	fx.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 1`)
 	since := time.Now()
-	r.awaitFile("up")
+	fx.awaitFile("up")
 	least := time.Since(since).Seconds()
-	text := r.metrics()
+	text := fx.metrics()
 	if got, most := value(t, text, "nanobot_inbox_age_seconds"), time.Since(before).Seconds(); got < least || got > most {
 		t.Errorf("the oldest waits for %g s, not between %g and %g", got, least, most)
 	}
 	if got := value(t, text, `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent with %d bytes has %g", size, got)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
+	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
 func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 	const size = 32_000_000
 	child := fmt.Sprintf(`x=$(head -c %d /dev/zero | tr '\\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size)
-	r := newFixture(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
-	r.net.UserWrites("1", "u", "hello")
-	r.awaitFile("up")
-	if got := value(t, r.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
+	fx := newFixture(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
+	fx.net.UserWrites("1", "u", "hello")
+	fx.awaitFile("up")
+	if got := value(t, fx.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent whose child has %d bytes has %g", size, got)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
+	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
 func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
-	r := newFixture(t, `echo hi`, gateway.Settings{AtMostOnce: true})
+	fx := newFixture(t, `echo hi`, gateway.Settings{AtMostOnce: true})
 	var mu sync.Mutex
 	tries := map[string]int{}
-	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		tries[c.Chat]++
@@ -208,45 +208,45 @@ func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
 		return gatewaytest.Fault{}
 	}
 	for _, chat := range []string{"busy", "gone", "far", "well"} {
-		r.net.UserWrites(chat, "u", "hello")
+		fx.net.UserWrites(chat, "u", "hello")
 	}
-	r.await(`nanobot_sends_total{channel="net",result="retrying"} 2`, `nanobot_sends_total{channel="net",result="failed"} 1`,
+	fx.await(`nanobot_sends_total{channel="net",result="retrying"} 2`, `nanobot_sends_total{channel="net",result="failed"} 1`,
 		`nanobot_sends_total{channel="net",result="unknown"} 1`, `nanobot_sends_total{channel="net",result="sent"} 2`)
 }
 
 func TestWhatIsDownIsSaid(t *testing.T) {
-	r := newFixture(t, `echo hi`, gateway.Settings{})
-	r.await(`nanobot_channel_up{channel="net"} 1`, `nanobot_store_up 1`)
-	r.net.Close()
-	r.await(`nanobot_channel_up{channel="net"} 0`, `nanobot_store_up 1`)
-	r.stop()
-	r.await(`nanobot_store_up 0`)
+	fx := newFixture(t, `echo hi`, gateway.Settings{})
+	fx.await(`nanobot_channel_up{channel="net"} 1`, `nanobot_store_up 1`)
+	fx.net.Close()
+	fx.await(`nanobot_channel_up{channel="net"} 0`, `nanobot_store_up 1`)
+	fx.stop()
+	fx.await(`nanobot_store_up 0`)
 }
 
 // awaitFile waits until an agent has made a file.
-func (r *fixture) awaitFile(name string) {
-	r.t.Helper()
+func (fx *fixture) awaitFile(name string) {
+	fx.t.Helper()
 	for deadline := time.Now().Add(testTimeout); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+		if _, err := os.Stat(filepath.Join(fx.dir, name)); err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("no file %s", name)
+			fx.t.Fatalf("no file %s", name)
 		}
 	}
 }
 
 // metrics is what Prometheus would be given.
-func (r *fixture) metrics() string {
-	r.t.Helper()
-	res, err := http.Get(r.url)
+func (fx *fixture) metrics() string {
+	fx.t.Helper()
+	res, err := http.Get(fx.url)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return string(b)
 }
@@ -264,11 +264,11 @@ func value(t *testing.T, text, name string) float64 {
 }
 
 // await waits until the metrics have all these lines, given as patterns.
-func (r *fixture) await(want ...string) {
-	r.t.Helper()
+func (fx *fixture) await(want ...string) {
+	fx.t.Helper()
 	var missing, text string
 	for deadline := time.Now().Add(testTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		text, missing = r.metrics(), ""
+		text, missing = fx.metrics(), ""
 		for _, w := range want {
 			pattern := strings.NewReplacer("{", `\{`, "}", `\}`).Replace(w)
 			if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
@@ -279,5 +279,5 @@ func (r *fixture) await(want ...string) {
 			return
 		}
 	}
-	r.t.Fatalf("no line %q in:\n%s", missing, text)
+	fx.t.Fatalf("no line %q in:\n%s", missing, text)
 }

@@ -18,46 +18,46 @@ type backgroundTask struct {
 }
 
 // spawn has Run execute a background task.
-func (o *Outbox) spawn(task func(ctx context.Context, b *backgroundTask)) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (box *Outbox) spawn(task func(ctx context.Context, b *backgroundTask)) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
 	b := &backgroundTask{}
-	taken := o.tasks.Go(func(ctx context.Context) {
-		defer o.endTask(b) // runs after spawn has unlocked o.mu
+	taken := box.tasks.Go(func(ctx context.Context) {
+		defer box.endTask(b) // runs after spawn has unlocked mu
 		task(ctx, b)
 	})
 	if taken {
-		o.background[b] = true
+		box.background[b] = true
 	}
 }
 
-func (o *Outbox) endTask(b *backgroundTask) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.background, b)
-	o.changed.Broadcast()
+func (box *Outbox) endTask(b *backgroundTask) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	delete(box.background, b)
+	box.changed.Broadcast()
 }
 
 // Idle returns when nothing is being sent, except for chats that wait for the time of a delivery,
 // and the background tasks have ended or had idleDelay to end, or when ctx ends.
-func (o *Outbox) Idle(ctx context.Context) {
-	nothingSent := func() bool { return len(o.chats) == o.resting }
+func (box *Outbox) Idle(ctx context.Context) {
+	nothingSent := func() bool { return len(box.chats) == box.resting }
 	for again := true; again && ctx.Err() == nil; {
-		o.await(ctx, nothingSent)
+		box.await(ctx, nothingSent)
 		soon, cancel := context.WithTimeout(ctx, idleDelay)
-		o.await(soon, func() bool { return nothingSent() && !o.hasActiveTask() })
+		box.await(soon, func() bool { return nothingSent() && !box.hasActiveTask() })
 		cancel()
-		o.mu.Lock()
+		box.mu.Lock()
 		again = !nothingSent()
-		o.mu.Unlock()
+		box.mu.Unlock()
 	}
 }
 
 // hasActiveTask reports whether a background task does something. A task that waits for the answers
 // of a chat does nothing while the chat has a goroutine. The caller holds mu.
-func (o *Outbox) hasActiveTask() bool {
-	for b := range o.background {
-		if _, served := o.chats[b.chat]; !b.awaitsAnswers || !served {
+func (box *Outbox) hasActiveTask() bool {
+	for b := range box.background {
+		if _, served := box.chats[b.chat]; !b.awaitsAnswers || !served {
 			return true
 		}
 	}

@@ -35,66 +35,66 @@ type EndedBoard struct {
 // EndBoard folds or removes the board of an ended turn in the background, once the messages of its
 // chat were sent. The store's record of the board is dropped when the network has confirmed the
 // edit or the removal, so that the next start folds or removes a board that was left.
-func (o *Outbox) EndBoard(e EndedBoard) {
-	editor, ok := o.o.Channels[e.Board.Chat.Channel].(channels.Editor)
+func (box *Outbox) EndBoard(e EndedBoard) {
+	editor, ok := box.o.Channels[e.Board.Chat.Channel].(channels.Editor)
 	id := messageID{e.Board.Chat, e.Board.ID}
-	if !ok || id.id != "" && !o.beginRemoval(id) {
+	if !ok || id.id != "" && !box.beginRemoval(id) {
 		return
 	}
-	o.spawn(func(ctx context.Context, task *backgroundTask) {
-		defer o.endRemoval(id)
-		if !o.foldBoard(ctx, task, editor, e) && (ctx.Err() != nil || !o.replaceBoard(ctx, task, editor, e)) {
+	box.spawn(func(ctx context.Context, task *backgroundTask) {
+		defer box.endRemoval(id)
+		if !box.foldBoard(ctx, task, editor, e) && (ctx.Err() != nil || !box.replaceBoard(ctx, task, editor, e)) {
 			return
 		}
-		drop := o.o.Store.DropTransient
+		drop := box.o.Store.DropTransient
 		if e.Stored {
-			drop = o.o.Store.EndFold
+			drop = box.o.Store.EndFold
 		}
 		if err := drop(context.WithoutCancel(ctx), e.Board); err != nil {
-			o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+			box.o.Log.Warn("transient message still recorded", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 		}
 	})
 }
 
 // foldBoard edits a board into its folded form. It reports whether the network has confirmed that.
-func (o *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
 	if e.Folded == nil || e.Board.ID == "" {
 		return false
 	}
 	soon, cancel := context.WithTimeout(ctx, maxFoldDelay)
-	o.awaitAnswersSent(soon, task, e.Board.Chat)
+	box.awaitAnswersSent(soon, task, e.Board.Chat)
 	cancel()
 	out := *e.Folded
 	out.Transient = true // it gives way to answers
 	err := tryUntil(ctx, foldTimeout, func(ctx context.Context) error { return editor.Edit(ctx, e.Board.ID, out) })
 	if err != nil && ctx.Err() == nil {
-		o.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+		box.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 	}
 	return err == nil
 }
 
 // replaceBoard posts the message that replaces a board which could not be folded, and then removes
 // the board. It reports whether the store's record of the board is no longer needed.
-func (o *Outbox) replaceBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
-	if err := o.postFallback(ctx, e); err != nil {
-		o.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+func (box *Outbox) replaceBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+	if err := box.postFallback(ctx, e); err != nil {
+		box.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 		if errors.Is(err, ErrNotStored) {
 			return false // the board stays
 		}
 	}
-	return e.Board.ID == "" || o.removeWhenSent(ctx, task, editor, e.Board)
+	return e.Board.ID == "" || box.removeWhenSent(ctx, task, editor, e.Board)
 }
 
 // postFallback posts the message that replaces a board. The store records that before: the board is
 // not folded after a crash, since its details would be shown twice.
-func (o *Outbox) postFallback(ctx context.Context, e EndedBoard) error {
+func (box *Outbox) postFallback(ctx context.Context, e EndedBoard) error {
 	if e.Fallback == nil {
 		return nil
 	}
 	if e.Stored {
-		if err := o.o.Store.ReplaceFold(ctx, e.Board.Inbound); err != nil {
+		if err := box.o.Store.ReplaceFold(ctx, e.Board.Inbound); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotStored, err)
 		}
 	}
-	return o.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
+	return box.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
 }

@@ -22,10 +22,10 @@ func refuseGivingWay(d time.Duration) *fakeChannel {
 }
 
 // postDone posts a message that gives way.
-func postDone(t *testing.T, o *outbox.Outbox) {
+func postDone(t *testing.T, box *outbox.Outbox) {
 	t.Helper()
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "done"}, GivesWay: true}
-	if err := o.Post(t.Context(), m); err != nil {
+	if err := box.Post(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -34,14 +34,14 @@ func TestAMessageThatGivesWayIsLeftOutIfANewerOneWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := refuseGivingWay(time.Hour)
 		s := openStore(t)
-		o := newOutbox(s, n, nil)
-		stop := runOutbox(t, o)
-		postDone(t, o)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postDone(t, box)
 		time.Sleep(time.Minute)
 		began := time.Now()
-		postText(t, o, ann, "the answer")
+		postText(t, box, ann, "the answer")
 		synctest.Wait()
-		o.Idle(t.Context())
+		box.Idle(t.Context())
 		left, err := s.Undelivered(t.Context(), ann, 9)
 		if got := n.texts(); got != "[done the answer]" || time.Since(began) > 0 || len(left) > 0 || err != nil {
 			t.Errorf("sent %s after %s, left is %+v (%v)", got, time.Since(began), left, err)
@@ -53,13 +53,13 @@ func TestAMessageThatGivesWayIsLeftOutIfANewerOneWaits(t *testing.T) {
 func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := refuseGivingWay(time.Hour)
-		o := newOutbox(openStore(t), n, nil)
-		stop := runOutbox(t, o)
-		postDone(t, o)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		postDone(t, box)
 		time.Sleep(time.Minute)
 		for _, text := range []string{"a", "b"} {
 			m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: text, Notification: channels.Notification{Silent: true}}}
-			if err := o.Post(t.Context(), m); err != nil {
+			if err := box.Post(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -78,19 +78,19 @@ func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T
 func TestAChatWithNothingButAMessageThatGivesWayIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := refuseGivingWay(time.Hour)
-		o := newOutbox(openStore(t), n, nil)
-		stop := runOutbox(t, o)
-		postDone(t, o)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		postDone(t, box)
 		synctest.Wait()
-		if !o.Empty(t.Context(), ann) {
+		if !box.Empty(t.Context(), ann) {
 			t.Error("the chat is busy")
 		}
 		n.call = func(int, channels.Outgoing) error {
 			return &channels.SendError{Err: errors.New("busy"), After: time.Minute}
 		}
-		postText(t, o, ann, "the answer")
+		postText(t, box, ann, "the answer")
 		synctest.Wait()
-		if o.Empty(t.Context(), ann) {
+		if box.Empty(t.Context(), ann) {
 			t.Error("the chat with a waiting answer is empty")
 		}
 		stop()

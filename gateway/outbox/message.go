@@ -68,17 +68,17 @@ func (m *Message) Calls() int { return len(m.parts) }
 
 // Post splits a message into network calls, copies its files, and stores it. When Post returns nil,
 // the message will be sent, even after a crash or if the agent removes its files.
-func (o *Outbox) Post(ctx context.Context, m *Message) error {
-	ch, ok := o.o.Channels[m.Chat.Channel]
+func (box *Outbox) Post(ctx context.Context, m *Message) error {
+	ch, ok := box.o.Channels[m.Chat.Channel]
 	if !ok {
 		return fmt.Errorf("no channel %s", m.Chat.Channel)
 	}
 	if m.parts == nil {
-		if err := o.copyFiles(ctx, ch, m); err != nil {
+		if err := box.copyFiles(ctx, ch, m); err != nil {
 			return err
 		}
 		m.Media = m.copied
-		m.words = o.o.Words.For(m.Language)
+		m.words = box.o.Words.For(m.Language)
 		if err := m.plan(ch); err != nil {
 			return fmt.Errorf("plan message: %w", err)
 		}
@@ -86,59 +86,59 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 			return nil
 		}
 	}
-	l := store.Outbound{Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
+	outbound := store.Outbound{Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
 	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
-		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
+		outbound.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
 		if m.Screen != nil {
-			l.Entry.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
+			outbound.Entry.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
 		}
 		for _, f := range m.copied {
-			l.Entry.Media = append(l.Entry.Media, f.Name)
+			outbound.Entry.Media = append(outbound.Entry.Media, f.Name)
 		}
 	}
 	if m.Once {
-		l.Unstreamed = []channels.Outgoing{{Chat: m.Chat}} // by which the content is compared
+		outbound.Unstreamed = []channels.Outgoing{{Chat: m.Chat}} // by which the content is compared
 	}
-	if err := o.enqueue(ctx, l); err != nil {
+	if err := box.enqueue(ctx, outbound); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
 	return nil
 }
 
 // enqueue stores a message and has it sent.
-func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
-	chat := l.Parts[0].Chat
+func (box *Outbox) enqueue(ctx context.Context, outbound store.Outbound) error {
+	chat := outbound.Parts[0].Chat
 	// A claimed delivery is not pending in the store, so the chat must be busy before it is served.
-	o.addEnqueuing(chat, 1)
-	defer o.addEnqueuing(chat, -1)
-	l.Claim = !o.isServed(chat)
-	first, claimed, err := o.o.Store.Enqueue(ctx, l)
+	box.addEnqueuing(chat, 1)
+	defer box.addEnqueuing(chat, -1)
+	outbound.Claim = !box.isServed(chat)
+	first, claimed, err := box.o.Store.Enqueue(ctx, outbound)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !claimed:
-		o.serve(chat, nil)
-	case !o.serve(chat, &first): // Run has ended: nothing was sent, so the next start can send it without doubt
-		o.storeResult(ctx, first, store.Settlement{State: store.Pending})
+		box.serve(chat, nil)
+	case !box.serve(chat, &first): // Run has ended: nothing was sent, so the next start can send it without doubt
+		box.storeResult(ctx, first, store.Settlement{State: store.Pending})
 	}
 	runtime.Gosched() // lets the sending goroutine run before the agent continues
 	return nil
 }
 
 // addEnqueuing counts the messages of a chat that are being stored.
-func (o *Outbox) addEnqueuing(chat channels.Chat, by int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.enqueuing[chat] += by; o.enqueuing[chat] == 0 {
-		delete(o.enqueuing, chat)
+func (box *Outbox) addEnqueuing(chat channels.Chat, by int) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if box.enqueuing[chat] += by; box.enqueuing[chat] == 0 {
+		delete(box.enqueuing, chat)
 	}
-	o.changed.Broadcast()
+	box.changed.Broadcast()
 }
 
 // copyFiles copies a message's files into the spool. If a file cannot be copied, the text names it
 // and the reason.
-func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
+func (box *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
 	if len(m.Media) == 0 {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 	if l, ok := ch.(channels.FileLimiter); ok {
 		limit, phrase = l.FileLimit(m.Chat, m.Language)
 	}
-	w := o.o.Words.For(m.Language)
+	w := box.o.Words.For(m.Language)
 	for len(m.Media) > 0 {
 		f := m.Media[0]
 		open := f.Open
@@ -155,7 +155,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if m.CopyContext != nil {
 			copying = m.CopyContext(f.Size)
 		}
-		path, err := o.o.Store.SaveCopy(copying, open, limit)
+		path, err := box.o.Store.SaveCopy(copying, open, limit)
 		why := ""
 		switch {
 		case err == nil:

@@ -76,27 +76,27 @@ func New(o Options) *Outbox {
 
 // Run sends messages until ctx ends, and returns when all its goroutines have ended. Unsent
 // messages stay on disk.
-func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
+func (box *Outbox) Run(ctx context.Context) { box.tasks.Run(ctx) }
 
 // addTo changes one of the counters.
-func (o *Outbox) addTo(counter *int, by int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (box *Outbox) addTo(counter *int, by int) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
 	*counter += by
-	o.changed.Broadcast()
+	box.changed.Broadcast()
 }
 
-// await waits for a condition, which is checked with o.mu locked, or for the end of ctx.
-func (o *Outbox) await(ctx context.Context, condition func() bool) {
+// await waits for a condition, which is checked with mu locked, or for the end of ctx.
+func (box *Outbox) await(ctx context.Context, condition func() bool) {
 	stop := context.AfterFunc(ctx, func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.changed.Broadcast()
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		box.changed.Broadcast()
 	})
 	defer stop()
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	box.mu.Lock()
+	defer box.mu.Unlock()
 	for !condition() && ctx.Err() == nil {
-		o.changed.Wait()
+		box.changed.Wait()
 	}
 }

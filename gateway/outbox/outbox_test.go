@@ -84,13 +84,13 @@ func newOutbox(s outbox.Store, n *fakeChannel, told events.Func) *outbox.Outbox 
 }
 
 // runOutbox runs an outbox until the returned function is called.
-func runOutbox(t *testing.T, o *outbox.Outbox) (stop func()) {
+func runOutbox(t *testing.T, box *outbox.Outbox) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		o.Run(ctx)
+		box.Run(ctx)
 	}()
 	return func() {
 		cancel()
@@ -98,21 +98,21 @@ func runOutbox(t *testing.T, o *outbox.Outbox) (stop func()) {
 	}
 }
 
-func postText(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
+func postText(t *testing.T, box *outbox.Outbox, chat channels.Chat, text string) {
 	t.Helper()
-	if err := o.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}); err != nil {
+	if err := box.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
 	n := &fakeChannel{}
-	o := newOutbox(openStore(t), n, nil)
+	box := newOutbox(openStore(t), n, nil)
 	for _, text := range []string{"1", "2", "3"} {
-		postText(t, o, ann, text)
+		postText(t, box, ann, text)
 	}
-	stop := runOutbox(t, o)
-	o.Idle(t.Context())
+	stop := runOutbox(t, box)
+	box.Idle(t.Context())
 	stop()
 	if got := n.texts(); got != "[1 2 3]" {
 		t.Errorf("sent %s", got)
@@ -127,15 +127,15 @@ func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 		}
 		return nil
 	}}
-	o := newOutbox(openStore(t), n, func(e events.Event) { sent <- e })
-	stop := runOutbox(t, o)
-	postText(t, o, ann, "slow")
-	postText(t, o, bob, "fast")
+	box := newOutbox(openStore(t), n, func(e events.Event) { sent <- e })
+	stop := runOutbox(t, box)
+	postText(t, box, ann, "slow")
+	postText(t, box, bob, "fast")
 	if e := <-sent; e.Chat != bob || e.Type != events.Sent {
 		t.Errorf("first came %+v", e)
 	}
 	close(release)
-	o.Idle(t.Context())
+	box.Idle(t.Context())
 	stop()
 }
 
@@ -153,9 +153,9 @@ func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 			return nil
 		}}
 		s := &memoryStore{}
-		o := newOutbox(s, n, nil)
-		stop := runOutbox(t, o)
-		postText(t, o, ann, "hi")
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
 		if got := n.texts(); got != "[hi ↻hi ↻hi]" {
@@ -172,9 +172,9 @@ func TestTheTextOfAnErrorAloneMakesNoRepetition(t *testing.T) {
 			}
 			return nil
 		}}
-		o := newOutbox(&memoryStore{}, n, nil)
-		stop := runOutbox(t, o)
-		postText(t, o, ann, "hi")
+		box := newOutbox(&memoryStore{}, n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
 		if got := n.texts(); got != "[hi hi]" {
@@ -185,19 +185,19 @@ func TestTheTextOfAnErrorAloneMakesNoRepetition(t *testing.T) {
 
 func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 	s := openStore(t)
-	l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
-	first, claimed, err := s.Enqueue(t.Context(), l)
+	outbound := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
+	first, claimed, err := s.Enqueue(t.Context(), outbound)
 	if err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
 	n := &fakeChannel{}
-	o := newOutbox(s, n, nil)
-	if err := o.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}); err != nil {
+	box := newOutbox(s, n, nil)
+	if err := box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}); err != nil {
 		t.Fatal(err)
 	}
-	o.Wake(ann)
-	stop := runOutbox(t, o)
-	o.Idle(t.Context())
+	box.Wake(ann)
+	stop := runOutbox(t, box)
+	box.Idle(t.Context())
 	stop()
 	if got := n.texts(); got != "[↻hi]" {
 		t.Errorf("sent %s", got)
@@ -226,9 +226,9 @@ func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o := newOutbox(fullStore{openStore(t)}, &fakeChannel{}, nil)
+	box := newOutbox(fullStore{openStore(t)}, &fakeChannel{}, nil)
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Media: []channels.File{{Name: "big", Size: 3, Open: file}}}}
-	if err := o.Post(t.Context(), m); !errors.Is(err, outbox.ErrNotStored) {
+	if err := box.Post(t.Context(), m); !errors.Is(err, outbox.ErrNotStored) {
 		t.Errorf("posted: %v", err)
 	}
 	if _, err := file.Stat(); !errors.Is(err, os.ErrClosed) {
@@ -239,11 +239,11 @@ func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
 func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 	s := openStore(t)
 	n := &fakeChannel{}
-	o := newOutbox(s, n, nil)
-	postText(t, o, ann, "hi")
+	box := newOutbox(s, n, nil)
+	postText(t, box, ann, "hi")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o.Run(ctx)
+	box.Run(ctx)
 	got, err := s.Undelivered(t.Context(), ann, 9)
 	if err != nil || len(got) != 1 || got[0].State != store.Pending || got[0].Doubtful || n.texts() != "[]" {
 		t.Errorf("left %+v, %v; sent %s", got, err, n.texts())
@@ -253,11 +253,11 @@ func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 func TestMessagesPostedAfterTheEndStayPending(t *testing.T) {
 	s := openStore(t)
 	n := &fakeChannel{}
-	o := newOutbox(s, n, nil)
+	box := newOutbox(s, n, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o.Run(ctx)
-	postText(t, o, ann, "late")
+	box.Run(ctx)
+	postText(t, box, ann, "late")
 	got, err := s.Undelivered(t.Context(), ann, 9)
 	if err != nil || len(got) != 1 || got[0].State != store.Pending || got[0].Doubtful {
 		t.Errorf("left %+v, %v", got, err)
@@ -280,10 +280,10 @@ type memoryStore struct {
 	deliveries []store.Delivery
 }
 
-func (s *memoryStore) Enqueue(_ context.Context, l store.Outbound) (store.Delivery, bool, error) {
+func (s *memoryStore) Enqueue(_ context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, out := range l.Parts {
+	for _, out := range outbound.Parts {
 		s.deliveries = append(s.deliveries, store.Delivery{ID: int64(len(s.deliveries) + 1), Out: out, State: store.Pending, Queued: time.Now()})
 	}
 	return store.Delivery{}, false, nil
@@ -293,16 +293,16 @@ func (s *memoryStore) NextDelivery(context.Context, channels.Chat, int64) (store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.deliveries {
-		p := &s.deliveries[i]
+		delivery := &s.deliveries[i]
 		switch {
-		case p.State != store.Pending:
-		case time.Now().Before(p.NotBefore):
-			early := *p
-			early.Wait = time.Until(p.NotBefore)
+		case delivery.State != store.Pending:
+		case time.Now().Before(delivery.NotBefore):
+			early := *delivery
+			early.Wait = time.Until(delivery.NotBefore)
 			return early, false, nil
 		default:
-			p.State, p.Tries, p.Age = store.Sending, p.Tries+1, time.Since(p.Queued)
-			return *p, true, nil
+			delivery.State, delivery.Tries, delivery.Age = store.Sending, delivery.Tries+1, time.Since(delivery.Queued)
+			return *delivery, true, nil
 		}
 	}
 	return store.Delivery{}, false, nil
@@ -311,20 +311,20 @@ func (s *memoryStore) NextDelivery(context.Context, channels.Chat, int64) (store
 func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &s.deliveries[id-1]
-	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, time.Now().Add(end.After)
+	delivery := &s.deliveries[id-1]
+	delivery.State, delivery.Receipt, delivery.Err, delivery.Doubtful, delivery.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, time.Now().Add(end.After)
 	return end.State == store.Pending, nil
 }
 
 func TestATransientMessageIsMarkedAndAnAnswerIsNot(t *testing.T) {
 	n := &fakeChannel{}
-	o := newOutbox(openStore(t), n, nil)
-	if _, err := o.Show(t.Context(), outbox.Transient{Out: channels.Outgoing{Chat: ann, Text: "working"}}); err != nil {
+	box := newOutbox(openStore(t), n, nil)
+	if _, err := box.Show(t.Context(), outbox.Transient{Out: channels.Outgoing{Chat: ann, Text: "working"}}); err != nil {
 		t.Fatal(err)
 	}
-	postText(t, o, ann, "the answer")
-	stop := runOutbox(t, o)
-	o.Idle(t.Context())
+	postText(t, box, ann, "the answer")
+	stop := runOutbox(t, box)
+	box.Idle(t.Context())
 	stop()
 	if len(n.sent) != 2 || !n.sent[0].Transient || n.sent[1].Transient {
 		t.Errorf("sent were %+v", n.sent)
@@ -361,14 +361,14 @@ func TestAStreamedBeginningStaysWhileANewMessageWouldWaitAsWell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := &busyReplacer{fakeChannel: &fakeChannel{}, err: c.err}
-				o := outbox.New(outbox.Options{
+				box := outbox.New(outbox.Options{
 					Store: openStore(t), Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
 				})
 				m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: "m1"}}}
-				if err := o.Post(t.Context(), m); err != nil {
+				if err := box.Post(t.Context(), m); err != nil {
 					t.Fatal(err)
 				}
-				stop := runOutbox(t, o)
+				stop := runOutbox(t, box)
 				time.Sleep(2 * time.Minute)
 				stop()
 				if len(n.removed) != c.removed || len(n.sent) != c.removed || len(n.replaced) != 2-c.removed {
@@ -395,8 +395,8 @@ func newReplacerOutbox(s outbox.Store, n *busyReplacer, atMostOnce bool) *outbox
 func TestAfterACrashAMessageThatWasSentAsNewDoesNotReplaceTheOldOne(t *testing.T) {
 	for _, atMostOnce := range []bool{false, true} {
 		s := openStore(t)
-		l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi", Replace: "m1"}}, Claim: true}
-		first, claimed, err := s.Enqueue(t.Context(), l)
+		outbound := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi", Replace: "m1"}}, Claim: true}
+		first, claimed, err := s.Enqueue(t.Context(), outbound)
 		if err != nil || !claimed {
 			t.Fatal(claimed, err)
 		}
@@ -405,13 +405,13 @@ func TestAfterACrashAMessageThatWasSentAsNewDoesNotReplaceTheOldOne(t *testing.T
 			t.Fatal(err)
 		}
 		n := &busyReplacer{fakeChannel: &fakeChannel{}}
-		o := newReplacerOutbox(s, n, atMostOnce)
-		stop := runOutbox(t, o)
-		if err := o.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}, Transients: []store.Transient{old}}); err != nil {
+		box := newReplacerOutbox(s, n, atMostOnce)
+		stop := runOutbox(t, box)
+		if err := box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}, Transients: []store.Transient{old}}); err != nil {
 			t.Fatal(err)
 		}
-		o.Wake(ann)
-		o.Idle(t.Context())
+		box.Wake(ann)
+		box.Idle(t.Context())
 		stop()
 		want, removed := "[↻hi]", 1
 		if atMostOnce { // the new message may not exist, so what people can read stays

@@ -37,18 +37,18 @@ func TestAMessageOfWhichAPartWasSentIsContinuedByTheSameProcessOnly(t *testing.T
 				}}
 				s := openStore(t)
 				start := func() (*outbox.Outbox, func()) {
-					o := outbox.New(outbox.Options{
+					box := outbox.New(outbox.Options{
 						Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return c.atMostOnce }, Log: zap.NewNop(),
 					})
-					return o, runOutbox(t, o)
+					return box, runOutbox(t, box)
 				}
-				o, stop := start()
-				postText(t, o, ann, "album")
+				box, stop := start()
+				postText(t, box, ann, "album")
 				synctest.Wait()
 				if c.restart {
 					stop()
-					o, stop = start()
-					o.Wake(ann)
+					box, stop = start()
+					box.Wake(ann)
 				}
 				time.Sleep(2 * time.Minute)
 				stop()

@@ -32,8 +32,8 @@ type Question struct {
 // Ask stores a question and sends it with a button for each option, which every channel shows. An
 // option can also be chosen by its number. The buttons stay after a press, which may be refused:
 // ShowOutcome removes them together with the options, in one edit.
-func (o *Outbox) Ask(ctx context.Context, q Question) error {
-	ch, ok := o.o.Channels[q.Chat.Channel]
+func (box *Outbox) Ask(ctx context.Context, q Question) error {
+	ch, ok := box.o.Channels[q.Chat.Channel]
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
@@ -48,10 +48,10 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)
 	}
-	if err := o.o.Store.Ask(ctx, q.Question, store.Outbound{Inbound: q.Inbound, Parts: parts}); err != nil {
+	if err := box.o.Store.Ask(ctx, q.Question, store.Outbound{Inbound: q.Inbound, Parts: parts}); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
-	o.Wake(q.Chat)
+	box.Wake(q.Chat)
 	return nil
 }
 
@@ -78,13 +78,13 @@ func QuestionText(text string, options []string) string {
 
 // CloseQuestion closes an open question without an answer, and shows how it ended. It reports false
 // if the question was closed before.
-func (o *Outbox) CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error) {
-	closed, err := o.o.Store.Withdraw(ctx, q.ID)
+func (box *Outbox) CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error) {
+	closed, err := box.o.Store.Withdraw(ctx, q.ID)
 	if err != nil {
 		return false, fmt.Errorf("close question: %w", err)
 	}
 	if closed {
-		o.ShowOutcome(q, how)
+		box.ShowOutcome(q, how)
 	}
 	return closed, nil
 }
@@ -92,21 +92,21 @@ func (o *Outbox) CloseQuestion(ctx context.Context, q store.Question, how string
 // ShowOutcome shows the outcome of a question instead of its buttons, where the channel can do
 // that; if it can replace messages, also instead of the options. The change is cosmetic: nobody
 // waits for it, and it is not repeated after a crash.
-func (o *Outbox) ShowOutcome(q store.Question, how string) {
-	change := changeToOutcome(o.o.Channels[q.Chat.Channel], q, how)
+func (box *Outbox) ShowOutcome(q store.Question, how string) {
+	change := changeToOutcome(box.o.Channels[q.Chat.Channel], q, how)
 	if change == nil {
 		return
 	}
-	o.spawn(func(ctx context.Context, _ *backgroundTask) {
+	box.spawn(func(ctx context.Context, _ *backgroundTask) {
 		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
-		id := o.awaitReceipt(ctx, q)
+		id := box.awaitReceipt(ctx, q)
 		for id != "" {
 			err := change(ctx, id)
 			var se *channels.SendError
 			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstBackoff)) {
 				if err != nil {
-					o.o.Log.Debug("outcome of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
+					box.o.Log.Debug("outcome of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
 				}
 				return
 			}
@@ -135,13 +135,13 @@ func changeToOutcome(ch channels.Channel, q store.Question, how string) func(ctx
 
 // awaitReceipt returns the network's ID of a question, which may still be on its way; "" if it does
 // not arrive in time.
-func (o *Outbox) awaitReceipt(ctx context.Context, q store.Question) string {
+func (box *Outbox) awaitReceipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
 		if q.Outbound != store.Pending && q.Outbound != store.Sending || !retry.Sleep(ctx, pause) {
 			return ""
 		}
-		now, found, err := o.o.Store.Question(ctx, q.ID)
+		now, found, err := box.o.Store.Question(ctx, q.ID)
 		if err != nil || !found {
 			return ""
 		}

@@ -22,9 +22,9 @@ func (c *planRecorder) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 func TestTheButtonsOfAQuestionAnswerItAndStay(t *testing.T) {
 	s, ch := openStore(t), &planRecorder{}
-	o := newChannelOutbox(s, ch)
+	box := newChannelOutbox(s, ch)
 	q := outbox.Question{Question: store.Question{ID: "q", Chat: ann, Text: "Which?", Options: []string{"Red", "Blue"}}}
-	if err := o.Ask(t.Context(), q); err != nil {
+	if err := box.Ask(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	want := []channels.Button{

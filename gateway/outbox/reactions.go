@@ -35,14 +35,14 @@ type reactedMessage struct {
 
 // React shows a reaction to a message in the background, if the channel uses reactions in the chat.
 // The reaction is only a hint: it is not stored, and it is repeated only until it says nothing new.
-func (o *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
-	reactor, ok := o.o.Channels[chat.Channel].(channels.Reactor)
+func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
+	reactor, ok := box.o.Channels[chat.Channel].(channels.Reactor)
 	if !ok || id == "" || !reactor.Reacts(chat) {
 		return
 	}
 	m := reactedMessage{chat, id}
-	if o.reactions.add(m, r) {
-		o.spawn(func(ctx context.Context, _ *backgroundTask) { o.reactions.show(ctx, reactor, m, o.o.Log) })
+	if box.reactions.add(m, r) {
+		box.spawn(func(ctx context.Context, _ *backgroundTask) { box.reactions.show(ctx, reactor, m, box.o.Log) })
 	}
 }
 

@@ -66,20 +66,20 @@ func newReacting() (*outbox.Outbox, *reactingChannel) {
 
 func TestOnlyTheLatestReactionIsShownAndNobodyWaitsForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, c := newReacting()
-		defer runOutbox(t, o)()
-		o.React(ann, "1", channels.Taken)
+		box, c := newReacting()
+		defer runOutbox(t, box)()
+		box.React(ann, "1", channels.Taken)
 		synctest.Wait() // the call hangs
-		o.React(ann, "1", channels.NoReaction)
-		o.React(ann, "1", channels.Finished)
-		o.React(bob, "2", channels.Taken)
-		o.React(ann, "", channels.Taken)
+		box.React(ann, "1", channels.NoReaction)
+		box.React(ann, "1", channels.Finished)
+		box.React(bob, "2", channels.Taken)
+		box.React(ann, "", channels.Taken)
 		close(c.release)
 		synctest.Wait()
 		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done]" {
 			t.Errorf("shown are %s", got)
 		}
-		o.React(ann, "1", channels.Broken)
+		box.React(ann, "1", channels.Broken)
 		synctest.Wait()
 		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done 1 failed]" {
 			t.Errorf("shown are %s", got)
@@ -89,10 +89,10 @@ func TestOnlyTheLatestReactionIsShownAndNobodyWaitsForIt(t *testing.T) {
 
 func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, c := newReacting()
-		defer runOutbox(t, o)()
+		box, c := newReacting()
+		defer runOutbox(t, box)()
 		for i := range 1000 {
-			o.React(ann, fmt.Sprint(i), channels.Taken)
+			box.React(ann, fmt.Sprint(i), channels.Taken)
 		}
 		synctest.Wait()
 		time.Sleep(11 * time.Second) // the hanging calls time out
@@ -101,7 +101,7 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 		if len(c.shownSoFar()) != 0 {
 			t.Errorf("%d reactions were shown too late", len(c.shownSoFar()))
 		}
-		o.React(ann, "new", channels.Taken)
+		box.React(ann, "new", channels.Taken)
 		synctest.Wait()
 		if got := fmt.Sprint(c.shownSoFar()); got != "[new taken]" {
 			t.Errorf("shown are %s", got)
@@ -111,7 +111,7 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 
 // refusing returns an outbox whose network refuses a reaction until the given time has passed.
 func refusing(reaction channels.Reaction, d time.Duration, err error) (*outbox.Outbox, *reactingChannel) {
-	o, c := newReacting()
+	box, c := newReacting()
 	close(c.release)
 	until := time.Now().Add(d)
 	c.refuse = func(r channels.Reaction) error {
@@ -120,18 +120,18 @@ func refusing(reaction channels.Reaction, d time.Duration, err error) (*outbox.O
 		}
 		return nil
 	}
-	return o, c
+	return box, c
 }
 
 func TestTheLastReactionIsRepeatedUntilTheNetworkShowsIt(t *testing.T) {
 	for name, err := range map[string]error{"for now": wait(30 * time.Second), "by a broken network": errors.New("no route")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o, c := refusing(channels.Finished, time.Minute, err)
-				defer runOutbox(t, o)()
-				o.React(ann, "1", channels.Taken)
+				box, c := refusing(channels.Finished, time.Minute, err)
+				defer runOutbox(t, box)()
+				box.React(ann, "1", channels.Taken)
 				synctest.Wait()
-				o.React(ann, "1", channels.Finished)
+				box.React(ann, "1", channels.Finished)
 				time.Sleep(59 * time.Second)
 				synctest.Wait()
 				if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken]" {
@@ -149,20 +149,20 @@ func TestTheLastReactionIsRepeatedUntilTheNetworkShowsIt(t *testing.T) {
 
 func TestARefusedReactionIsNotRepeatedAfterANewerOneOrWhenItSaysNothingNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, c := refusing(channels.Taken, 5*time.Second, wait(6*time.Second))
-		defer runOutbox(t, o)()
-		o.React(ann, "1", channels.Taken)
-		o.React(ann, "2", channels.Taken)
+		box, c := refusing(channels.Taken, 5*time.Second, wait(6*time.Second))
+		defer runOutbox(t, box)()
+		box.React(ann, "1", channels.Taken)
+		box.React(ann, "2", channels.Taken)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		o.React(ann, "1", channels.Finished)
+		box.React(ann, "1", channels.Finished)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := fmt.Sprint(c.shownSoFar()); got != "[1 done 2 taken]" && got != "[2 taken 1 done]" {
 			t.Errorf("shown are %s", got)
 		}
 		c.setRefuse(func(channels.Reaction) error { return wait(11 * time.Second) })
-		o.React(ann, "3", channels.Taken)
+		box.React(ann, "3", channels.Taken)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		c.setRefuse(nil)

@@ -23,12 +23,12 @@ const (
 
 // Remove removes a transient message in the background, once the messages that wait to be sent to
 // its chat are sent: they may replace it. A message of a person is removed at once.
-func (o *Outbox) Remove(b store.Transient) {
-	if b.Incoming {
-		o.removeIncoming(b)
+func (box *Outbox) Remove(transient store.Transient) {
+	if transient.Incoming {
+		box.removeIncoming(transient)
 		return
 	}
-	o.EndBoard(EndedBoard{Board: b})
+	box.EndBoard(EndedBoard{Board: transient})
 }
 
 // messageID names a message on a network.
@@ -38,53 +38,55 @@ type messageID struct {
 }
 
 // beginRemoval records that a message is being removed. It reports false if it is already.
-func (o *Outbox) beginRemoval(id messageID) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.removing[id] {
+func (box *Outbox) beginRemoval(id messageID) bool {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if box.removing[id] {
 		return false
 	}
-	o.removing[id] = true
+	box.removing[id] = true
 	return true
 }
 
-func (o *Outbox) endRemoval(id messageID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.removing, id)
+func (box *Outbox) endRemoval(id messageID) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	delete(box.removing, id)
 }
 
 // removeWhenSent removes a message once the answers of its chat are sent. It is the only way in
 // which the outbox removes messages. It reports whether the store's record of the message is no
 // longer needed: the message is gone, cannot be removed, or has to stay. Otherwise the next start
 // removes it.
-func (o *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, b store.Transient) bool {
-	newest, ok := o.awaitAnswersSent(ctx, task, b.Chat)
+func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, transient store.Transient) bool {
+	newest, ok := box.awaitAnswersSent(ctx, task, transient.Chat)
 	if !ok {
 		return false
 	}
 	// If the delivery that was to replace it has failed, it is all that the chat has of an answer.
-	unreplaced := func(p store.Delivery) bool { return p.Out.Replace == b.ID && p.State != store.Pending }
+	unreplaced := func(delivery store.Delivery) bool {
+		return delivery.Out.Replace == transient.ID && delivery.State != store.Pending
+	}
 	if slices.ContainsFunc(newest, unreplaced) {
 		return true
 	}
-	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, b.Chat, b.ID) })
+	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, transient.Chat, transient.ID) })
 	var se *channels.SendError
 	permanent := errors.As(err, &se) && se.Permanent
 	if err != nil && (permanent || ctx.Err() == nil) {
-		o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
+		box.o.Log.Warn("transient message not removed", zap.Stringer("chat", transient.Chat), zap.Error(err))
 	}
 	return err == nil || permanent
 }
 
 // awaitAnswersSent waits until no message waits to be sent to a chat, except for one that gives
 // way. It returns the newest deliveries that failed, and false when ctx ends.
-func (o *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, chat channels.Chat) (newest []store.Delivery, ok bool) {
-	o.setAwaitsAnswers(task, chat, true)
-	defer o.setAwaitsAnswers(task, chat, false)
+func (box *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, chat channels.Chat) (newest []store.Delivery, ok bool) {
+	box.setAwaitsAnswers(task, chat, true)
+	defer box.setAwaitsAnswers(task, chat, false)
 	for {
-		o.await(ctx, func() bool { return !o.isBusy(chat) })
-		if newest, ok = o.lookAtChat(ctx, chat); ok && ctx.Err() == nil {
+		box.await(ctx, func() bool { return !box.isBusy(chat) })
+		if newest, ok = box.lookAtChat(ctx, chat); ok && ctx.Err() == nil {
 			return newest, true
 		}
 		// The store cannot be read, the chat is left on disk for now, or a message came just now.
@@ -94,11 +96,11 @@ func (o *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, cha
 	}
 }
 
-func (o *Outbox) setAwaitsAnswers(task *backgroundTask, chat channels.Chat, awaits bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (box *Outbox) setAwaitsAnswers(task *backgroundTask, chat channels.Chat, awaits bool) {
+	box.mu.Lock()
+	defer box.mu.Unlock()
 	task.awaitsAnswers, task.chat = awaits, chat
-	o.changed.Broadcast()
+	box.changed.Broadcast()
 }
 
 // tryUntil makes a network call until it succeeds, is refused permanently or limit has passed.

@@ -14,16 +14,16 @@ import (
 // removeIncoming deletes a message of a person, which contains a secret, from its chat. If the
 // network does not allow that, the person is asked to delete it. The record is dropped after that,
 // so that the next start continues after a crash.
-func (o *Outbox) removeIncoming(transient store.Transient) {
+func (box *Outbox) removeIncoming(transient store.Transient) {
 	id := messageID{transient.Chat, transient.ID}
-	if !o.beginRemoval(id) {
+	if !box.beginRemoval(id) {
 		return
 	}
-	o.spawn(func(ctx context.Context, _ *backgroundTask) {
-		defer o.endRemoval(id)
-		log := o.o.Log.With(zap.Stringer("chat", transient.Chat), zap.String("id", transient.ID))
+	box.spawn(func(ctx context.Context, _ *backgroundTask) {
+		defer box.endRemoval(id)
+		log := box.o.Log.With(zap.Stringer("chat", transient.Chat), zap.String("id", transient.ID))
 		err := errNoEditor
-		if editor, ok := o.o.Channels[transient.Chat.Channel].(channels.Editor); ok {
+		if editor, ok := box.o.Channels[transient.Chat.Channel].(channels.Editor); ok {
 			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, transient.Chat, transient.ID) })
 		}
 		if ctx.Err() != nil {
@@ -31,12 +31,12 @@ func (o *Outbox) removeIncoming(transient store.Transient) {
 		}
 		if err != nil {
 			log.Warn("message with a secret not deleted", zap.Error(err))
-			if err := o.askToDelete(ctx, transient); err != nil {
+			if err := box.askToDelete(ctx, transient); err != nil {
 				log.Warn("person not asked to delete a message with a secret", zap.Error(err))
 				return
 			}
 		}
-		if err := o.o.Store.DropTransient(context.WithoutCancel(ctx), transient); err != nil {
+		if err := box.o.Store.DropTransient(context.WithoutCancel(ctx), transient); err != nil {
 			log.Warn("message with a secret still recorded", zap.Error(err))
 		}
 	})
@@ -46,13 +46,13 @@ func (o *Outbox) removeIncoming(transient store.Transient) {
 var errNoEditor = errors.New("the channel deletes no messages")
 
 // askToDelete asks a person to delete their message.
-func (o *Outbox) askToDelete(ctx context.Context, transient store.Transient) error {
-	inbound, _, err := o.o.Store.Inbound(ctx, transient.Inbound)
+func (box *Outbox) askToDelete(ctx context.Context, transient store.Transient) error {
+	inbound, _, err := box.o.Store.Inbound(ctx, transient.Inbound)
 	if err != nil {
 		return err
 	}
 	language := inbound.In.User.Language
-	return o.Post(ctx, &Message{About: transient.Inbound, Message: channels.Message{
-		Chat: transient.Chat, Kind: channels.Answer, Text: o.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: transient.ID, Language: language,
+	return box.Post(ctx, &Message{About: transient.Inbound, Message: channels.Message{
+		Chat: transient.Chat, Kind: channels.Answer, Text: box.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: transient.ID, Language: language,
 	}})
 }

@@ -35,20 +35,20 @@ func TestAStreamedTextStaysIfItsReplacementIsRefusedForGood(t *testing.T) {
 			t.Fatal(err)
 		}
 		inbound := got.Inbound.ID
-		o := newChannelOutbox(s, n)
-		stop := runOutbox(t, o)
-		id, err := o.Show(t.Context(), outbox.Transient{Inbound: inbound, Out: channels.Outgoing{Chat: ann, Text: "the ans"}})
+		box := newChannelOutbox(s, n)
+		stop := runOutbox(t, box)
+		id, err := box.Show(t.Context(), outbox.Transient{Inbound: inbound, Out: channels.Outgoing{Chat: ann, Text: "the ans"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := &outbox.Message{
 			Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: id}}, Inbound: inbound, Sequence: 1,
 		}
-		if err := o.Post(t.Context(), m); err != nil {
+		if err := box.Post(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := o.RemoveLeft(t.Context(), inbound, []string{id}); err != nil {
+		if err := box.RemoveLeft(t.Context(), inbound, []string{id}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -94,9 +94,9 @@ func restart(t *testing.T, s *sqlite.Store, n channels.Channel) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newChannelOutbox(s, n)
-	stop := runOutbox(t, o)
-	if err := o.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
+	box := newChannelOutbox(s, n)
+	stop := runOutbox(t, box)
+	if err := box.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Minute)
@@ -109,29 +109,29 @@ type slowClaims struct {
 	claimed func()
 }
 
-func (s slowClaims) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
-	p, claimed, err := s.Store.Enqueue(ctx, l)
+func (s slowClaims) Enqueue(ctx context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
+	delivery, claimed, err := s.Store.Enqueue(ctx, outbound)
 	if claimed {
 		s.claimed()
 	}
-	return p, claimed, err
+	return delivery, claimed, err
 }
 
 func TestAMessageIsNotRemovedBeforeAClaimedDeliveryIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &busyReplacer{fakeChannel: &fakeChannel{}}
 		s := slowClaims{Store: openStore(t)}
-		var o *outbox.Outbox
+		var box *outbox.Outbox
 		s.claimed = func() {
-			o.Remove(store.Transient{Chat: ann, ID: "m1"})
+			box.Remove(store.Transient{Chat: ann, ID: "m1"})
 			time.Sleep(time.Minute)
-			if len(n.removed) > 0 || o.Empty(t.Context(), ann) {
+			if len(n.removed) > 0 || box.Empty(t.Context(), ann) {
 				t.Errorf("removed %q before the answer was sent", n.removed)
 			}
 		}
-		o = newChannelOutbox(s, n)
-		stop := runOutbox(t, o)
-		postText(t, o, ann, "the answer")
+		box = newChannelOutbox(s, n)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "the answer")
 		time.Sleep(time.Minute)
 		stop()
 		if n.texts() != "[the answer]" || fmt.Sprint(n.removed) != "[m1]" {

@@ -37,59 +37,59 @@ const unknownOutcome = "outcome unknown"
 
 // trySend makes one try to send a delivery and stores the result. It reports whether the chat has
 // more to send.
-func (o *Outbox) trySend(ctx context.Context, p store.Delivery) (more bool) {
-	ch, ok := o.o.Channels[p.Out.Chat.Channel]
+func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more bool) {
+	ch, ok := box.o.Channels[delivery.Out.Chat.Channel]
 	if !ok {
 		const reason = "the channel is no longer enabled"
-		o.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
-		defer o.o.Events.Report(events.Event{Type: events.Failed, Chat: p.Out.Chat, Inbound: p.Inbound})
-		return o.storeResult(ctx, p, store.Settlement{State: store.Failed, Reason: reason, Doubtful: p.Doubtful})
+		box.o.Log.Error("message not delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID), zap.String("error", reason))
+		defer box.o.Events.Report(events.Event{Type: events.Failed, Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
+		return box.storeResult(ctx, delivery, store.Settlement{State: store.Failed, Reason: reason, Doubtful: delivery.Doubtful})
 	}
-	if o.mustNotRepeat(ch, p) {
-		o.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
-		defer o.o.Events.Report(events.Event{Type: events.Unknown, Chat: p.Out.Chat, Inbound: p.Inbound})
-		return o.storeResult(ctx, p, store.Settlement{State: store.Unknown, Reason: p.Err, Doubtful: true})
+	if box.mustNotRepeat(ch, delivery) {
+		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID))
+		defer box.o.Events.Report(events.Event{Type: events.Unknown, Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
+		return box.storeResult(ctx, delivery, store.Settlement{State: store.Unknown, Reason: delivery.Err, Doubtful: true})
 	}
-	p.Out.Key = p.Key()
-	p.Out.Repeat = p.Doubtful && !repeatable(ch)
-	callCtx, cancel := context.WithTimeout(ctx, callTimeout(p.Out))
-	o.set(p.ID, cancel)
-	receipt, safe, err := o.fetchAndCall(callCtx, ch, p)
-	o.set(p.ID, nil)
+	delivery.Out.Key = delivery.Key()
+	delivery.Out.Repeat = delivery.Doubtful && !repeatable(ch)
+	callCtx, cancel := context.WithTimeout(ctx, callTimeout(delivery.Out))
+	box.set(delivery.ID, cancel)
+	receipt, safe, err := box.fetchAndCall(callCtx, ch, delivery)
+	box.set(delivery.ID, nil)
 	cancel()
-	state, after := o.classify(ctx, safe, p, err)
-	o.setPartial(p.ID, state, err)
-	defer o.o.Events.Report(events.Event{Type: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
+	state, after := box.classify(ctx, safe, delivery, err)
+	box.setPartial(delivery.ID, state, err)
+	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
-		return o.storeResult(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
+		return box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
 	}
-	if state == store.Pending && p.Out.GivesWay && o.isSuperfluous(ctx, p) {
-		return o.leaveOut(ctx, p)
+	if state == store.Pending && delivery.Out.GivesWay && box.isSuperfluous(ctx, delivery) {
+		return box.leaveOut(ctx, delivery)
 	}
-	reason, doubtful := failureReason(err, safe, p.Doubtful)
-	log := o.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
+	reason, doubtful := failureReason(err, safe, delivery.Doubtful)
+	log := box.o.Log.With(zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID), zap.Int("try", delivery.Tries), zap.Error(err))
 	switch {
 	case state == store.Failed:
 		log.Error("message not delivered")
 	case state == store.Unknown:
 		log.Warn("message may not have been delivered")
-	case p.Out.GivesWay && after > 0: // as often as the network is busy
+	case delivery.Out.GivesWay && after > 0: // as often as the network is busy
 		log.Debug("message gives way to answers", zap.Duration("after", after))
-	case p.Err != reason: // once per error, not once per try
+	case delivery.Err != reason: // once per error, not once per try
 		log.Warn("send failed, will retry", zap.Duration("after", after))
 	}
-	return o.storeResult(ctx, p, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, After: after})
+	return box.storeResult(ctx, delivery, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, After: after})
 }
 
 // fetchAndCall fetches the files of a delivery to this machine and makes the network call.
-func (o *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, p store.Delivery) (channels.Receipt, bool, error) {
-	p.Out.Media = slices.Clone(p.Out.Media)
-	for i := range p.Out.Media {
-		f := &p.Out.Media[i]
+func (box *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, delivery store.Delivery) (channels.Receipt, bool, error) {
+	delivery.Out.Media = slices.Clone(delivery.Out.Media)
+	for i := range delivery.Out.Media {
+		f := &delivery.Out.Media[i]
 		if f.Path == "" {
 			continue
 		}
-		path, err := o.o.Store.Fetch(ctx, f.Path)
+		path, err := box.o.Store.Fetch(ctx, f.Path)
 		if errors.Is(err, store.ErrState) { // there is no such file, and never will be
 			err = &channels.SendError{Err: err, Permanent: true}
 		}
@@ -98,7 +98,7 @@ func (o *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, p store.
 		}
 		f.Path = path
 	}
-	return o.call(ctx, ch, p)
+	return box.call(ctx, ch, delivery)
 }
 
 // outcomes are the events about the results of sends.
@@ -128,38 +128,38 @@ func failureReason(err error, safe, before bool) (reason string, doubtful bool) 
 
 // classify returns the new state of a delivery after a send, and the wait before the next try. safe
 // says that repeating has no second effect.
-func (o *Outbox) classify(ctx context.Context, safe bool, p store.Delivery, err error) (store.State, time.Duration) {
+func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (store.State, time.Duration) {
 	var se *channels.SendError
 	known := errors.As(err, &se)
 	switch {
 	case err == nil:
 		return store.Sent, 0
-	case known && se.Permanent, p.Tries >= minTries && p.Age > giveUpAfter:
+	case known && se.Permanent, delivery.Tries >= minTries && delivery.Age > giveUpAfter:
 		return store.Failed, 0
-	case known && se.Unknown && !safe && o.o.AtMostOnce():
+	case known && se.Unknown && !safe && box.o.AtMostOnce():
 		return store.Unknown, 0
 	case known && se.After > 0:
 		return store.Pending, min(se.After, maxWait)
 	case ctx.Err() != nil:
 		return store.Pending, 0
 	}
-	pause := firstBackoff << min(max(p.Tries-1, 0), 10)
+	pause := firstBackoff << min(max(delivery.Tries-1, 0), 10)
 	return store.Pending, min(pause, maxBackoff)
 }
 
 // storeResult stores the result of a send and retries until the store accepts it: a lost result
 // would repeat the send. It reports whether the chat has more to send.
-func (o *Outbox) storeResult(ctx context.Context, p store.Delivery, end store.Settlement) (more bool) {
-	if p.Out.Replace != "" && (end.State == store.Failed || end.State == store.Unknown) {
-		o.keepReplaced(ctx, p)
+func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end store.Settlement) (more bool) {
+	if delivery.Out.Replace != "" && (end.State == store.Failed || end.State == store.Unknown) {
+		box.keepReplaced(ctx, delivery)
 	}
 	_ = retry.Until(ctx, func() (err error) {
-		if more, err = o.o.Store.Settle(context.WithoutCancel(ctx), p.ID, end); errors.Is(err, store.ErrState) {
+		if more, err = box.o.Store.Settle(context.WithoutCancel(ctx), delivery.ID, end); errors.Is(err, store.ErrState) {
 			more, err = true, nil // its result was stored already; the caller looks for more
 		}
 		return err
 	}, func(err error) {
-		o.o.Log.Error("result of send not stored, will retry", zap.Int64("id", p.ID), zap.Error(err))
+		box.o.Log.Error("result of send not stored, will retry", zap.Int64("id", delivery.ID), zap.Error(err))
 	})
 	return more
 }
@@ -192,51 +192,51 @@ func repeatable(ch channels.Channel) bool {
 // Recover cleans up after a crash: it resolves the deliveries that were being sent, and removes
 // transient messages. It must return before anything is sent, and may be called again after an
 // error.
-func (o *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
-	for _, p := range adopted.Deliveries {
-		if err := o.resolve(ctx, p); err != nil && !errors.Is(err, store.ErrState) {
-			return fmt.Errorf("resolve delivery %d: %w", p.ID, err)
+func (box *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
+	for _, delivery := range adopted.Deliveries {
+		if err := box.resolve(ctx, delivery); err != nil && !errors.Is(err, store.ErrState) {
+			return fmt.Errorf("resolve delivery %d: %w", delivery.ID, err)
 		}
 	}
-	for _, b := range adopted.Transients { // now that the deliveries which may replace them are pending
-		o.Remove(b)
+	for _, transient := range adopted.Transients { // now that the deliveries which may replace them are pending
+		box.Remove(transient)
 	}
 	return nil
 }
 
 // resolve decides about a delivery that was being sent during a crash. It is repeated where that is
 // safe; otherwise the setting delivery decides.
-func (o *Outbox) resolve(ctx context.Context, p store.Delivery) error {
+func (box *Outbox) resolve(ctx context.Context, delivery store.Delivery) error {
 	end := store.Settlement{State: store.Pending, Reason: unknownOutcome + ": the gateway died while sending", Doubtful: true}
-	if o.mustNotRepeat(o.o.Channels[p.Out.Chat.Channel], store.Delivery{ID: p.ID, Out: p.Out, Doubtful: true}) {
-		o.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
+	if box.mustNotRepeat(box.o.Channels[delivery.Out.Chat.Channel], store.Delivery{ID: delivery.ID, Out: delivery.Out, Doubtful: true}) {
+		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID))
 		end.State = store.Unknown
 	}
-	_, err := o.o.Store.Settle(ctx, p.ID, end)
+	_, err := box.o.Store.Settle(ctx, delivery.ID, end)
 	return err
 }
 
 // mustNotRepeat reports whether a delivery may have been carried out, and may not be repeated. It
 // may be if only the rest of it is sent.
-func (o *Outbox) mustNotRepeat(ch channels.Channel, p store.Delivery) bool {
-	_, edits := replacer(ch, p.Out)
-	if !p.Doubtful || !o.o.AtMostOnce() || edits || ch != nil && repeatable(ch) {
+func (box *Outbox) mustNotRepeat(ch channels.Channel, delivery store.Delivery) bool {
+	_, edits := replacer(ch, delivery.Out)
+	if !delivery.Doubtful || !box.o.AtMostOnce() || edits || ch != nil && repeatable(ch) {
 		return false
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return !o.partial[p.ID]
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	return !box.partial[delivery.ID]
 }
 
 // setPartial records whether the next try of a delivery sends only the rest of it.
-func (o *Outbox) setPartial(id int64, state store.State, err error) {
+func (box *Outbox) setPartial(id int64, state store.State, err error) {
 	var se *channels.SendError
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	box.mu.Lock()
+	defer box.mu.Unlock()
 	switch {
 	case state == store.Pending && errors.As(err, &se) && se.Partial:
-		o.partial[id] = true
+		box.partial[id] = true
 	case state != store.Pending:
-		delete(o.partial, id)
+		delete(box.partial, id)
 	}
 }

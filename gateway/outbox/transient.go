@@ -29,9 +29,9 @@ type Transient struct {
 // Show sends or edits a transient message and returns its id on the network. The store records new
 // messages, so that a later start removes them. ctx should outlive the turn: a message with an
 // unknown id could never be removed.
-func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
+func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	chat := t.Out.Chat
-	ch, ok := o.o.Channels[chat.Channel]
+	ch, ok := box.o.Channels[chat.Channel]
 	if !ok {
 		return "", fmt.Errorf("no channel %s", chat.Channel)
 	}
@@ -61,20 +61,20 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound, Board: t.Board})
+	box.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound, Board: t.Board})
 	return receipt.ID, nil
 }
 
 // RemoveLeft removes the transient messages of an inbound message among ids that no delivery has
 // replaced.
-func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
-	left, err := o.o.Store.Transients(ctx)
+func (box *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
+	left, err := box.o.Store.Transients(ctx)
 	if err != nil {
 		return err
 	}
-	for _, b := range left {
-		if b.Inbound == inbound && slices.Contains(ids, b.ID) {
-			o.Remove(b)
+	for _, transient := range left {
+		if transient.Inbound == inbound && slices.Contains(ids, transient.ID) {
+			box.Remove(transient)
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ type Delivery struct {
 // Key is the idempotency key of a delivery. The ID alone is not unique: if the disk loses confirmed
 // writes, a later delivery gets an ID that the network has seen. The key is short enough for
 // Discord's nonce.
-func (p Delivery) Key() string {
-	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
+func (delivery Delivery) Key() string {
+	return strconv.FormatInt(delivery.ID, 36) + "-" + strconv.FormatInt(delivery.Queued.UnixMicro(), 36)
 }
 
 // Settlement is the result of a send: Sent with its receipt, Failed or Unknown permanently, or

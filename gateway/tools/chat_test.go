@@ -13,16 +13,16 @@ import (
 	"nanobot/terminal"
 )
 
-func (r *fixture) inChat(c *fakeChat) tools.Options {
-	o := r.options()
+func (fx *fixture) inChat(c *fakeChat) tools.Options {
+	o := fx.options()
 	o.Chat = c
 	return o
 }
 
 func TestMessagesAndFilesGoToTheChat(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	k := &fakeChat{name: "telegram:1"}
-	c := r.connect(r.inChat(k), nil)
+	c := fx.connect(fx.inChat(k), nil)
 	c.call("send_message", args{"text": "# Hello\n<b> & more"}).ok().want("sent", true)
 	c.call("send_files", args{"files": []args{{"path": "a.png", "caption": "One"}, {"path": "/tmp/b.mp4"}}, "text": "Look"}).ok().want("sent", true, "files", 2)
 	c.call("send_files", args{"files": []args{{"path": "c.pdf"}}}).ok().want("files", 1)
@@ -42,9 +42,9 @@ func TestMessagesAndFilesGoToTheChat(t *testing.T) {
 }
 
 func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	k := &fakeChat{name: "telegram:1"}
-	c := r.connect(r.inChat(k), nil)
+	c := fx.connect(fx.inChat(k), nil)
 	many := make([]args, 51)
 	for i := range many {
 		many[i] = args{"path": "x"}
@@ -85,13 +85,13 @@ func TestErrorsOfTheChatAreExplainedToTheAgent(t *testing.T) {
 }
 
 func TestAQuestionWaitsForItsAnswer(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	var asked []terminal.Question
 	k := &fakeChat{name: "telegram:1", ask: func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
 		asked = append(asked, q)
 		return terminal.Answer{Text: "blue", By: "telegram:7"}, nil
 	}}
-	c := r.connect(r.inChat(k), nil)
+	c := fx.connect(fx.inChat(k), nil)
 	c.call("ask_user", args{"question": "Which?", "options": []string{"red", "blue"}, "timeout_seconds": 1.5}).ok().want("answer", "blue", "by", "telegram:7")
 	c.call("ask_user", args{"question": "And?"}).ok()
 	want := []terminal.Question{{Text: "Which?", Options: []string{"red", "blue"}, Timeout: 1500 * time.Millisecond}, {Text: "And?"}}
@@ -103,10 +103,10 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 }
 
 func TestProgressAndHistory(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	k := &fakeChat{name: "telegram:1", found: []tools.HistoryMessage{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
-	c := r.connect(r.inChat(k), nil)
+	c := fx.connect(fx.inChat(k), nil)
 	c.call("progress", args{"text": "Testing"}).ok().want("shown", true)
 	if !slices.Equal(k.progress, []string{"Testing"}) {
 		t.Errorf("progress: %q", k.progress)
@@ -127,10 +127,10 @@ func TestProgressAndHistory(t *testing.T) {
 }
 
 func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	tooMany := &tools.RateLimitError{Reason: "too many messages. Wait 2 s, then try again."}
 	k := &fakeChat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
-	c := r.connect(r.inChat(k), nil)
+	c := fx.connect(fx.inChat(k), nil)
 	for range 130 { // only the chat bounds how much is sent to it
 		c.call("send_message", args{"text": "x"}).ok()
 		c.call("progress", args{"text": "x"}).ok()
@@ -145,19 +145,19 @@ func TestAnAgentThatFloodsTheChatIsRateLimited(t *testing.T) {
 
 // TestAChatSeesItsOwnRunsAlone tries to use the run of one chat from another, and without any.
 func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
 	connections := map[string]*client{
-		"one":   r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil),
-		"two":   r.connect(r.inChat(&fakeChat{name: "telegram:12"}), nil),
-		"alone": r.connect(r.options(), nil),
+		"one":   fx.connect(fx.inChat(&fakeChat{name: "telegram:1"}), nil),
+		"two":   fx.connect(fx.inChat(&fakeChat{name: "telegram:12"}), nil),
+		"alone": fx.connect(fx.options(), nil),
 	}
 	begun := map[string]result{}
 	for name, c := range connections {
 		begun[name] = c.begin("Ship")
 	}
 	before := map[string]string{}
-	for k, v := range r.store.values {
+	for k, v := range fx.store.values {
 		before[k] = v
 	}
 	for name, c := range connections {
@@ -170,31 +170,31 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 			c.call("kairos_attest", args{"uri": uri, "run": shown.str("run"), "outcome": "failure", "message": "mine"}).fails("NOT_FOUND", "There is no run")
 		}
 	}
-	if !equal(before, r.store.values) {
+	if !equal(before, fx.store.values) {
 		t.Error("a run was changed")
 	}
 	// The nonce of another chat's run is one that nobody has issued.
 	connections["two"].next(begun["one"], "shell", shell(0)).refused("NONCE_MISMATCH").want("run", begun["two"].str("run"))
-	again := r.connect(r.inChat(&fakeChat{name: "telegram:12"}), nil)
+	again := fx.connect(fx.inChat(&fakeChat{name: "telegram:12"}), nil)
 	again.next(begun["one"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
 	again.next(begun["alone"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
 	again.next(begun["two"], "shell", shell(0)).ok().want("challenge.type", "mcp")
-	stored, _ := r.runs().Load(t.Context(), begun["two"].str("run"))
+	stored, _ := fx.runs().Load(t.Context(), begun["two"].str("run"))
 	if stored.Chat != "telegram:12" {
 		t.Errorf("the run belongs to %q", stored.Chat)
 	}
 }
 
 // beginFor begins a run that a person drives, in a chat or at a terminal.
-func (r *fixture) beginFor(by, chat string) runbook.Run {
-	r.Helper()
-	book, source, err := runbook.Folder(r.folder).Load("ship")
+func (fx *fixture) beginFor(by, chat string) runbook.Run {
+	fx.Helper()
+	book, source, err := runbook.Folder(fx.folder).Load("ship")
 	if err != nil {
-		r.Fatal(err)
+		fx.Fatal(err)
 	}
-	run, _, err := r.runs().Begin(r.Context(), runbook.Start{Runbook: book, Source: source, By: by, Chat: chat})
+	run, _, err := fx.runs().Begin(fx.Context(), runbook.Start{Runbook: book, Source: source, By: by, Chat: chat})
 	if err != nil {
-		r.Fatal(err)
+		fx.Fatal(err)
 	}
 	return run
 }
@@ -202,10 +202,10 @@ func (r *fixture) beginFor(by, chat string) runbook.Run {
 // TestAnAgentReportsNoCommandsInARunThatAPersonBegan is the run of /run: nanobot executes its
 // commands itself, and an agent proves only what is an agent's to prove.
 func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	run := r.beginFor("telegram:7", "telegram:1")
-	c := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	run := fx.beginFor("telegram:7", "telegram:1")
+	c := fx.connect(fx.inChat(&fakeChat{name: "telegram:1"}), nil)
 	uri := run.Source.StepURI
 	solution := args{"type": "shell", "nonce": run.Issued.Nonce, "proof_hash": genesis, "shell": shell(0)}
 	for _, s := range []any{solution, without(solution, args{"shell": shell(1)}), args{}, nil} {
@@ -214,10 +214,10 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 			t.Error("the agent was told the nonce")
 		}
 	}
-	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
+	if now, err := fx.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
 		t.Errorf("the run was changed: %+v, %v", now, err)
 	}
-	proved, a, err := runbook.Transition(t.Context(), r.runs(), run.ID, runbook.Prove, runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{}})
+	proved, a, err := runbook.Transition(t.Context(), fx.runs(), run.ID, runbook.Prove, runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,22 +227,22 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 }
 
 func TestAnAgentDoesNotEndARunThatAPersonBegan(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	run := r.beginFor("telegram:7", "telegram:1")
-	c := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	run := fx.beginFor("telegram:7", "telegram:1")
+	c := fx.connect(fx.inChat(&fakeChat{name: "telegram:1"}), nil)
 	rate := args{"uri": run.Source.StepURI(1), "run": run.ID, "outcome": "failure", "message": "I give up"}
 	c.call("kairos_attest", rate).fails("NOT_ALLOWED", "A person began this run")
-	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
+	if now, err := fx.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
 		t.Errorf("the run was changed: %+v, %v", now, err)
 	}
 }
 
 func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	run := r.beginFor("cli:1000", "")
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	run := fx.beginFor("cli:1000", "")
+	c := fx.connect(fx.options(), nil)
 	solution := args{"type": "shell", "nonce": run.Issued.Nonce, "proof_hash": genesis, "shell": shell(0)}
 	c.call("kairos_next", args{"uri": run.Source.StepURI(1), "run": run.ID, "solution": solution}).fails("NOT_FOUND", "There is no run")
 	c.call("kairos_next", args{"uri": run.Source.StepURI(1), "solution": solution}).fails("NOT_FOUND", "Call kairos_begin")
@@ -261,21 +261,21 @@ func (p *fakePeople) run(_ context.Context, run string, step int) error {
 }
 
 func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate+step("After", commentChallenge))
-	p := &fakePeople{fixture: r}
-	o := r.inChat(&fakeChat{name: "telegram:1"})
+	fx := newFixture(t)
+	fx.write("gate", gate+step("After", commentChallenge))
+	p := &fakePeople{fixture: fx}
+	o := fx.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
-	c := r.connect(o, answering("accept", args{"confirmation": "approved"})) // whose user is not asked
+	c := fx.connect(o, answering("accept", args{"confirmation": "approved"})) // whose user is not asked
 
 	shown := c.begin("Gate")
 	c.next(shown, "user_input", args{}).refused("MISSING_FIELD").want("retry_count", 1)
 	p.decide = func(run string, step int) error {
-		_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "telegram:7"})
+		_, _, err := runbook.Transition(t.Context(), fx.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "telegram:7"})
 		return err
 	}
 	accepted := c.next(shown, "user_input", args{"confirmation": "the agent says yes"}).ok().want("challenge.type", "comment", "error_code", nil)
-	stored, _ := r.runs().Load(t.Context(), shown.str("run"))
+	stored, _ := fx.runs().Load(t.Context(), shown.str("run"))
 	if record, err := stored.Records[0].Parse(); err != nil || record.By != "telegram:7" || accepted.str("proof_hash") != stored.Records[0].ProofHash {
 		t.Errorf("the record is %s, %v; the answer %s", stored.Records[0].Record, err, accepted.text)
 	}
@@ -285,7 +285,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 
 	shown = c.begin("Gate")
 	p.decide = func(run string, step int) error {
-		_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Decline, runbook.Refusal{Step: step, By: "telegram:7", End: true})
+		_, _, err := runbook.Transition(t.Context(), fx.runs(), run, runbook.Decline, runbook.Refusal{Step: step, By: "telegram:7", End: true})
 		return err
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("USER_DECLINED").want(
@@ -294,51 +294,51 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 }
 
 func TestAnAgentLearnsThatTheChatHasNotDecided(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate)
-	p := &fakePeople{fixture: r, decide: func(string, int) error { return &tools.NotAskedError{Err: errors.New("the channel is gone")} }}
-	o := r.inChat(&fakeChat{name: "telegram:1"})
+	fx := newFixture(t)
+	fx.write("gate", gate)
+	p := &fakePeople{fixture: fx, decide: func(string, int) error { return &tools.NotAskedError{Err: errors.New("the channel is gone")} }}
+	o := fx.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
-	c := r.connect(o, nil)
+	c := fx.connect(o, nil)
 	shown := c.begin("Gate")
 	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED").want("message", "The channel is gone.", "retry_count", 1)
 	p.decide = func(string, int) error { return nil }
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "Call kairos_next again")
 	p.decide = func(run string, _ int) error { // by another press or command
-		_, err := r.runs().Apply(t.Context(), run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+		_, err := fx.runs().Apply(t.Context(), run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 			return runbook.Abort(r, "telegram:7", "no time", env)
 		})
 		return err
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
-	alone := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil)
+	alone := fx.connect(fx.inChat(&fakeChat{name: "telegram:1"}), nil)
 	alone.next(alone.begin("Gate"), "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED")
 }
 
 // TestAnApprovalOutlivesACallThatEndsEarly is a gate of two people: the daemon restarts, or the
 // store fails, when one of them has approved.
 func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
-	p := &fakePeople{fixture: r}
-	o := r.inChat(&fakeChat{name: "telegram:1"})
+	fx := newFixture(t)
+	fx.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
+	p := &fakePeople{fixture: fx}
+	o := fx.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = p.run
-	c := r.connect(o, nil)
+	c := fx.connect(o, nil)
 	shown := c.begin("Gate")
 	approveAs := func(by string) func(string, int) error {
 		return func(run string, step int) error {
-			_, _, err := runbook.Transition(t.Context(), r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: by})
+			_, _, err := runbook.Transition(t.Context(), fx.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: by})
 			return err
 		}
 	}
 	var before string
 	p.decide = func(run string, step int) error {
 		err := approveAs("telegram:7")(run, step)
-		before = r.store.values["runbook/run/"+run]
+		before = fx.store.values["runbook/run/"+run]
 		return errors.Join(err, errors.New("the bot is about to restart"))
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "The bot is about to restart. Call kairos_next again")
-	if now := r.store.values["runbook/run/"+shown.str("run")]; now != before {
+	if now := fx.store.values["runbook/run/"+shown.str("run")]; now != before {
 		t.Errorf("the run was changed to %s", now)
 	}
 	p.decide = approveAs("telegram:8")

@@ -28,10 +28,10 @@ const gate = "# Gate\n\n## Approve\n\n```json\n{\"challenge\": " + inputChalleng
 func TestAClientThatCanElicitIsAskedForAMissingConfirmation(t *testing.T) {
 	for name, version := range versions {
 		t.Run(name, func(t *testing.T) {
-			r := newFixture(t)
-			r.write("gate", gate)
+			fx := newFixture(t)
+			fx.write("gate", gate)
 			var asked *mcp.ElicitParams
-			c := r.connectAs(version, r.options(), &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			c := fx.connectAs(version, fx.options(), &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				asked = req.Params
 				return &mcp.ElicitResult{Action: "accept", Content: args{"confirmation": "approved"}}, nil
 			}})
@@ -40,7 +40,7 @@ func TestAClientThatCanElicitIsAskedForAMissingConfirmation(t *testing.T) {
 			if asked == nil || !strings.HasPrefix(asked.Message, "Ship it?") || !equal(asked.RequestedSchema.(map[string]any)["required"], []string{"confirmation"}) {
 				t.Errorf("the client was asked %+v", asked)
 			}
-			stored, _ := r.runs().Load(t.Context(), shown.str("run"))
+			stored, _ := fx.runs().Load(t.Context(), shown.str("run"))
 			record, err := stored.Records[0].Parse()
 			if err != nil || !strings.Contains(string(record.UserInput), `"confirmation":"approved"`) || record.Status != runbook.Succeeded {
 				t.Errorf("the record is %s, %v", stored.Records[0].Record, err)
@@ -66,9 +66,9 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 			}},
 		} {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
-				r := newFixture(t)
-				r.write("gate", gate)
-				c := r.connectAs(version, r.options(), row.o)
+				fx := newFixture(t)
+				fx.write("gate", gate)
+				c := fx.connectAs(version, fx.options(), row.o)
 				shown := c.begin("Gate")
 				for n := 1; n <= 2; n++ {
 					c.next(shown, "user_input", args{}).refused(row.code).want("message", row.message, "retry_count", n, "challenge", shown.at("challenge"), "must_obey", true)
@@ -81,15 +81,15 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 }
 
 func TestAnAgentLearnsWhyAQuestionCouldNotBeAsked(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate)
+	fx := newFixture(t)
+	fx.write("gate", gate)
 	for name, o := range map[string]*mcp.ClientOptions{
 		"the form is broken": {ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return nil, errors.New("the form is broken")
 		}},
 		"does not match": answering("accept", args{"confirmation": "maybe"}),
 	} {
-		c := r.connectAs("2025-11-25", r.options(), o)
+		c := fx.connectAs("2025-11-25", fx.options(), o)
 		got := c.next(c.begin("Gate"), "user_input", args{}).refused("ELICITATION_FAILED").want("retry_count", 1)
 		if !strings.Contains(got.str("message"), name) {
 			t.Errorf("the message is %q, without %q", got.str("message"), name)
@@ -100,10 +100,10 @@ func TestAnAgentLearnsWhyAQuestionCouldNotBeAsked(t *testing.T) {
 // TestOnlyARightSolutionIsAskedFor checks that nobody is bothered by a solution that is wrong
 // anyway.
 func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate)
-	r.write("pair", strings.ReplaceAll(strings.Replace(gate, "# Gate", "# Pair", 1), `"Ship it?"`, `"Ship it?", "approvals": 2`))
-	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	fx := newFixture(t)
+	fx.write("gate", gate)
+	fx.write("pair", strings.ReplaceAll(strings.Replace(gate, "# Gate", "# Pair", 1), `"Ship it?"`, `"Ship it?", "approvals": 2`))
+	c := fx.connectAs("2025-11-25", fx.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		t.Error("the user was asked")
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}})
@@ -117,11 +117,11 @@ func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
 // TestAnAnswerThatComesTooLateChangesNothing has another connection prove the step while the user
 // is asked.
 func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate+step("After", commentChallenge))
-	other := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("gate", gate+step("After", commentChallenge))
+	other := fx.connect(fx.options(), nil)
 	var shown, proved result
-	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c := fx.connectAs("2025-11-25", fx.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		proved = other.next(shown, "user_input", args{"confirmation": "yes"}).ok()
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}})
@@ -131,10 +131,10 @@ func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
 
 // TestAClientThatGoesAwayDuringAQuestionIsNotCounted leaves the server while its user is asked.
 func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate)
+	fx := newFixture(t)
+	fx.write("gate", gate)
 	asked, answered := make(chan struct{}), make(chan struct{})
-	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c := fx.connectAs("2025-11-25", fx.options(), &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -151,7 +151,7 @@ func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
 	_ = c.Close()
 	err := <-c.served
 	c.served <- err // for the cleanup
-	stored, loadErr := r.runs().Load(t.Context(), shown.str("run"))
+	stored, loadErr := fx.runs().Load(t.Context(), shown.str("run"))
 	if err != nil || loadErr != nil || stored.Issued.Failures != 0 || stored.Status != runbook.Waiting {
 		t.Errorf("served: %v; the run is %+v, %v", err, stored, loadErr)
 	}
@@ -159,15 +159,15 @@ func TestAClientThatGoesAwayDuringAQuestionIsNotCounted(t *testing.T) {
 
 func TestALongCallSendsProgressNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t)
-		r.write("ship", fourSteps("Ship"))
+		fx := newFixture(t)
+		fx.write("ship", fourSteps("Ship"))
 		var told []float64
-		o := r.options()
+		o := fx.options()
 		o.CheckShell = func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
 			time.Sleep(time.Minute)
 			return runbook.ShellProof{}, nil
 		}
-		c := r.connect(o, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+		c := fx.connect(o, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 			told = append(told, req.Params.Progress)
 		}})
 		shown := c.begin("Ship")
@@ -177,7 +177,7 @@ func TestALongCallSendsProgressNotifications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.read(got).ok().want("challenge.type", "mcp")
+		fx.read(got).ok().want("challenge.type", "mcp")
 		synctest.Wait()
 		if len(told) < 3 || told[0] != 1 || told[2] != 3 {
 			t.Errorf("the client was told %v", told)

@@ -80,20 +80,20 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{T: t, store: &memoryStore{values: map[string]string{}}, folder: t.TempDir()}
 }
 
-func (r *fixture) runs() runbook.Runs {
-	return runbook.Runs{Records: r.store, Now: func() time.Time { return time.Now().Add(r.ahead) }}
+func (fx *fixture) runs() runbook.Runs {
+	return runbook.Runs{Records: fx.store, Now: func() time.Time { return time.Now().Add(fx.ahead) }}
 }
 
 // write writes a runbook into the workspace.
-func (r *fixture) write(name, text string) {
-	r.Helper()
-	if err := os.WriteFile(filepath.Join(r.folder, name+".md"), []byte(text), 0o600); err != nil {
-		r.Fatal(err)
+func (fx *fixture) write(name, text string) {
+	fx.Helper()
+	if err := os.WriteFile(filepath.Join(fx.folder, name+".md"), []byte(text), 0o600); err != nil {
+		fx.Fatal(err)
 	}
 }
 
-func (r *fixture) options() tools.Options {
-	return tools.Options{Runs: r.runs(), Folder: runbook.Folder(r.folder)}
+func (fx *fixture) options() tools.Options {
+	return tools.Options{Runs: fx.runs(), Folder: runbook.Folder(fx.folder)}
 }
 
 // client is a connection to a server.
@@ -104,27 +104,27 @@ type client struct {
 }
 
 // connect connects a client of the SDK to a server with these options.
-func (r *fixture) connect(o tools.Options, co *mcp.ClientOptions) *client {
-	r.Helper()
-	return r.connectAs("", o, co)
+func (fx *fixture) connect(o tools.Options, co *mcp.ClientOptions) *client {
+	fx.Helper()
+	return fx.connectAs("", o, co)
 }
 
 // connectAs is connect with a version of the protocol.
-func (r *fixture) connectAs(version string, o tools.Options, co *mcp.ClientOptions) *client {
-	r.Helper()
+func (fx *fixture) connectAs(version string, o tools.Options, co *mcp.ClientOptions) *client {
+	fx.Helper()
 	ours, theirs := net.Pipe()
-	c := &client{fixture: r, served: make(chan error, 1)}
-	go func() { c.served <- tools.Serve(r.Context(), theirs, o) }()
+	c := &client{fixture: fx, served: make(chan error, 1)}
+	go func() { c.served <- tools.Serve(fx.Context(), theirs, o) }()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, co).
-		Connect(r.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		Connect(fx.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
-		r.Fatal(err)
+		fx.Fatal(err)
 	}
 	c.ClientSession = session
-	r.Cleanup(func() {
+	fx.Cleanup(func() {
 		_ = session.Close()
 		if err := <-c.served; err != nil {
-			r.Errorf("the server ended with %v", err)
+			fx.Errorf("the server ended with %v", err)
 		}
 	})
 	return c
@@ -152,26 +152,26 @@ func (c *client) call(tool string, a any) result {
 	return c.read(got)
 }
 
-func (r *fixture) read(got *mcp.CallToolResult) result {
-	r.Helper()
+func (fx *fixture) read(got *mcp.CallToolResult) result {
+	fx.Helper()
 	if len(got.Content) != 1 {
-		r.Fatalf("the result has %d contents, not one", len(got.Content))
+		fx.Fatalf("the result has %d contents, not one", len(got.Content))
 	}
 	text, ok := got.Content[0].(*mcp.TextContent)
 	if !ok {
-		r.Fatalf("the content is a %T", got.Content[0])
+		fx.Fatalf("the content is a %T", got.Content[0])
 	}
-	res := result{fixture: r, isError: got.IsError, text: text.Text}
+	res := result{fixture: fx, isError: got.IsError, text: text.Text}
 	if err := json.Unmarshal([]byte(text.Text), &res.fields); err != nil {
-		r.Fatalf("the text %q is not JSON: %v", text.Text, err)
+		fx.Fatalf("the text %q is not JSON: %v", text.Text, err)
 	}
 	structured, err := json.Marshal(got.StructuredContent)
 	if err != nil {
-		r.Fatal(err)
+		fx.Fatal(err)
 	}
 	var same args
 	if err := json.Unmarshal(structured, &same); err != nil || !equal(same, res.fields) {
-		r.Fatalf("the structured content %s is not the text %s", structured, text.Text)
+		fx.Fatalf("the structured content %s is not the text %s", structured, text.Text)
 	}
 	return res
 }

@@ -26,25 +26,25 @@ type rawClient struct {
 }
 
 // dial connects a rawClient over a pair of sockets.
-func (r *fixture) dial(ctx context.Context, o tools.Options) *rawClient {
-	r.Helper()
+func (fx *fixture) dial(ctx context.Context, o tools.Options) *rawClient {
+	fx.Helper()
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
-		r.Fatal(err)
+		fx.Fatal(err)
 	}
 	ends := [2]*net.UnixConn{}
 	for i, fd := range pair {
 		f := os.NewFile(uintptr(fd), "socket")
 		c, err := net.FileConn(f)
 		if err != nil {
-			r.Fatal(err)
+			fx.Fatal(err)
 		}
 		f.Close()
 		ends[i] = c.(*net.UnixConn)
 	}
-	c := &rawClient{fixture: r, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
+	c := &rawClient{fixture: fx, conn: ends[0], lines: bufio.NewReader(ends[0]), served: make(chan error, 1)}
 	go func() { c.served <- tools.Serve(ctx, ends[1], o) }()
-	r.Cleanup(func() {
+	fx.Cleanup(func() {
 		_ = c.conn.Close()
 		c.ended()
 	})
@@ -116,8 +116,8 @@ func (c *rawClient) ping() {
 }
 
 func TestALineThatIsNoMessageIsRefusedAndTheNextOneAnswered(t *testing.T) {
-	r := newFixture(t)
-	c := r.dial(t.Context(), r.options())
+	fx := newFixture(t)
+	c := fx.dial(t.Context(), fx.options())
 	c.hello()
 	for _, row := range []struct {
 		line string
@@ -150,8 +150,8 @@ func TestALineThatIsNoMessageIsRefusedAndTheNextOneAnswered(t *testing.T) {
 }
 
 func TestCallsOfTheWrongFormAreAnswered(t *testing.T) {
-	r := newFixture(t)
-	c := r.dial(t.Context(), r.options())
+	fx := newFixture(t)
+	c := fx.dial(t.Context(), fx.options())
 	c.hello()
 	for _, line := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`,
@@ -180,8 +180,8 @@ func TestCallsOfTheWrongFormAreAnswered(t *testing.T) {
 }
 
 func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
-	r := newFixture(t)
-	c := r.dial(t.Context(), r.options())
+	fx := newFixture(t)
+	c := fx.dial(t.Context(), fx.options())
 	c.hello()
 	long := strings.Repeat(`x\"}]`, 900_000)
 	for id, line := range map[any]string{
@@ -207,9 +207,9 @@ func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
 // TestCallsBeforeTheEndOfTheInputAreAnswered is a client that writes all it has and then
 // reads.
 func TestCallsBeforeTheEndOfTheInputAreAnswered(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.dial(t.Context(), r.options())
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.dial(t.Context(), fx.options())
 	const calls = 50
 	lines := []string{initialize, initialized}
 	for i := range calls {
@@ -260,11 +260,11 @@ func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 		"shut down": func(_ *rawClient, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newFixture(t)
+			fx := newFixture(t)
 			k, asked, gone := waitingChat()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			c := r.dial(ctx, r.inChat(k))
+			c := fx.dial(ctx, fx.inChat(k))
 			c.hello()
 			c.send(toolCall(1, "ask_user", args{"question": "Still there?"}))
 			<-asked
@@ -278,9 +278,9 @@ func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 }
 
 func TestACancelledCallEndsItsQuestionAlone(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	k, asked, gone := waitingChat()
-	c := r.dial(t.Context(), r.inChat(k))
+	c := fx.dial(t.Context(), fx.inChat(k))
 	c.hello()
 	c.send(toolCall(1, "ask_user", args{"question": "One?"}), toolCall(2, "ask_user", args{"question": "Two?"}))
 	<-asked
@@ -297,18 +297,18 @@ func TestACancelledCallEndsItsQuestionAlone(t *testing.T) {
 }
 
 func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
-	r := newFixture(t)
-	r.write("gate", gate)
-	shown := r.connect(r.inChat(&fakeChat{name: "telegram:1"}), nil).begin("Gate")
+	fx := newFixture(t)
+	fx.write("gate", gate)
+	shown := fx.connect(fx.inChat(&fakeChat{name: "telegram:1"}), nil).begin("Gate")
 	asked, gone := make(chan struct{}, 100), make(chan struct{}, 100)
-	o := r.inChat(&fakeChat{name: "telegram:1"})
+	o := fx.inChat(&fakeChat{name: "telegram:1"})
 	o.Decide = func(ctx context.Context, _ string, _ int) error {
 		asked <- struct{}{}
 		<-ctx.Done()
 		gone <- struct{}{}
 		return ctx.Err()
 	}
-	c := r.dial(t.Context(), o)
+	c := fx.dial(t.Context(), o)
 	c.hello()
 	for i := range 64 {
 		c.send(toolCall(i, "kairos_next", args{"uri": shown.str("current_step.uri"), "solution": shown.solution("user_input", args{"confirmation": "yes"})}))
@@ -330,11 +330,11 @@ func TestTooManyCallsAtOnceAreRefused(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ours, theirs := net.Pipe() // which has no buffer
 	served := make(chan error, 1)
-	go func() { served <- tools.Serve(ctx, theirs, r.options()) }()
+	go func() { served <- tools.Serve(ctx, theirs, fx.options()) }()
 	if _, err := io.WriteString(ours, initialize+"\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -347,17 +347,17 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 }
 
 func TestInvalidUTF8IsReplacedBeforeItIsRecorded(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	shown := r.connect(r.options(), nil).begin("Ship")
-	c := r.dial(t.Context(), r.options())
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	shown := fx.connect(fx.options(), nil).begin("Ship")
+	c := fx.dial(t.Context(), fx.options())
 	c.hello()
 	proof := toolCall(1, "kairos_next", args{"uri": shown.str("current_step.uri"), "solution": shown.solution("shell", args{"exit_code": 0, "stdout": "HERE"})})
 	c.send(strings.Replace(proof, "HERE", "\xff\xfe", 1))
 	if m := c.receive(); m.Result == nil || m.Result["isError"] == true {
 		t.Fatalf("the call is answered with %+v", m)
 	}
-	stored, err := r.runs().Load(t.Context(), shown.str("run"))
+	stored, err := fx.runs().Load(t.Context(), shown.str("run"))
 	if err != nil || len(stored.Records) != 1 || !strings.Contains(stored.Records[0].Record, "\ufffd") || !utf8.ValidString(stored.Records[0].Record) {
 		t.Errorf("the run is %+v, %v", stored, err)
 	}

@@ -70,13 +70,13 @@ func TestEachCheckOfASolutionAnswersWithItsCode(t *testing.T) {
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			r := newFixture(t)
+			fx := newFixture(t)
 			definitions := map[string]string{"shell": shellChallenge, "mcp": mcpChallenge, "user_input": inputChallenge, "comment": commentChallenge}
 			fields := map[string]any{
 				"shell": shell(0), "mcp": args{"tool_name": "deploy", "success": true}, "user_input": args{"confirmation": "yes"}, "comment": args{"text": testComment},
 			}
-			r.write("one", "# One\n\n"+step("Only", definitions[kind]))
-			c := r.connect(r.options(), nil)
+			fx.write("one", "# One\n\n"+step("Only", definitions[kind]))
+			c := fx.connect(fx.options(), nil)
 			for _, row := range append(identity[:len(identity):len(identity)], rows...) {
 				shown := c.begin("One")
 				a := args{"uri": shown.str("current_step.uri"), "run": shown.str("run"), "solution": row.solution(shown.solution(kind, fields[kind]))}
@@ -98,9 +98,9 @@ func TestEachCheckOfASolutionAnswersWithItsCode(t *testing.T) {
 }
 
 func TestAfterTheThirdFailureTheAgentDecides(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	for n := 1; n <= 2; n++ {
 		c.next(shown, "shell", shell(2)).refused("COMMAND_FAILED").want("must_obey", true, "retry_count", n)
@@ -113,9 +113,9 @@ func TestAfterTheThirdFailureTheAgentDecides(t *testing.T) {
 }
 
 func TestALaterStepNamesTheMissingProof(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	c.call("kairos_next", args{"uri": runbook.WorkspaceSource("ship").StepURI(3), "solution": shown.solution("shell", shell(0))}).refused("MISSING_PROOF").want(
 		"message", `Proof of work missing for Test. Execute "make test" and report the result before continuing.`,
@@ -125,20 +125,20 @@ func TestALaterStepNamesTheMissingProof(t *testing.T) {
 }
 
 func TestAFailedStepThatIsNotRequiredIsRecordedAsFailed(t *testing.T) {
-	r := newFixture(t)
-	r.write("lint", "# Lint\n\n"+step("Lint", `{"type": "shell", "shell": {"cmd": "lint"}, "required": false}`)+"## Rest\n\nNothing to prove.\n")
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("lint", "# Lint\n\n"+step("Lint", `{"type": "shell", "shell": {"cmd": "lint"}, "required": false}`)+"## Rest\n\nNothing to prove.\n")
+	c := fx.connect(fx.options(), nil)
 	end := c.next(c.begin("Lint"), "shell", shell(1)).ok().want("next_action", "Run complete.", "challenge.type", "comment")
-	stored, err := r.runs().Load(t.Context(), end.str("run"))
+	stored, err := fx.runs().Load(t.Context(), end.str("run"))
 	if err != nil || len(stored.Records) != 1 || !strings.Contains(stored.Records[0].Record, `"status":"failed"`) {
 		t.Errorf("the run is %+v, %v", stored, err)
 	}
 }
 
 func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	one, two := c.begin("Ship"), c.begin("Ship")
 	if one.str("run") == two.str("run") || one.str("challenge.nonce") == two.str("challenge.nonce") {
 		t.Fatal("the runs are the same")
@@ -159,27 +159,27 @@ func TestTwoRunsOfOneRunbookShareNothing(t *testing.T) {
 }
 
 func TestAnAcceptedSolutionMayBeSentAgain(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	accepted := c.next(shown, "shell", shell(0)).ok()
 	for range 2 {
 		c.next(shown, "shell", shell(0)).ok().want("proof_hash", accepted.at("proof_hash"), "challenge", accepted.at("challenge"), "error_code", nil)
 	}
 	c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "solution": without(shown.solution("shell", shell(0)), args{"nonce": "old"})}).refused("NONCE_MISMATCH")
-	stored, _ := r.runs().Load(t.Context(), shown.str("run"))
+	stored, _ := fx.runs().Load(t.Context(), shown.str("run"))
 	if len(stored.Records) != 1 {
 		t.Errorf("%d records", len(stored.Records))
 	}
 }
 
 func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	shown := r.connect(r.options(), nil).begin("Ship")
-	r.ahead = time.Hour + time.Second
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	shown := fx.connect(fx.options(), nil).begin("Ship")
+	fx.ahead = time.Hour + time.Second
+	c := fx.connect(fx.options(), nil)
 	fresh := c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "run": shown.str("run"), "solution": shown.solution("shell", shell(0))}).refused("NONCE_MISMATCH")
 	if fresh.str("challenge.nonce") == shown.str("challenge.nonce") {
 		t.Error("the nonce is the old one")
@@ -188,37 +188,37 @@ func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
 }
 
 func TestARunContinuesOverAnotherConnection(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	shown := r.connect(r.options(), nil).begin("Ship")
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	shown := fx.connect(fx.options(), nil).begin("Ship")
+	c := fx.connect(fx.options(), nil)
 	c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "solution": args{}}).fails("NOT_FOUND", "Call kairos_begin")
 	c.next(shown, "shell", shell(0)).ok().want("challenge.type", "mcp")
 }
 
 func TestASolutionMayBeTheTextOfItsJSON(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	text, _ := json.Marshal(shown.solution("shell", shell(0)))
 	c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "solution": string(text)}).ok().want("challenge.type", "mcp")
 }
 
 func TestASolutionHasALimit(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	c.next(shown, "shell", args{"exit_code": 0, "stdout": strings.Repeat("x", 70_000)}).fails("TOO_LARGE", "last lines of shell.stdout")
 	c.next(shown, "shell", args{"exit_code": 0, "stdout": strings.Repeat("x", 60_000)}).ok()
 }
 
 func TestAttestRatesARun(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	r.write("one", "# One\n\n"+step("Only", shellChallenge))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	fx.write("one", "# One\n\n"+step("Only", shellChallenge))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
 	rate := func(a args) result {
 		return c.call("kairos_attest", without(args{"uri": shown.str("current_step.uri")}, a))
@@ -258,12 +258,12 @@ func (k *fakeShell) run(_ context.Context, run, command string, timeout time.Dur
 }
 
 func TestAnAgentThatLiesAboutACommandIsDetected(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
 	k := &fakeShell{proof: runbook.ShellProof{ExitCode: 3, Stderr: "broken"}}
-	o := r.options()
+	o := fx.options()
 	o.CheckShell = k.run
-	c := r.connect(o, nil)
+	c := fx.connect(o, nil)
 	shown := c.begin("Ship")
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED").want("retry_count", 1) // nothing to check
 	c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "solution": without(shown.solution("shell", shell(0)), args{"proof_hash": "x"})}).refused("PROOF_HASH_MISMATCH")
@@ -276,7 +276,7 @@ func TestAnAgentThatLiesAboutACommandIsDetected(t *testing.T) {
 	}
 	k.proof = runbook.ShellProof{ExitCode: 0, Stdout: "seen by us"}
 	c.next(shown, "shell", args{"exit_code": 0, "stdout": "a lie"}).ok().want("challenge.type", "mcp")
-	stored, _ := r.runs().Load(t.Context(), shown.str("run"))
+	stored, _ := fx.runs().Load(t.Context(), shown.str("run"))
 	record, err := stored.Records[0].Parse()
 	if err != nil || record.By != "gateway" || !strings.Contains(string(record.Shell), "seen by us") || strings.Contains(string(record.Shell), "lie") {
 		t.Errorf("the record is %s, %v", stored.Records[0].Record, err)
@@ -291,16 +291,16 @@ func TestAnAgentThatLiesAboutACommandIsDetected(t *testing.T) {
 
 // TestTheSameProofSentTwiceAtOnceIsCheckedOnce holds the command until both calls are there.
 func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
 	begun, release := make(chan struct{}, 2), make(chan struct{})
-	o := r.options()
+	o := fx.options()
 	o.CheckShell = func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
 		begun <- struct{}{}
 		<-release
 		return runbook.ShellProof{}, nil
 	}
-	c := r.connect(o, nil)
+	c := fx.connect(o, nil)
 	shown := c.begin("Ship")
 	results := make(chan result, 2)
 	prove := func() {
@@ -309,15 +309,15 @@ func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
 			t.Error(err)
 			got = &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "{}"}}, StructuredContent: args{}}
 		}
-		results <- r.read(got)
+		results <- fx.read(got)
 	}
 	go prove()
 	<-begun
-	r.store.mu.Lock()
-	r.store.loads = make(chan string, 100)
-	r.store.mu.Unlock()
+	fx.store.mu.Lock()
+	fx.store.loads = make(chan string, 100)
+	fx.store.mu.Unlock()
 	go prove()
-	<-r.store.loads // the second call has seen that the command must be executed
+	<-fx.store.loads // the second call has seen that the command must be executed
 	close(release)
 	one, two := (<-results).ok(), (<-results).ok()
 	one.want("challenge", two.at("challenge"), "proof_hash", two.at("proof_hash"))
@@ -327,27 +327,27 @@ func TestTheSameProofSentTwiceAtOnceIsCheckedOnce(t *testing.T) {
 }
 
 func TestAnErrorOfTheStoreIsReportedAndLosesNothing(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	shown := c.begin("Ship")
-	r.store.mu.Lock()
-	r.store.err = errTest
-	r.store.mu.Unlock()
+	fx.store.mu.Lock()
+	fx.store.err = errTest
+	fx.store.mu.Unlock()
 	c.next(shown, "shell", shell(0)).fails("INTERNAL", "Disk on fire.")
 	c.call("kairos_search", args{"query": ""}).fails("INTERNAL", "Disk on fire.")
-	r.store.mu.Lock()
-	r.store.err = nil
-	r.store.mu.Unlock()
+	fx.store.mu.Lock()
+	fx.store.err = nil
+	fx.store.mu.Unlock()
 	c.next(shown, "shell", shell(0)).ok().want("challenge.type", "mcp")
 }
 
 func TestEachCallIsAudited(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
 	var mu sync.Mutex
 	var seen []string
-	o := r.options()
+	o := fx.options()
 	o.Audit = func(tool string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -360,7 +360,7 @@ func TestEachCallIsAudited(t *testing.T) {
 	o.CheckShell = func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
 		panic("at the disco")
 	}
-	c := r.connect(o, nil)
+	c := fx.connect(o, nil)
 	shown := c.begin("Ship")
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED")
 	c.call("kairos_dump", args{}).fails("INVALID_URI", "")
@@ -373,9 +373,9 @@ func TestEachCallIsAudited(t *testing.T) {
 }
 
 func TestRunsAndRunbooksHaveARate(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	uri := runbook.WorkspaceSource("ship").StepURI(1)
 	for range 60 {
 		c.call("kairos_begin", args{"uri": uri}).ok()

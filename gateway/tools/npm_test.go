@@ -21,16 +21,16 @@ import (
 // TestTheClientFromNPMCallsEveryTool does so for a chat and without one.
 func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
 	modules := agentstest.MCPClient(t)
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	chat := r.inChat(&fakeChat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	chat := fx.inChat(&fakeChat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{Text: "a", By: "web:7"}, nil
 	}})
 	chat.Decide = func(ctx context.Context, run string, step int) error {
-		_, _, err := runbook.Transition(ctx, r.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "web:7"})
+		_, _, err := runbook.Transition(ctx, fx.runs(), run, runbook.Approve, runbook.Approval{Step: step, By: "web:7"})
 		return err
 	}
-	for calls, o := range map[int]tools.Options{9: r.options(), 14: chat} {
+	for calls, o := range map[int]tools.Options{9: fx.options(), 14: chat} {
 		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 		if err != nil {
 			t.Fatal(err)

@@ -15,10 +15,10 @@ import (
 )
 
 // connectChat connects an agent of a chat.
-func (r *fixture) connectChat(name string) *client {
-	o := r.options()
+func (fx *fixture) connectChat(name string) *client {
+	o := fx.options()
 	o.Chat = &fakeChat{name: name}
-	return r.connect(o, nil)
+	return fx.connect(o, nil)
 }
 
 // labels returns the labels of the runbooks that a client finds.
@@ -39,8 +39,8 @@ func (c *client) wantLabels(want ...string) {
 }
 
 func TestAStoredRunbookBelongsToTheChatThatStoredIt(t *testing.T) {
-	r := newFixture(t)
-	ann, bob, local := r.connectChat("net:1"), r.connectChat("net:2"), r.connect(r.options(), nil)
+	fx := newFixture(t)
+	ann, bob, local := fx.connectChat("net:1"), fx.connectChat("net:2"), fx.connect(fx.options(), nil)
 	uri := ann.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok().str("items.0.uri")
 	for _, other := range []*client{bob, local} {
 		other.wantLabels()
@@ -55,25 +55,25 @@ func TestAStoredRunbookBelongsToTheChatThatStoredIt(t *testing.T) {
 }
 
 func TestEachChatHasItsOwnQuotaOfStoredRunbooks(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	for i := range 1000 {
-		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Chat: "net:1", Text: fmt.Sprintf("# %d", i)}); err != nil {
+		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Chat: "net:1", Text: fmt.Sprintf("# %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.connectChat("net:1").call("kairos_mint", args{"markdown_doc": "# One more"}).fails("STORE_FAILED", "1000 runbooks are stored already")
-	r.connectChat("net:2").call("kairos_mint", args{"markdown_doc": "# One more"}).ok()
-	if _, err := r.runs().Share(t.Context(), runbook.ShareRequest{Label: "7"}); err != nil { // which counts no longer
+	fx.connectChat("net:1").call("kairos_mint", args{"markdown_doc": "# One more"}).fails("STORE_FAILED", "1000 runbooks are stored already")
+	fx.connectChat("net:2").call("kairos_mint", args{"markdown_doc": "# One more"}).ok()
+	if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "7"}); err != nil { // which counts no longer
 		t.Fatal(err)
 	}
-	r.connectChat("net:1").call("kairos_mint", args{"markdown_doc": "# One more"}).ok()
+	fx.connectChat("net:1").call("kairos_mint", args{"markdown_doc": "# One more"}).ok()
 }
 
 func TestASharedRunbookIsSeenByAllChatsAndReplacedByNone(t *testing.T) {
-	r := newFixture(t)
-	ann, bob := r.connectChat("net:1"), r.connectChat("net:2")
+	fx := newFixture(t)
+	ann, bob := fx.connectChat("net:1"), fx.connectChat("net:2")
 	ann.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok()
-	shared, err := r.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"})
+	shared, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestASharedRunbookIsSeenByAllChatsAndReplacedByNone(t *testing.T) {
 				fails("DUPLICATE_CHAIN", "all chats").want("items.0.uri", shared.Source().StepURI(1))
 		}
 	}
-	if _, err := r.runs().Unshare(t.Context(), "Ship"); err != nil {
+	if _, err := fx.runs().Unshare(t.Context(), "Ship"); err != nil {
 		t.Fatal(err)
 	}
 	ann.wantLabels("Ship")
@@ -94,15 +94,15 @@ func TestASharedRunbookIsSeenByAllChatsAndReplacedByNone(t *testing.T) {
 }
 
 // storeEarlier stores a runbook as the version did that recorded no chat.
-func (r *fixture) storeEarlier(label, text string) {
+func (fx *fixture) storeEarlier(label, text string) {
 	sum := sha256.Sum256([]byte(label))
-	r.store.values["runbook/minted/"+hex.EncodeToString(sum[:])] = fmt.Sprintf(`{"version":1,"text":%q,"llm_model_id":"m","minted_at":"2026-03-01T09:30:00.123456789Z"}`, text)
+	fx.store.values["runbook/minted/"+hex.EncodeToString(sum[:])] = fmt.Sprintf(`{"version":1,"text":%q,"llm_model_id":"m","minted_at":"2026-03-01T09:30:00.123456789Z"}`, text)
 }
 
 func TestARunbookOfAVersionWithoutOwnersIsOneOfAllChats(t *testing.T) {
-	r := newFixture(t)
-	r.storeEarlier("Ship", fourSteps("Ship"))
-	ann := r.connectChat("net:1")
+	fx := newFixture(t)
+	fx.storeEarlier("Ship", fourSteps("Ship"))
+	ann := fx.connectChat("net:1")
 	ann.wantLabels("Ship")
 	// Its URIs are the same as before.
 	ann.call("kairos_begin", args{"uri": "kairos://mem/" + runbook.Source("minted/Ship").StepUUID(1)}).ok().want("current_step.content", "Do Test.")
@@ -111,21 +111,21 @@ func TestARunbookOfAVersionWithoutOwnersIsOneOfAllChats(t *testing.T) {
 
 // checkedChat connects an agent of a chat whose commands nanobot checks. permit answers the
 // questions about commands; nil: nobody can be asked.
-func (r *fixture) checkedChat(k *fakeShell, permit func(label, command string) error) *client {
-	o := r.options()
+func (fx *fixture) checkedChat(k *fakeShell, permit func(label, command string) error) *client {
+	o := fx.options()
 	o.Chat, o.CheckShell = &fakeChat{name: "net:1"}, k.run
 	if permit != nil {
 		o.PermitCommand = func(_ context.Context, label, command string) error { return permit(label, command) }
 	}
-	return r.connect(o, nil)
+	return fx.connect(o, nil)
 }
 
 func TestTheCommandOfARunbookThatAnAgentWroteIsAskedAboutBeforeItIsChecked(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	k := &fakeShell{}
 	var asked []string
 	var answer error
-	c := r.checkedChat(k, func(label, command string) error {
+	c := fx.checkedChat(k, func(label, command string) error {
 		asked = append(asked, label+": "+command)
 		return answer
 	})
@@ -148,10 +148,10 @@ func TestTheCommandOfARunbookThatAnAgentWroteIsAskedAboutBeforeItIsChecked(t *te
 }
 
 func TestWhereNobodyCanBeAskedTheProofOfAnAgentsRunbookIsNotAccepted(t *testing.T) {
-	r := newFixture(t)
-	r.storeEarlier("Old", fourSteps("Old"))
+	fx := newFixture(t)
+	fx.storeEarlier("Old", fourSteps("Old"))
 	k := &fakeShell{}
-	c := r.checkedChat(k, nil)
+	c := fx.checkedChat(k, nil)
 	c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok()
 	for _, label := range []string{"Ship", "Old"} { // nobody has shared the old one
 		got := c.next(c.begin(label), "shell", shell(0)).refused("ELICITATION_FAILED")
@@ -165,15 +165,15 @@ func TestWhereNobodyCanBeAskedTheProofOfAnAgentsRunbookIsNotAccepted(t *testing.
 }
 
 func TestCommandsOfPeoplesRunbooksAreNotAskedAbout(t *testing.T) {
-	r := newFixture(t)
-	r.write("mine", fourSteps("Mine"))
-	r.storeEarlier("Old", fourSteps("Old"))
+	fx := newFixture(t)
+	fx.write("mine", fourSteps("Mine"))
+	fx.storeEarlier("Old", fourSteps("Old"))
 	k := &fakeShell{}
-	c := r.checkedChat(k, nil)
+	c := fx.checkedChat(k, nil)
 	c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok()
 	before := c.begin("Ship")
 	for _, label := range []string{"Ship", "Old"} {
-		if _, err := r.runs().Share(t.Context(), runbook.ShareRequest{Label: label}); err != nil {
+		if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: label}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestCommandsOfPeoplesRunbooksAreNotAskedAbout(t *testing.T) {
 		c.next(c.begin(label), "shell", shell(0)).ok().want("challenge.type", "mcp")
 	}
 	c.next(before, "shell", shell(0)).ok().want("challenge.type", "mcp") // exactly this text was shared
-	if _, err := r.runs().Unshare(t.Context(), "Ship"); err != nil {
+	if _, err := fx.runs().Unshare(t.Context(), "Ship"); err != nil {
 		t.Fatal(err)
 	}
 	c.next(c.begin("Ship"), "shell", shell(0)).refused("ELICITATION_FAILED")
@@ -189,23 +189,23 @@ func TestCommandsOfPeoplesRunbooksAreNotAskedAbout(t *testing.T) {
 
 // TestSharingIsBoundToTheText shares a text, and proves a run of another text with the same label.
 func TestSharingIsBoundToTheText(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	k := &fakeShell{}
-	c := r.checkedChat(k, nil)
+	c := fx.checkedChat(k, nil)
 	c.call("kairos_mint", args{"markdown_doc": strings.ReplaceAll(fourSteps("Ship"), "make test", "make evil")}).ok()
 	evil := c.begin("Ship")
 	c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship"), "force_update": true}).ok()
-	if _, err := r.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship", Hash: "0123"}); err == nil {
+	if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship", Hash: "0123"}); err == nil {
 		t.Error("a text with another hash was shared")
 	}
-	if _, err := r.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"}); err != nil {
+	if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"}); err != nil {
 		t.Fatal(err)
 	}
 	c.next(evil, "shell", shell(0)).refused("ELICITATION_FAILED")
 	if len(k.commands) != 0 {
 		t.Errorf("commands were executed: %q", k.commands)
 	}
-	shared, err := r.runs().ListMinted(t.Context(), "net:2")
+	shared, err := fx.runs().ListMinted(t.Context(), "net:2")
 	if err != nil || len(shared) != 1 || shared[0].SharedAt.After(time.Now()) || shared[0].Chat != "net:1" {
 		t.Errorf("shared: %+v, %v", shared, err)
 	}

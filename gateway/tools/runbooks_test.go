@@ -12,9 +12,9 @@ import (
 )
 
 func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	book := runbook.WorkspaceSource("ship")
 
 	first := c.call("kairos_begin", args{"uri": book.StepURI(1)}).ok().want(
@@ -35,7 +35,7 @@ func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
 	end := c.next(fourth, "comment", args{"text": testComment}).ok().want(
 		"message", "Protocol completed. No further steps.", "next_action", "Run complete.", "challenge", nil,
 	)
-	stored, err := r.runs().Load(t.Context(), first.str("run"))
+	stored, err := fx.runs().Load(t.Context(), first.str("run"))
 	if err != nil || stored.Status != runbook.Complete || stored.Chat != "" || stored.By != "agent" || stored.LastHash() != end.str("proof_hash") {
 		t.Fatalf("the run is %+v, %v", stored, err)
 	}
@@ -49,28 +49,28 @@ func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
 
 // TestTextsAreNotEscapedForHTML reads the text of a result as a model does.
 func TestTextsAreNotEscapedForHTML(t *testing.T) {
-	r := newFixture(t)
-	r.write("html", "# A & B\n\n## <One>\n\nUse a < b && c > d.\n")
-	got := r.connect(r.options(), nil).begin("A & B")
+	fx := newFixture(t)
+	fx.write("html", "# A & B\n\n## <One>\n\nUse a < b && c > d.\n")
+	got := fx.connect(fx.options(), nil).begin("A & B")
 	if !strings.Contains(got.text, "Use a < b && c > d.") {
 		t.Error(got.text)
 	}
 }
 
 func TestARunBeginsWithStep1WhicheverStepIsNamed(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
 	book := runbook.WorkspaceSource("ship")
-	r.connect(r.options(), nil).call("kairos_begin", args{"uri": strings.ToUpper(book.StepURI(3)[13:])}).fails("INVALID_URI", "")
-	r.connect(r.options(), nil).call("kairos_begin", args{"uri": book.StepURI(3)}).ok().want(
+	fx.connect(fx.options(), nil).call("kairos_begin", args{"uri": strings.ToUpper(book.StepURI(3)[13:])}).fails("INVALID_URI", "")
+	fx.connect(fx.options(), nil).call("kairos_begin", args{"uri": book.StepURI(3)}).ok().want(
 		"current_step.uri", book.StepURI(1), "message", "Redirected to step 1 of this protocol chain.",
 	)
 }
 
 func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	c := fx.connect(fx.options(), nil)
 	unknown := runbook.WorkspaceSource("other").StepURI(1)
 	for _, tool := range []string{"kairos_begin", "kairos_next", "kairos_attest", "kairos_dump"} {
 		with := func(uri any) args {
@@ -90,8 +90,8 @@ func TestBadAndUnknownURIsAreResultsWithIsError(t *testing.T) {
 }
 
 func TestMintStoresARunbookOnce(t *testing.T) {
-	r := newFixture(t)
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	c := fx.connect(fx.options(), nil)
 	book := runbook.MintedSource("", "Ship")
 	minted := c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship"), "llm_model_id": "m"}).ok().want("status", "stored", "items.0", args{
 		"uri": book.StepURI(1), "memory_uuid": book.StepUUID(1), "label": "Test", "tags": []string{},
@@ -109,8 +109,8 @@ func TestMintStoresARunbookOnce(t *testing.T) {
 }
 
 func TestMintRefusesInvalidRunbooks(t *testing.T) {
-	r := newFixture(t)
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	c := fx.connect(fx.options(), nil)
 	for name, doc := range map[string]string{
 		"no H1": "## Step\n", "two H1": "# A\n\n# B\n", "": "", "unknown type": "# A\n\n" + step("One", `{"type": "magic"}`),
 		"no cmd": "# A\n\n" + step("One", `{"type": "shell"}`), "no tool_name": "# A\n\n" + step("One", `{"type": "mcp"}`),
@@ -123,19 +123,19 @@ func TestMintRefusesInvalidRunbooks(t *testing.T) {
 	c.call("kairos_mint", args{"markdown_doc": 1}).fails("INVALID_ARGUMENT", "markdown_doc must be a string")
 	c.call("kairos_mint", args{"markdown_doc": "# A", "force_update": "yes"}).fails("INVALID_ARGUMENT", "true or false")
 	c.call("kairos_mint", args{"markdown_doc": "# A\n\n" + strings.Repeat("x", runbook.MaxText)}).fails("STORE_FAILED", "at most 262144")
-	if n := len(r.store.values); n != 0 {
+	if n := len(fx.store.values); n != 0 {
 		t.Errorf("%d values were stored", n)
 	}
 	c.call("kairos_mint", args{"markdown_doc": "# A\n\n## One\n\n```json\n{\"challenge\": {\n```\n"}).ok().want("warnings.0.line", 5)
-	r.store.err = errTest
+	fx.store.err = errTest
 	c.call("kairos_mint", args{"markdown_doc": "# B"}).fails("INTERNAL", "Disk on fire.")
 }
 
 func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship"))
-	r.write("broken", "# Broken\n\n"+step("One", `{"type": "magic"}`))
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship"))
+	fx.write("broken", "# Broken\n\n"+step("One", `{"type": "magic"}`))
+	c := fx.connect(fx.options(), nil)
 	for _, force := range []bool{false, true} {
 		c.call("kairos_mint", args{"markdown_doc": "# Ship\n\n## Cheat\n", "force_update": force}).
 			fails("DUPLICATE_CHAIN", "workspace").want("items.0.uri", runbook.WorkspaceSource("ship").StepURI(1))
@@ -145,13 +145,13 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 }
 
 func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	for i := range 1000 {
-		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}); err != nil {
+		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := r.connect(r.options(), nil)
+	c := fx.connect(fx.options(), nil)
 	c.call("kairos_mint", args{"markdown_doc": "# 1000"}).fails("STORE_FAILED", "1000 runbooks are stored already")
 	c.call("kairos_mint", args{"markdown_doc": "# 7\n\nChanged.", "force_update": true}).ok()
 }
@@ -160,24 +160,24 @@ func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
 	if !killtest.IsLong() {
 		t.Skip("reading 4 MiB of Markdown again and again takes ten seconds with the race detector")
 	}
-	r := newFixture(t)
+	fx := newFixture(t)
 	long := "\n```\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 255) + "```\n"
 	for i := range 16 {
-		if _, err := r.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
+		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c := r.connect(r.options(), nil)
+	c := fx.connect(fx.options(), nil)
 	c.call("kairos_mint", args{"markdown_doc": "# 100"}).ok()
 	c.call("kairos_mint", args{"markdown_doc": "# 101\n" + long}).fails("STORE_FAILED", "17 runbooks are stored already")
 }
 
 func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
-	r := newFixture(t)
-	r.write("ship", fourSteps("Ship the website"))
-	r.write("review", "# Review\n\n## Read the website\n\nLook at every deployment.\n")
-	r.write("broken", "# Broken website\n\n# Twice\n")
-	c := r.connect(r.options(), nil)
+	fx := newFixture(t)
+	fx.write("ship", fourSteps("Ship the website"))
+	fx.write("review", "# Review\n\n## Read the website\n\nLook at every deployment.\n")
+	fx.write("broken", "# Broken website\n\n# Twice\n")
+	c := fx.connect(fx.options(), nil)
 	c.call("kairos_mint", args{"markdown_doc": "# Holiday\n\n## Pack\n\nTake a towel.\n"}).ok()
 	labels := func(query any) []string {
 		got := c.call("kairos_search", args{"query": query}).ok().want("must_obey", true)
@@ -217,10 +217,10 @@ func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
 }
 
 func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	text := fourSteps("Ship") + "## Done\n\nRest.\n"
-	r.write("ship", text)
-	c := r.connect(r.options(), nil)
+	fx.write("ship", text)
+	c := fx.connect(fx.options(), nil)
 	book := runbook.WorkspaceSource("ship")
 	c.call("kairos_dump", args{"uri": book.StepURI(1)}).ok().want(
 		"markdown_doc", "Do Test.", "uri", book.StepURI(1), "label", "Test", "chain_label", "Ship",
@@ -241,9 +241,9 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 }
 
 func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	names := func(o tools.Options) (names []string) {
-		list, err := r.connect(o, nil).ListTools(t.Context(), nil)
+		list, err := fx.connect(o, nil).ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,10 +256,10 @@ func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
 		return names
 	}
 	kairos := []string{"kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search"}
-	if got := names(r.options()); !slices.Equal(got, kairos) {
+	if got := names(fx.options()); !slices.Equal(got, kairos) {
 		t.Errorf("stand-alone: %q", got)
 	}
-	o := r.options()
+	o := fx.options()
 	o.Chat = &fakeChat{name: "web:1"}
 	got := names(o)
 	slices.Sort(got)

@@ -88,8 +88,8 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &fixture{t: t, path: l.Path(), owner: outsider}
-	r.serve = func(_ context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
+	fx := &fixture{t: t, path: l.Path(), owner: outsider}
+	fx.serve = func(_ context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
 		_, err := fmt.Fprintf(conn, "%+v\n", c)
 		return errors.Join(err, conn.Close())
 	}
@@ -100,9 +100,9 @@ func newFixture(t *testing.T) *fixture {
 	work.Go(func() {
 		err := toolsocket.Run(ctx, l, toolsocket.Options{
 			OwnerOf: func(pid int) (string, bool, error) {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				return r.owner(pid)
+				fx.mu.Lock()
+				defer fx.mu.Unlock()
+				return fx.owner(pid)
 			},
 			ChatOfToken: func(_ context.Context, token string) (channels.Chat, bool, error) {
 				if token == "broken" {
@@ -112,15 +112,15 @@ func newFixture(t *testing.T) *fixture {
 				return channels.Chat{Channel: "net", ID: id}, ok, nil
 			},
 			Serve: func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
-				r.mu.Lock()
-				serve := r.serve
-				r.mu.Unlock()
+				fx.mu.Lock()
+				serve := fx.serve
+				fx.mu.Unlock()
 				return serve(ctx, conn, c)
 			},
 			Refused: func(f toolsocket.Refusal) {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.refused = append(r.refused, f)
+				fx.mu.Lock()
+				defer fx.mu.Unlock()
+				fx.refused = append(fx.refused, f)
 			},
 			Log: zap.NewNop(),
 		})
@@ -128,27 +128,27 @@ func newFixture(t *testing.T) *fixture {
 			t.Error(err)
 		}
 	})
-	return r
+	return fx
 }
 
 // change changes what the processes are, or how they are served.
-func (r *fixture) change(f func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (fx *fixture) change(f func()) {
+	fx.mu.Lock()
+	defer fx.mu.Unlock()
 	f()
 }
 
 // dial connects and returns what the server says of the caller, or why it is refused.
-func (r *fixture) dial(h toolsocket.Hello) (caller, refusal string) {
-	r.t.Helper()
-	c, err := toolsocket.Dial(r.t.Context(), r.path, h)
+func (fx *fixture) dial(h toolsocket.Hello) (caller, refusal string) {
+	fx.t.Helper()
+	c, err := toolsocket.Dial(fx.t.Context(), fx.path, h)
 	if err != nil {
 		return "", err.Error()
 	}
 	defer func() { _ = c.Close() }()
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil {
-		r.t.Fatal(err)
+		fx.t.Fatal(err)
 	}
 	return strings.TrimSpace(line), ""
 }
@@ -175,21 +175,21 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 		"another one with nobody's token":  {outsider, "nonsense", "", "is no chat's"},
 		"another one when the store fails": {outsider, "broken", "", "try again"},
 	} {
-		r := newFixture(t)
+		fx := newFixture(t)
 		asked := 0
-		r.change(func() { r.owner = func(pid int) (string, bool, error) { asked = pid; return test.owner(pid) } })
-		caller, refusal := r.dial(toolsocket.Hello{Token: test.token, Dir: "/d"})
+		fx.change(func() { fx.owner = func(pid int) (string, bool, error) { asked = pid; return test.owner(pid) } })
+		caller, refusal := fx.dial(toolsocket.Hello{Token: test.token, Dir: "/d"})
 		if caller != test.caller || !strings.Contains(refusal, test.refusal) || (test.refusal == "") != (refusal == "") {
 			t.Errorf("%s: %q, refused: %q", name, caller, refusal)
 		}
-		r.mu.Lock()
+		fx.mu.Lock()
 		if asked != os.Getpid() {
 			t.Errorf("%s: the owner of process %d was asked for", name, asked)
 		}
-		if (len(r.refused) == 1) != (refusal != "") || refusal != "" && r.refused[0].Peer.Pid != os.Getpid() {
-			t.Errorf("%s: told of %+v", name, r.refused)
+		if (len(fx.refused) == 1) != (refusal != "") || refusal != "" && fx.refused[0].Peer.Pid != os.Getpid() {
+			t.Errorf("%s: told of %+v", name, fx.refused)
 		}
-		r.mu.Unlock()
+		fx.mu.Unlock()
 	}
 }
 
@@ -197,18 +197,18 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	r := newFixture(t)
+	fx := newFixture(t)
 	self, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(filepath.Dir(filepath.Dir(r.path)), "client") // where the user may go
+	program := filepath.Join(filepath.Dir(filepath.Dir(fx.path)), "client") // where the user may go
 	if err := os.WriteFile(program, self, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	client := func(token string) string {
 		cmd := exec.Command(program)
-		cmd.Env = []string{"TEST_DIAL=" + r.path, "TEST_TOKEN=" + token, "GORACE=atexit_sleep_ms=0"}
+		cmd.Env = []string{"TEST_DIAL=" + fx.path, "TEST_TOKEN=" + token, "GORACE=atexit_sleep_ms=0"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -221,23 +221,23 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 			t.Errorf("with the token %q: %s", token, said)
 		}
 	}
-	r.change(func() { r.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
+	fx.change(func() { fx.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
 	if said := client("token1"); said != "it says: <nil>\n" {
 		t.Errorf("an agent's: %s", said)
 	}
 }
 
 func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	gone := make(chan struct{})
-	r.change(func() {
-		r.owner = func(int) (string, bool, error) {
+	fx.change(func() {
+		fx.owner = func(int) (string, bool, error) {
 			<-gone
 			return "default net:1", true, nil
 		}
 	})
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = []string{"TEST_HAND_OVER=" + r.path, "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{"TEST_HAND_OVER=" + fx.path, "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
 	out, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -256,9 +256,9 @@ func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
 }
 
 func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	for _, line := range []string{"", "GET / HTTP/1.1\r\n", "{}{}\n", `"text"` + "\n", strings.Repeat("x", 100_000) + "\n"} {
-		c, err := net.Dial("unix", r.path)
+		c, err := net.Dial("unix", fx.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,20 +269,20 @@ func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
 		}
 		_ = c.Close()
 	}
-	if _, refusal := r.dial(toolsocket.Hello{}); refusal != "" {
+	if _, refusal := fx.dial(toolsocket.Hello{}); refusal != "" {
 		t.Errorf("after that: %s", refusal)
 	}
 }
 
 func TestBytesRightAfterTheHelloAreNotLost(t *testing.T) {
-	r := newFixture(t)
-	r.change(func() {
-		r.serve = func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {
+	fx := newFixture(t)
+	fx.change(func() {
+		fx.serve = func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {
 			_, err := io.Copy(conn, conn)
 			return errors.Join(err, conn.Close())
 		}
 	})
-	c, err := net.Dial("unix", r.path)
+	c, err := net.Dial("unix", fx.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,9 +339,9 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 // TestSilentConnectionsOfOneUserKeepNoAgentOut opens more connections than the daemon accepts at
 // the same time, and says no hello on any.
 func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
-	r := newFixture(t)
+	fx := newFixture(t)
 	for range 600 {
-		c, err := net.Dial("unix", r.path)
+		c, err := net.Dial("unix", fx.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,17 +349,17 @@ func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 	}
 	refused := 0
 	for deadline := time.Now().Add(time.Minute); refused < 60; time.Sleep(time.Millisecond) { // no more are recorded at once
-		if r.change(func() { refused = len(r.refused) }); time.Now().After(deadline) {
+		if fx.change(func() { refused = len(fx.refused) }); time.Now().After(deadline) {
 			t.Fatalf("%d are refused", refused)
 		}
 	}
-	if _, refusal := r.dial(toolsocket.Hello{}); !strings.Contains(refusal, "16 connections of this chat or user") {
+	if _, refusal := fx.dial(toolsocket.Hello{}); !strings.Contains(refusal, "16 connections of this chat or user") {
 		t.Errorf("one more of the user: %q", refusal)
 	}
-	r.change(func() { r.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
+	fx.change(func() { fx.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
 	// Some of the silent ones may still have been identified as the agent's.
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		caller, refusal := r.dial(toolsocket.Hello{})
+		caller, refusal := fx.dial(toolsocket.Hello{})
 		if refusal == "" {
 			break
 		}
@@ -367,15 +367,15 @@ func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 			t.Fatalf("an agent: %q, refused: %q", caller, refusal)
 		}
 	}
-	if r.change(func() { refused = len(r.refused) }); refused > 70 { // some more with the time
+	if fx.change(func() { refused = len(fx.refused) }); refused > 70 { // some more with the time
 		t.Errorf("%d refusals are recorded", refused)
 	}
 }
 
 func TestAProcessOfNoKnownChatIsRefusedBeforeItsHello(t *testing.T) {
-	r := newFixture(t)
-	r.change(func() { r.owner = func(int) (string, bool, error) { return "", true, nil } })
-	c, err := net.Dial("unix", r.path)
+	fx := newFixture(t)
+	fx.change(func() { fx.owner = func(int) (string, bool, error) { return "", true, nil } })
+	c, err := net.Dial("unix", fx.path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func screenFrame(caption, text string) terminal.Frame {
 // runBoards runs a turn that emits frames, and returns the fixture.
 func runBoards(t *testing.T, box *fakeOutbox, run func(emit func(terminal.Frame))) *fixture {
 	t.Helper()
-	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+	fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		run(func(f terminal.Frame) {
 			if err := chat.Emit(f); err != nil {
 				t.Error(err)
@@ -58,54 +58,54 @@ func runBoards(t *testing.T, box *fakeOutbox, run func(emit func(terminal.Frame)
 			o.Outbox = &failingOutbox{fakeOutbox: box}
 		}
 	})
-	r.channels["net"] = screenChannel{}
-	r.beginTurn().Run(t.Context())
+	fx.channels["net"] = screenChannel{}
+	fx.beginTurn().Run(t.Context())
 	synctest.Wait()
-	r.stop()
-	return r
+	fx.stop()
+	return fx
 }
 
 func TestAScreenIsTheBoardAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
+		fx := runBoards(t, nil, func(emit func(terminal.Frame)) {
 			for i := range 100 {
 				emit(screenFrame("Counting", fmt.Sprint("step ", i)))
 				time.Sleep(100 * time.Millisecond)
 			}
 			time.Sleep(4 * time.Second)
 		})
-		for i := 1; i < len(r.box.at); i++ {
-			if pause := r.box.at[i].Sub(r.box.at[i-1]); pause < 1500*time.Millisecond {
+		for i := 1; i < len(fx.box.at); i++ {
+			if pause := fx.box.at[i].Sub(fx.box.at[i-1]); pause < 1500*time.Millisecond {
 				t.Errorf("two edits within %v", pause)
 			}
 		}
-		if n := len(r.box.shown); n < 6 || n > 9 { // ten seconds of it, and the last
-			t.Errorf("%d edits: %q", n, r.box.shown)
+		if n := len(fx.box.shown); n < 6 || n > 9 { // ten seconds of it, and the last
+			t.Errorf("%d edits: %q", n, fx.box.shown)
 		}
-		checkEqual(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][stop:7 false]")
-		checkEqual(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][stop:7 false]")
-		checkEqual(t, "posted", r.box.posted, []string{})
-		checkEqual(t, "removed", r.box.removed, []string{"s1"})
+		checkEqual(t, "first shown", fx.box.shown[0], "Counting|step 0[/take true][stop:7 false]")
+		checkEqual(t, "last shown", fx.box.shown[len(fx.box.shown)-1], "Counting|step 99[/take true][stop:7 false]")
+		checkEqual(t, "posted", fx.box.posted, []string{})
+		checkEqual(t, "removed", fx.box.removed, []string{"s1"})
 	})
 }
 
 func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
+		fx := runBoards(t, nil, func(emit func(terminal.Frame)) {
 			for range 400 {
 				emit(screenFrame("", "\x1b[31mwaiting"))
 				emit(screenFrame("", "waiting")) // in another colour, which this network does not show
 				time.Sleep(100 * time.Millisecond)
 			}
 		})
-		checkEqual(t, "shown", r.box.shown, []string{"|waiting[/take true][stop:7 false]", "(15 s)|waiting[/take true][stop:7 false]", "(30 s)|waiting[/take true][stop:7 false]"})
+		checkEqual(t, "shown", fx.box.shown, []string{"|waiting[/take true][stop:7 false]", "(15 s)|waiting[/take true][stop:7 false]", "(30 s)|waiting[/take true][stop:7 false]"})
 	})
 }
 
 func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running *turn.Turn
-		r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 8 {
 				if err := chat.Emit(screenFrame("", fmt.Sprint("line ", i))); err != nil {
 					t.Error(err)
@@ -117,12 +117,12 @@ func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}, func(*turn.Options) {})
-		r.channels["net"] = screenChannel{}
-		running = r.beginTurn()
+		fx.channels["net"] = screenChannel{}
+		running = fx.beginTurn()
 		running.Run(t.Context())
 		synctest.Wait()
-		r.stop()
-		checkEqual(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it again
+		fx.stop()
+		checkEqual(t, "removed", fx.box.removed, []string{"s1", "s3"}) // the third call sent it again
 	})
 }
 
@@ -142,7 +142,7 @@ func (b *busyOutbox) Show(ctx context.Context, t outbox.Transient) (string, erro
 func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for frames, want := range map[int]string{1: "⏳ step 0", 3: "⏳ step 2"} { // as it is then
-			r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				for i := range frames {
 					if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
 						t.Error(err)
@@ -154,10 +154,10 @@ func TestABoardThatMustGiveWayIsShownLater(t *testing.T) {
 			}, func(o *turn.Options) {
 				o.Outbox = &busyOutbox{fakeOutbox: o.Outbox.(*fakeOutbox), since: time.Now()}
 			})
-			r.beginTurn().Run(t.Context())
+			fx.beginTurn().Run(t.Context())
 			synctest.Wait()
-			r.stop()
-			checkEqual(t, "shown", r.box.shown, []string{want})
+			fx.stop()
+			checkEqual(t, "shown", fx.box.shown, []string{want})
 		}
 	})
 }

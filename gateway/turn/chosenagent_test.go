@@ -14,36 +14,36 @@ import (
 )
 
 // addAgent adds the agent coder to the stage.
-func (r *fixture) addAgent(coder turn.Runner) {
-	agents := defaultAgentOnly(&r.agent)
+func (fx *fixture) addAgent(coder turn.Runner) {
+	agents := defaultAgentOnly(&fx.agent)
 	agents["coder"] = turn.AgentSettings{Runner: coder}
-	r.Reload(turn.Settings{Agents: agents, OnCrash: turn.ReportCrash})
+	fx.Reload(turn.Settings{Agents: agents, OnCrash: turn.ReportCrash})
 }
 
 func TestEachAgentRunsItsOwnMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("I am the default"))
-		r.addAgent(&fakeRunner{run: sayingAgent("I am the coder")})
+		fx := newFixture(t, sayingAgent("I am the default"))
+		fx.addAgent(&fakeRunner{run: sayingAgent("I am the coder")})
 		for _, name := range []string{"coder", "default"} {
-			one := r.beginTurnOf(name)
+			one := fx.beginTurnOf(name)
 			one.Run(t.Context())
 			checkEqual(t, "the agent", one.Agent(), name)
 		}
-		r.stop()
-		checkEqual(t, "posted", r.box.posted, []string{"I am the coder", "I am the default"})
-		checkEqual(t, "recorded agents", r.disk.agents, []string{"coder", "default"})
+		fx.stop()
+		checkEqual(t, "posted", fx.box.posted, []string{"I am the coder", "I am the default"})
+		checkEqual(t, "recorded agents", fx.disk.agents, []string{"coder", "default"})
 	})
 }
 
 func TestTheDefaultAgentRunsATurnWhoseAgentIsGoneAndTheChatIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("hi"))
-		one := r.beginTurnOf("coder")
+		fx := newFixture(t, sayingAgent("hi"))
+		one := fx.beginTurnOf("coder")
 		one.Run(t.Context())
-		r.stop()
-		checkEqual(t, "posted", r.box.posted, []string{"The agent coder is no longer available, so default answers from now on.", "hi"})
+		fx.stop()
+		checkEqual(t, "posted", fx.box.posted, []string{"The agent coder is no longer available, so default answers from now on.", "hi"})
 		checkEqual(t, "the agent", one.Agent(), "default")
-		checkEqual(t, "recorded agents", r.disk.agents, []string{"default"})
+		checkEqual(t, "recorded agents", fx.disk.agents, []string{"default"})
 	})
 }
 
@@ -55,31 +55,31 @@ func TestAReloadReplacesEveryRunner(t *testing.T) {
 			<-release
 			return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "from the former coder"})
 		}
-		r := newFixture(t, sayingAgent("default"))
+		fx := newFixture(t, sayingAgent("default"))
 		former, next := &fakeRunner{run: waits}, &fakeRunner{run: sayingAgent("next")}
-		r.addAgent(former)
-		one := r.beginTurnOf("coder")
+		fx.addAgent(former)
+		one := fx.beginTurnOf("coder")
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		synctest.Wait()
-		r.addAgent(next)
+		fx.addAgent(next)
 		synctest.Wait()
-		if former.closed || r.agent.closed || next.closed {
-			t.Errorf("closed: the former %v, the default %v, the next %v", former.closed, r.agent.closed, next.closed)
+		if former.closed || fx.agent.closed || next.closed {
+			t.Errorf("closed: the former %v, the default %v, the next %v", former.closed, fx.agent.closed, next.closed)
 		}
 		close(release)
 		ran.Wait()
 		synctest.Wait()
-		if !former.closed || r.agent.closed || next.closed {
-			t.Errorf("after the turn, closed: the former %v, the default %v, the next %v", former.closed, r.agent.closed, next.closed)
+		if !former.closed || fx.agent.closed || next.closed {
+			t.Errorf("after the turn, closed: the former %v, the default %v, the next %v", former.closed, fx.agent.closed, next.closed)
 		}
-		r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent)})
+		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent)})
 		synctest.Wait()
-		if !next.closed || r.agent.closed {
-			t.Errorf("without the agent, closed: the next %v, the default %v", next.closed, r.agent.closed)
+		if !next.closed || fx.agent.closed {
+			t.Errorf("without the agent, closed: the next %v, the default %v", next.closed, fx.agent.closed)
 		}
-		r.stop()
-		checkEqual(t, "posted", r.box.posted, []string{"from the former coder"})
+		fx.stop()
+		checkEqual(t, "posted", fx.box.posted, []string{"from the former coder"})
 	})
 }
 
@@ -95,21 +95,21 @@ func TestEveryAgentHasMemoriesOfItsOwn(t *testing.T) {
 			chat.Report(terminal.AgentInfo{Line: "line of " + req.Text})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}
-		r := newFixture(t, saves)
-		r.addAgent(&fakeRunner{run: saves})
-		r.disk.memory = map[string]string{"ann/agent": "earlier", "ann/lasting:agent": "earliest"} // of a state with one agent
+		fx := newFixture(t, saves)
+		fx.addAgent(&fakeRunner{run: saves})
+		fx.disk.memory = map[string]string{"ann/agent": "earlier", "ann/lasting:agent": "earliest"} // of a state with one agent
 		for _, name := range []string{"default", "coder", "default", "coder"} {
-			r.beginTurnOf(name).Run(t.Context())
+			fx.beginTurnOf(name).Run(t.Context())
 			synctest.Wait()
 		}
 		checkEqual(t, "loaded", loaded, []string{"earlier/earliest", "/", "shello/lhello", "shello/lhello"})
 		for _, name := range []string{"default", "coder"} {
-			if about, err := r.StoredAgentInfo(t.Context(), ann, name); about.Line != "line of hello" || err != nil {
+			if about, err := fx.StoredAgentInfo(t.Context(), ann, name); about.Line != "line of hello" || err != nil {
 				t.Errorf("%s told %+v, %v", name, about, err)
 			}
 		}
-		checkEqual(t, "keys", len(r.disk.memory), 6)
-		r.stop()
+		checkEqual(t, "keys", len(fx.disk.memory), 6)
+		fx.stop()
 	})
 }
 
@@ -136,37 +136,37 @@ func TestTheMenuOfAChatShowsTheCommandsOfTheChosenAgent(t *testing.T) {
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
 		}
-		r := newFixture(t, has("plan"))
+		fx := newFixture(t, has("plan"))
 		var shown []string
-		r.channels["net"] = menuChannel{shown: &shown}
-		r.addAgent(&fakeRunner{run: has("review")})
-		r.beginTurn().Run(t.Context())
+		fx.channels["net"] = menuChannel{shown: &shown}
+		fx.addAgent(&fakeRunner{run: has("review")})
+		fx.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.beginTurnOf("coder").Run(t.Context()) // which does not answer next
+		fx.beginTurnOf("coder").Run(t.Context()) // which does not answer next
 		synctest.Wait()
 		checkEqual(t, "menus", shown, []string{"ann: plan"})
-		r.chosen = "coder"
-		r.AgentChanged(ann, "coder")
+		fx.chosen = "coder"
+		fx.AgentChanged(ann, "coder")
 		synctest.Wait()
 		checkEqual(t, "menus", shown, []string{"ann: plan", "ann: review"})
-		r.stop()
+		fx.stop()
 	})
 }
 
 func TestTheOutcomeOfATurnNamesItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended []string
-		r := newFixtureWith(t, sayingAgent("hi"), func(o *turn.Options) {
+		fx := newFixtureWith(t, sayingAgent("hi"), func(o *turn.Options) {
 			o.Events = func(e events.Event) {
 				if e.Type == events.Ended {
 					ended = append(ended, e.Agent)
 				}
 			}
 		})
-		r.addAgent(&fakeRunner{run: sayingAgent("hi")})
-		r.beginTurnOf("coder").Run(t.Context())
-		r.beginTurn().Run(t.Context())
-		r.stop()
+		fx.addAgent(&fakeRunner{run: sayingAgent("hi")})
+		fx.beginTurnOf("coder").Run(t.Context())
+		fx.beginTurn().Run(t.Context())
+		fx.stop()
 		checkEqual(t, "agents", ended, []string{"coder", "default"})
 	})
 }
@@ -179,14 +179,14 @@ func TestTheSessionsOfAllAgentsAreRecordedForAllChats(t *testing.T) {
 			known = append(known, of)
 			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, chat.Memory().AddChatSession(ctx, "sess_1"))
 		}
-		r := newFixture(t, record)
-		r.addAgent(&fakeRunner{run: record})
+		fx := newFixture(t, record)
+		fx.addAgent(&fakeRunner{run: record})
 		for _, name := range []string{"default", "coder"} {
-			r.beginTurnOf(name).Run(t.Context())
+			fx.beginTurnOf(name).Run(t.Context())
 			synctest.Wait()
 		}
 		checkEqual(t, "known", known, []bool{false, true})
-		checkEqual(t, "memory of the gateway", r.disk.memory["/session:sess_1"], "1")
-		r.stop()
+		checkEqual(t, "memory of the gateway", fx.disk.memory["/session:sess_1"], "1")
+		fx.stop()
 	})
 }

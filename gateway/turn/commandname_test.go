@@ -20,20 +20,20 @@ func TestCommandsFromTheMenuGetTheirNameBack(t *testing.T) {
 	} {
 		t.Run(c.written, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+				fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 					injected := <-chat.Injections()
 					checkEqual(t, "injected text", injected.Text, c.want)
 					injected.MarkRead()
 					return terminal.Outcome{Status: terminal.Done}, nil
 				})
-				r.disk.memory = map[string]string{"ann/lasting:commands": `["security-review","Review"]`}
-				one := r.beginTurn()
+				fx.disk.memory = map[string]string{"ann/lasting:commands": `["security-review","Review"]`}
+				one := fx.beginTurn()
 				var ran sync.WaitGroup
 				ran.Go(func() { one.Run(t.Context()) })
 				synctest.Wait()
 				one.Inject(store.Inbound{ID: 8, In: channels.Incoming{Chat: ann, Text: c.written, User: channels.User{ID: "bob"}}})
 				ran.Wait()
-				r.stop()
+				fx.stop()
 			})
 		})
 	}

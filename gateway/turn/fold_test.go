@@ -19,7 +19,7 @@ import (
 // runFor runs a turn whose agent works, on a stage whose turns have a board after three seconds.
 func runFor(t *testing.T, prepare func(*fixture), run func(ctx context.Context, emit func(terminal.Frame)) (terminal.Status, error)) *fixture {
 	t.Helper()
-	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+	fx := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		status, err := run(ctx, func(f terminal.Frame) {
 			if err := chat.Emit(f); err != nil {
 				t.Error(err)
@@ -27,11 +27,11 @@ func runFor(t *testing.T, prepare func(*fixture), run func(ctx context.Context, 
 		})
 		return terminal.Outcome{Status: status}, err
 	}, func(o *turn.Options) { o.BoardDelay = 0 })
-	prepare(r)
-	r.beginTurn().Run(t.Context())
+	prepare(fx)
+	fx.beginTurn().Run(t.Context())
 	synctest.Wait()
-	r.stop()
-	return r
+	fx.stop()
+	return fx
 }
 
 func asItIs(*fixture) {}
@@ -55,15 +55,15 @@ func toolTurn(steps int, emit func(terminal.Frame)) {
 
 func TestATurnOfTwentyStepsLeavesTheFoldedBoardAndTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+		fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 			toolTurn(20, emit)
 			return terminal.Done, nil
 		})
-		checkEqual(t, "posted", r.box.posted, []string{"All done."})
-		checkEqual(t, "folded", r.box.folded, []string{"s1 ✓ 20 steps · 3 min · 4 files · $0.12|ran 20|true"})
-		checkEqual(t, "removed", r.box.removed, []string{})
-		checkEqual(t, "stored details", r.disk.details, "ran 20")
-		checkEqual(t, "shown third", r.box.shown[2], "⏳ run 2 (step 2 · 10 s)")
+		checkEqual(t, "posted", fx.box.posted, []string{"All done."})
+		checkEqual(t, "folded", fx.box.folded, []string{"s1 ✓ 20 steps · 3 min · 4 files · $0.12|ran 20|true"})
+		checkEqual(t, "removed", fx.box.removed, []string{})
+		checkEqual(t, "stored details", fx.disk.details, "ran 20")
+		checkEqual(t, "shown third", fx.box.shown[2], "⏳ run 2 (step 2 · 10 s)")
 	})
 }
 
@@ -74,33 +74,33 @@ func TestAFoldedBoardSaysHowTheTurnEnded(t *testing.T) {
 		"s1 ⏹ 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Stopped, nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+			fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 				toolTurn(1, emit)
 				return run()
 			})
-			checkEqual(t, "folded", r.box.folded, []string{want})
+			checkEqual(t, "folded", fx.box.folded, []string{want})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+		fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 			toolTurn(1, emit)
 			return terminal.Done, errors.New("cannot start")
 		})
-		checkEqual(t, "folded", r.box.folded, []string{"s1 ✗ 1 step · 10 s · $0.12|ran 1|true"})
+		checkEqual(t, "folded", fx.box.folded, []string{"s1 ✗ 1 step · 10 s · $0.12|ran 1|true"})
 	})
 }
 
 func TestTheBoardOfATurnThatTimedOutIsFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+		fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 			emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run 1", Step: 1})
 			time.Sleep(time.Minute)
 			emit(foldFrame(1, true))
 			emit(terminal.Frame{Kind: terminal.Error, Text: "Timed out after 60 s."})
 			return terminal.TimedOut, nil
 		})
-		checkEqual(t, "posted", r.box.posted, []string{"Timed out after 60 s."})
-		checkEqual(t, "folded", r.box.folded, []string{"s1 ✗ 1 step · 1 min · $0.12|ran 1|true"})
+		checkEqual(t, "posted", fx.box.posted, []string{"Timed out after 60 s."})
+		checkEqual(t, "folded", fx.box.folded, []string{"s1 ✗ 1 step · 1 min · $0.12|ran 1|true"})
 	})
 }
 
@@ -111,13 +111,13 @@ func TestATurnWithoutProgressHasABoardAfterThreeSeconds(t *testing.T) {
 		40 * time.Second:        {"⏳ Working… (3 s)", "⏳ Working… (18 s)", "⏳ Working… (33 s)"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := runFor(t, asItIs, func(context.Context, func(terminal.Frame)) (terminal.Status, error) {
+			fx := runFor(t, asItIs, func(context.Context, func(terminal.Frame)) (terminal.Status, error) {
 				time.Sleep(took)
 				return terminal.Done, nil
 			})
-			checkEqual(t, "shown", r.box.shown, want)
-			checkEqual(t, "removed", len(r.box.removed), min(len(want), 1))
-			checkEqual(t, "folded", r.box.folded, []string{})
+			checkEqual(t, "shown", fx.box.shown, want)
+			checkEqual(t, "removed", len(fx.box.removed), min(len(want), 1))
+			checkEqual(t, "folded", fx.box.folded, []string{})
 		})
 	}
 }
@@ -137,36 +137,36 @@ func (s *silentOutbox) Show(ctx context.Context, t outbox.Transient) (string, er
 
 func TestABoardIsSilentAndHasAStopButton(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			time.Sleep(20 * time.Second)
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}, func(o *turn.Options) {
 			o.BoardDelay, o.Outbox = 0, &silentOutbox{o.Outbox.(*fakeOutbox), t}
 		})
-		r.beginTurn().Run(t.Context())
-		r.stop()
-		checkEqual(t, "shown", len(r.box.shown), 2)
+		fx.beginTurn().Run(t.Context())
+		fx.stop()
+		checkEqual(t, "shown", len(fx.box.shown), 2)
 	})
 }
 
 func TestAProgressFrameIsShownAtOnceAndTheTimeAfterThreeSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+		fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 			emit(terminal.Frame{Kind: terminal.Progress, Text: "Reading"})
 			time.Sleep(10 * time.Second)
 			emit(terminal.Frame{Kind: terminal.Progress, Text: "A plan:\n1. read"})
 			time.Sleep(2 * time.Second)
 			return terminal.Done, nil
 		})
-		checkEqual(t, "shown", strings.Join(r.box.shown, ", "), "⏳ Reading, ⏳ Reading (3 s), ⏳ A plan:\n1. read\n10 s")
-		checkEqual(t, "first shown after", r.box.at[1].Sub(r.box.at[0]), 3*time.Second)
+		checkEqual(t, "shown", strings.Join(fx.box.shown, ", "), "⏳ Reading, ⏳ Reading (3 s), ⏳ A plan:\n1. read\n10 s")
+		checkEqual(t, "first shown after", fx.box.at[1].Sub(fx.box.at[0]), 3*time.Second)
 	})
 }
 
 func TestABoardMovesDownOnlyBelowMoreThanTwoMessages(t *testing.T) {
 	for messages, moved := range map[int]int{2: 0, 3: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+			fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 				emit(terminal.Frame{Kind: terminal.Progress, Text: "Reading"})
 				time.Sleep(time.Second)
 				for range messages {
@@ -175,7 +175,7 @@ func TestABoardMovesDownOnlyBelowMoreThanTwoMessages(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				return terminal.Done, nil
 			})
-			checkEqual(t, fmt.Sprint("removed below ", messages), len(r.box.removed), moved+1)
+			checkEqual(t, fmt.Sprint("removed below ", messages), len(fx.box.removed), moved+1)
 		})
 	}
 }
@@ -183,22 +183,22 @@ func TestABoardMovesDownOnlyBelowMoreThanTwoMessages(t *testing.T) {
 func TestAChatWithoutBoardsSeesNoProgressAndTheAnswer(t *testing.T) {
 	for what, prepare := range map[string]func(*fixture){
 		"a channel that edits": asItIs,
-		"a channel that does not": func(r *fixture) {
-			r.channels["net"] = struct{ channels.Channel }{fakeChannel{}}
+		"a channel that does not": func(fx *fixture) {
+			fx.channels["net"] = struct{ channels.Channel }{fakeChannel{}}
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := runFor(t, func(r *fixture) {
-					prepare(r)
-					r.disk.memory = map[string]string{"ann/" + store.VerboseMemory: store.NoBoard}
+				fx := runFor(t, func(fx *fixture) {
+					prepare(fx)
+					fx.disk.memory = map[string]string{"ann/" + store.VerboseMemory: store.NoBoard}
 				}, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 					emit(terminal.Frame{Kind: terminal.Progress, Text: "Reading"})
 					toolTurn(2, emit)
 					return terminal.Done, nil
 				})
-				checkEqual(t, "posted", r.box.posted, []string{"All done."})
-				checkEqual(t, "shown", len(r.box.shown)+len(r.box.folded)+len(r.box.removed), 0)
+				checkEqual(t, "posted", fx.box.posted, []string{"All done."})
+				checkEqual(t, "shown", len(fx.box.shown)+len(fx.box.folded)+len(fx.box.removed), 0)
 			})
 		})
 	}
@@ -206,7 +206,7 @@ func TestAChatWithoutBoardsSeesNoProgressAndTheAnswer(t *testing.T) {
 
 func TestOnlyAnswersOfLongTurnsMentionTheAskerAndRemarksAreSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := runFor(t, func(r *fixture) { r.channels["net"] = struct{ channels.Channel }{fakeChannel{}} }, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+		fx := runFor(t, func(fx *fixture) { fx.channels["net"] = struct{ channels.Channel }{fakeChannel{}} }, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 			emit(terminal.Frame{Kind: terminal.Progress, Text: "Reading"})
 			emit(terminal.Frame{Kind: terminal.Message, Text: "soon"})
 			time.Sleep(21 * time.Second)
@@ -216,13 +216,13 @@ func TestOnlyAnswersOfLongTurnsMentionTheAskerAndRemarksAreSilent(t *testing.T) 
 			return terminal.Failed, nil
 		})
 		silent, mention := channels.Notification{Silent: true}, channels.Notification{Mention: true}
-		checkEqual(t, "notifications", r.box.notify, []channels.Notification{silent, {}, silent, mention, mention})
+		checkEqual(t, "notifications", fx.box.notify, []channels.Notification{silent, {}, silent, mention, mention})
 	})
 }
 
 func TestTheBoardOfATurnThatIsCutOffIsRemovedAndNotFolded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			_ = chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"})
 			synctest.Wait()
 			_ = chat.Emit(foldFrame(1, true))
@@ -231,25 +231,25 @@ func TestTheBoardOfATurnThatIsCutOffIsRemovedAndNotFolded(t *testing.T) {
 		}, func(*turn.Options) {})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		r.beginTurn().Run(ctx)
+		fx.beginTurn().Run(ctx)
 		synctest.Wait()
-		r.stop()
-		checkEqual(t, "removed", r.box.removed, []string{"s1"})
-		checkEqual(t, "folded", r.box.folded, []string{})
+		fx.stop()
+		checkEqual(t, "removed", fx.box.removed, []string{"s1"})
+		checkEqual(t, "folded", fx.box.folded, []string{})
 	})
 }
 
 func TestTheBoardsOfEndedTurnsAreFoldedAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, nil, func(*turn.Options) {})
+		fx := newFixtureWith(t, nil, func(*turn.Options) {})
 		board := store.Transient{Chat: channels.Chat{Channel: "net", ID: "ann"}, ID: "b1", Inbound: 7, Board: true}
 		fold := store.Fold{Summary: "✓ 2 steps", Details: "read", Required: true}
-		err := r.Recover(t.Context(), store.Adopted{Folds: []store.PendingFold{{Fold: fold, Board: board, MessageID: "m1"}, {Fold: fold, Board: board, Replaced: true}}})
+		err := fx.Recover(t.Context(), store.Adopted{Folds: []store.PendingFold{{Fold: fold, Board: board, MessageID: "m1"}, {Fold: fold, Board: board, Replaced: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.stop()
-		checkEqual(t, "folded", r.box.folded, []string{"b1 ✓ 2 steps|read|true"})
-		checkEqual(t, "removed, as a message replaces it", r.box.removed, []string{"b1"})
+		fx.stop()
+		checkEqual(t, "folded", fx.box.folded, []string{"b1 ✓ 2 steps|read|true"})
+		checkEqual(t, "removed, as a message replaces it", fx.box.removed, []string{"b1"})
 	})
 }

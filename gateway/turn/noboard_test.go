@@ -21,33 +21,33 @@ func TestTheFoldOfAShortTurnStartsNoBoard(t *testing.T) {
 	for required, posted := range map[bool][]string{false: {"All done."}, true: {"1 step · $0.12", "All done."}} {
 		for range 20 { // the order of goroutines must not matter
 			synctest.Test(t, func(t *testing.T) {
-				r := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+				fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
 					time.Sleep(200 * time.Millisecond)
 					emit(foldFrame(1, required))
 					emit(terminal.Frame{Kind: terminal.Message, Text: "All done."})
 					return terminal.Done, nil
 				})
-				checkEqual(t, "posted", r.box.posted, posted)
-				checkEqual(t, "the fold notifies nobody", r.box.notify[0].Silent, required)
-				checkEqual(t, "boards", len(r.box.shown)+len(r.box.folded)+len(r.box.removed), 0)
+				checkEqual(t, "posted", fx.box.posted, posted)
+				checkEqual(t, "the fold notifies nobody", fx.box.notify[0].Silent, required)
+				checkEqual(t, "boards", len(fx.box.shown)+len(fx.box.folded)+len(fx.box.removed), 0)
 			})
 		}
 	}
 }
 
 func TestAProtocolIsToldWhetherTheChatShowsABoard(t *testing.T) {
-	noEditor := func(r *fixture) { r.channels["net"] = struct{ channels.Channel }{fakeChannel{}} }
+	noEditor := func(fx *fixture) { fx.channels["net"] = struct{ channels.Channel }{fakeChannel{}} }
 	progress := func(p turn.Progress) func(*fixture) {
-		return func(r *fixture) {
-			agents := defaultAgentOnly(&r.agent)
+		return func(fx *fixture) {
+			agents := defaultAgentOnly(&fx.agent)
 			a := agents[store.DefaultAgent]
 			a.Progress = p
 			agents[store.DefaultAgent] = a
-			r.Reload(turn.Settings{Agents: agents})
+			fx.Reload(turn.Settings{Agents: agents})
 		}
 	}
 	verbose := func(level string) func(*fixture) {
-		return func(r *fixture) { r.disk.memory = map[string]string{"ann/" + store.VerboseMemory: level} }
+		return func(fx *fixture) { fx.disk.memory = map[string]string{"ann/" + store.VerboseMemory: level} }
 	}
 	for name, c := range map[string]struct {
 		prepare func(*fixture)
@@ -58,13 +58,13 @@ func TestAProtocolIsToldWhetherTheChatShowsABoard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+				fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 					checkEqual(t, "hidden", chat.BoardHidden(), c.hidden)
 					return terminal.Outcome{Status: terminal.Done}, nil
 				})
-				c.prepare(r)
-				r.beginTurn().Run(t.Context())
-				r.stop()
+				c.prepare(fx)
+				fx.beginTurn().Run(t.Context())
+				fx.stop()
 			})
 		})
 	}
@@ -85,18 +85,18 @@ func TestTheFoldOfABoardThatCouldNotBeSentIsAMessage(t *testing.T) {
 	}{"before the send has failed": {time.Second, "✓ 1 step · 1 s · $0.12"}, "after it": {10 * time.Second, "1 step · $0.12"}} {
 		t.Run(when, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+				fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 					if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(c.pause)
 					return terminal.Outcome{Status: terminal.Done}, chat.Emit(foldFrame(1, true))
 				}, func(o *turn.Options) { o.Outbox = unsentOutbox{o.Outbox.(*fakeOutbox)} })
-				r.beginTurn().Run(t.Context())
+				fx.beginTurn().Run(t.Context())
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				r.stop()
-				checkEqual(t, "posted", r.box.posted, []string{c.want})
+				fx.stop()
+				checkEqual(t, "posted", fx.box.posted, []string{c.want})
 			})
 		})
 	}
@@ -106,7 +106,7 @@ func TestTheBoardOfAnAbandonedTurnIsFolded(t *testing.T) {
 	for range 20 { // the order of goroutines must not matter
 		synctest.Test(t, func(t *testing.T) {
 			release := make(chan struct{})
-			r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				for _, f := range []terminal.Frame{{Kind: terminal.Progress, Board: true, Text: "run"}, foldFrame(1, false)} {
 					if err := chat.Emit(f); err != nil {
 						t.Error(err)
@@ -116,21 +116,21 @@ func TestTheBoardOfAnAbandonedTurnIsFolded(t *testing.T) {
 				<-release
 				return terminal.Outcome{}, nil
 			})
-			one := r.beginTurn()
+			one := fx.beginTurn()
 			time.AfterFunc(20*time.Second, func() { one.Cancel(turn.ErrStopped) })
 			one.Run(t.Context())
 			synctest.Wait()
 			close(release)
-			r.stop()
-			checkEqual(t, "folded", r.box.folded, []string{"s1 ⏹ 1 step · 35 s · $0.12|ran 1|true"})
-			checkEqual(t, "removed", r.box.removed, []string{})
+			fx.stop()
+			checkEqual(t, "folded", fx.box.folded, []string{"s1 ⏹ 1 step · 35 s · $0.12|ran 1|true"})
+			checkEqual(t, "removed", fx.box.removed, []string{})
 		})
 	}
 }
 
 func TestABoardThatAPersonTypesIntoIsShownToThoseWhoWantNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 3 {
 				f := screenFrame("", fmt.Sprint("line ", i))
 				f.TakenOver = i == 1
@@ -141,16 +141,16 @@ func TestABoardThatAPersonTypesIntoIsShownToThoseWhoWantNone(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, chat.Emit(foldFrame(1, false))
 		})
-		r.channels["net"] = screenChannel{}
-		r.disk.memory = map[string]string{"ann/" + store.VerboseMemory: store.NoBoard}
-		r.beginTurn().Run(t.Context())
+		fx.channels["net"] = screenChannel{}
+		fx.disk.memory = map[string]string{"ann/" + store.VerboseMemory: store.NoBoard}
+		fx.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.stop()
-		if len(r.box.shown) == 0 || !strings.HasPrefix(r.box.shown[0], "|line 1") {
-			t.Errorf("shown: %q", r.box.shown)
+		fx.stop()
+		if len(fx.box.shown) == 0 || !strings.HasPrefix(fx.box.shown[0], "|line 1") {
+			t.Errorf("shown: %q", fx.box.shown)
 		}
-		checkEqual(t, "removed", len(r.box.removed), 1)
-		checkEqual(t, "folded", len(r.box.folded), 0)
+		checkEqual(t, "removed", len(fx.box.removed), 1)
+		checkEqual(t, "folded", len(fx.box.folded), 0)
 	})
 }
 
@@ -161,7 +161,7 @@ func (unansweredOutbox) Ask(context.Context, outbox.Question) error { return nil
 
 func TestTheTimeThatAQuestionWaitsIsNoWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run"}); err != nil {
 				t.Error(err)
 			}
@@ -179,14 +179,14 @@ func TestTheTimeThatAQuestionWaitsIsNoWork(t *testing.T) {
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}, func(o *turn.Options) { o.Outbox = unansweredOutbox{o.Outbox.(*fakeOutbox)} })
 		var typed atomic.Int32
-		r.channels["net"] = typingChannel{typed: &typed}
-		r.beginTurn().Run(t.Context())
+		fx.channels["net"] = typingChannel{typed: &typed}
+		fx.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.stop()
-		if got := strings.Join(r.box.folded, ""); !strings.Contains(got, "✓ 1 step · 10 s · ") {
+		fx.stop()
+		if got := strings.Join(fx.box.folded, ""); !strings.Contains(got, "✓ 1 step · 10 s · ") {
 			t.Errorf("folded: %q", got)
 		}
-		checkEqual(t, "mentions after ten seconds of work", r.box.notify, []channels.Notification{{}})
+		checkEqual(t, "mentions after ten seconds of work", fx.box.notify, []channels.Notification{{}})
 		if n := typed.Load(); n > 4 {
 			t.Errorf("typing was shown %d times", n)
 		}

@@ -61,10 +61,10 @@ func noQueue() error { return nil }
 
 func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newPersonWaitFixture(t, 20*time.Second, 5*time.Hour, noQueue)
+		fx := newPersonWaitFixture(t, 20*time.Second, 5*time.Hour, noQueue)
 		var typed atomic.Int32
-		r.channels["net"] = typingChannel{typed: &typed}
-		one, done := r.beginTurn(), make(chan struct{})
+		fx.channels["net"] = typingChannel{typed: &typed}
+		one, done := fx.beginTurn(), make(chan struct{})
 		go func() {
 			defer close(done)
 			one.Run(t.Context())
@@ -73,22 +73,22 @@ func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 		synctest.Wait()
 		before := typed.Load()
 		checkEqual(t, "waits since", time.Since(one.WaitingSince()), 40*time.Second)
-		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
+		checkEqual(t, "the slot is free", fx.slot.released.Load(), true)
 		time.Sleep(4 * time.Hour)
 		synctest.Wait()
 		checkEqual(t, "typing shown meanwhile", typed.Load()-before, 0)
-		r.box.mu.Lock()
-		checkEqual(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[stop:7 false], ⏳ round 1 (15 s)[stop:7 false], round 1 (waiting for you)[stop:7 false]")
-		r.box.mu.Unlock()
+		fx.box.mu.Lock()
+		checkEqual(t, "shown", strings.Join(fx.box.shown, ", "), "⏳ round 1[stop:7 false], ⏳ round 1 (15 s)[stop:7 false], round 1 (waiting for you)[stop:7 false]")
+		fx.box.mu.Unlock()
 		<-done
 		checkEqual(t, "waits", one.WaitingSince().IsZero(), true)
 		synctest.Wait()
-		r.stop()
-		checkEqual(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30 s)[stop:7 false]")
+		fx.stop()
+		checkEqual(t, "shown at last", fx.box.shown[len(fx.box.shown)-1], "⏳ round 1 (30 s)[stop:7 false]")
 		if typed.Load() == before {
 			t.Error("nobody was shown typing afterwards")
 		}
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done done []"})
 	})
 }
 
@@ -96,21 +96,21 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 	for name, early := range map[string]bool{"while it waits": false, "before it waits": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
+				fx := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
 				began := time.Now()
 				if !early {
-					time.AfterFunc(2*time.Second, r.EndPersonWaits)
+					time.AfterFunc(2*time.Second, fx.EndPersonWaits)
 				} else {
-					r.EndPersonWaits()
+					fx.EndPersonWaits()
 				}
-				r.beginTurn().Run(t.Context())
-				r.stop()
+				fx.beginTurn().Run(t.Context())
+				fx.stop()
 				if took := time.Since(began); took > time.Minute {
 					t.Errorf("it took %s", took)
 				}
-				checkEqual(t, "recorded", r.disk.ends, []string{"7 again, unbegun true"})
-				checkEqual(t, "said", len(r.box.posted), 0)
-				checkEqual(t, "it runs again", terminal.ProcessRecord(r.disk.process).NeverStarted(), true)
+				checkEqual(t, "recorded", fx.disk.ends, []string{"7 again, unbegun true"})
+				checkEqual(t, "said", len(fx.box.posted), 0)
+				checkEqual(t, "it runs again", terminal.ProcessRecord(fx.disk.process).NeverStarted(), true)
 			})
 		})
 	}
@@ -118,44 +118,44 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 
 func TestATurnThatResumesAfterAWaitIsCutOffLikeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newPersonWaitFixture(t, time.Hour, time.Hour, noQueue)
+		fx := newPersonWaitFixture(t, time.Hour, time.Hour, noQueue)
 		ctx, kill := context.WithCancel(t.Context())
 		time.AfterFunc(150*time.Minute, kill)
-		time.AfterFunc(151*time.Minute, r.EndPersonWaits) // it does not wait any more
-		r.beginTurn().Run(ctx)
-		r.stop()
+		time.AfterFunc(151*time.Minute, fx.EndPersonWaits) // it does not wait any more
+		fx.beginTurn().Run(ctx)
+		fx.stop()
 		time.Sleep(time.Hour)
-		checkEqual(t, "it seems not to have begun", terminal.ProcessRecord(r.disk.process).NeverStarted(), false)
+		checkEqual(t, "it seems not to have begun", terminal.ProcessRecord(fx.disk.process).NeverStarted(), false)
 	})
 }
 
 func TestATurnThatIsStoppedWhileItWaitsTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
-		one := r.beginTurn()
+		fx := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
+		one := fx.beginTurn()
 		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
-		r.stop()
-		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
-		checkEqual(t, "said", r.box.posted, []string{turn.ErrStopped.Error()})
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		fx.stop()
+		checkEqual(t, "the slot is free", fx.slot.released.Load(), true)
+		checkEqual(t, "said", fx.box.posted, []string{turn.ErrStopped.Error()})
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
 func TestTheQueueIsOfferedUntilItIsReadAndAgainWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		r := newPersonWaitFixture(t, time.Second, time.Hour, func() error {
+		fx := newPersonWaitFixture(t, time.Second, time.Hour, func() error {
 			if calls.Add(1) < 3 {
 				return errors.New("disk full")
 			}
 			return nil
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		time.AfterFunc(time.Minute, func() { checkEqual(t, "offered", calls.Load(), 3) })
 		time.AfterFunc(2*time.Minute, one.OfferQueueAgain)
 		one.Run(t.Context())
-		r.stop()
+		fx.stop()
 		checkEqual(t, "offered", calls.Load(), 4)
 	})
 }
@@ -174,9 +174,9 @@ func (*readingRunner) ReadMessage(_ context.Context, m terminal.PersonMessage) (
 
 func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, nil)
-		r.Reload(turn.Settings{Agents: defaultAgentOnly(&readingRunner{fakeRunner{run: sayingAgent("hi")}})})
-		one := r.beginTurn()
+		fx := newFixture(t, nil)
+		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&readingRunner{fakeRunner{run: sayingAgent("hi")}})})
+		one := fx.beginTurn()
 		if one.MessageReader() == nil {
 			t.Error("the turn does not read")
 		}
@@ -184,16 +184,16 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 		if one.MessageReader() != nil {
 			t.Error("a turn that has ended reads")
 		}
-		r.stop()
-		checkEqual(t, "posted", len(r.box.posted), 0)
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		fx.stop()
+		checkEqual(t, "posted", len(fx.box.posted), 0)
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done done []"})
 	})
 }
 
 func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := make(chan error)
-		r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			resume := chat.AwaitPerson(ctx)
 			time.Sleep(time.Hour) // deaf to its context
 			late <- resume(context.WithoutCancel(ctx))
@@ -201,28 +201,28 @@ func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 		}, func(o *turn.Options) {
 			o.OfferQueue = func(context.Context, channels.Chat) error { return nil }
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
 		if err := <-late; err == nil {
 			t.Error("it was told to go on")
 		}
-		r.stop()
-		checkEqual(t, "the slot is free", r.slot.released.Load(), true)
+		fx.stop()
+		checkEqual(t, "the slot is free", fx.slot.released.Load(), true)
 	})
 }
 
 func TestATurnThatIsStoppedBeforeAShutdownDoesNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
-		one := r.beginTurn()
+		fx := newPersonWaitFixture(t, time.Second, 5*time.Hour, noQueue)
+		one := fx.beginTurn()
 		time.AfterFunc(time.Minute, func() {
 			one.Cancel(turn.ErrStopped)
-			r.EndPersonWaits()
+			fx.EndPersonWaits()
 		})
 		one.Run(t.Context())
-		r.stop()
-		for _, end := range r.disk.ends {
+		fx.stop()
+		for _, end := range fx.disk.ends {
 			if end == "7 again, unbegun true" {
 				t.Error("it runs again")
 			}

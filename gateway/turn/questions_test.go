@@ -20,27 +20,27 @@ func questionsOf(inbounds ...int64) (all []store.Question) {
 func TestTheQuestionOfATurnThatACrashHasEndedLosesItsButtons(t *testing.T) {
 	for name, user := range map[string]string{"reported": "u", "revoked": "stranger"} {
 		t.Run(name, func(t *testing.T) {
-			r := newFixture(t, sayingAgent("hi"))
-			defer r.stop()
-			r.disk.questions = questionsOf(6, 7)
+			fx := newFixture(t, sayingAgent("hi"))
+			defer fx.stop()
+			fx.disk.questions = questionsOf(6, 7)
 			adopted := []store.Inbound{{
 				ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1", User: channels.User{ID: user}},
 				Process: store.Process(terminal.RecordStarting()), Outcome: store.Outcome{Status: map[string]string{"stranger": store.Revoked}[user]},
 			}}
-			if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
+			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 				t.Fatal(err)
 			}
-			checkEqual(t, "outcomes", r.box.outcomes, "[q7: no answer]")
+			checkEqual(t, "outcomes", fx.box.outcomes, "[q7: no answer]")
 		})
 	}
 }
 
 func TestAQuestionThatOnlyTheAttemptBeforeACrashAskedLosesItsButtons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("hi"))
-		r.disk.questions = questionsOf(6, 7)
-		r.NewTurn(store.Inbound{ID: 7, Attempt: 2, In: channels.Incoming{Chat: ann, ID: "m1"}}, &r.slot).Run(t.Context())
-		r.stop()
-		checkEqual(t, "outcomes", r.box.outcomes, "[q7: no answer]")
+		fx := newFixture(t, sayingAgent("hi"))
+		fx.disk.questions = questionsOf(6, 7)
+		fx.NewTurn(store.Inbound{ID: 7, Attempt: 2, In: channels.Incoming{Chat: ann, ID: "m1"}}, &fx.slot).Run(t.Context())
+		fx.stop()
+		checkEqual(t, "outcomes", fx.box.outcomes, "[q7: no answer]")
 	})
 }

@@ -27,12 +27,12 @@ func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+				fx := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 					return c.out, c.err
 				})
-				r.beginTurn().Run(t.Context())
-				r.stop()
-				checkEqual(t, "reactions", r.box.reactions, c.want)
+				fx.beginTurn().Run(t.Context())
+				fx.stop()
+				checkEqual(t, "reactions", fx.box.reactions, c.want)
 			})
 		})
 	}
@@ -40,49 +40,49 @@ func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
 
 func TestAnOldMessageAndAButtonGetFewerReactions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("hi"))
+		fx := newFixture(t, sayingAgent("hi"))
 		now := time.Now()
 		old := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1"}, Received: now.Add(-11 * time.Minute), Started: now}
-		r.NewTurn(old, &r.slot).Run(t.Context())
-		checkEqual(t, "reactions to an old message", r.box.reactions, "[m1 done]")
+		fx.NewTurn(old, &fx.slot).Run(t.Context())
+		checkEqual(t, "reactions to an old message", fx.box.reactions, "[m1 done]")
 		press := store.Inbound{ID: 8, In: channels.Incoming{Chat: ann, ID: "p1", Press: "again:1"}, Received: now, Started: now}
-		r.NewTurn(press, &r.slot).Run(t.Context())
-		r.stop()
-		checkEqual(t, "reactions after a press", r.box.reactions, "[m1 done]")
+		fx.NewTurn(press, &fx.slot).Run(t.Context())
+		fx.stop()
+		checkEqual(t, "reactions after a press", fx.box.reactions, "[m1 done]")
 	})
 }
 
 func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
 		ctx, kill := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, kill)
-		r.beginTurn().Run(ctx)
-		checkEqual(t, "reactions", r.box.reactions, "[m1 taken]")
+		fx.beginTurn().Run(ctx)
+		checkEqual(t, "reactions", fx.box.reactions, "[m1 taken]")
 		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(terminal.RecordStarting())}}
-		r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: turn.ReportCrash})
-		if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
+		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent), OnCrash: turn.ReportCrash})
+		if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 			t.Fatal(err)
 		}
-		r.stop()
-		checkEqual(t, "reactions after the restart", r.box.reactions, "[m1 taken m1 failed]")
+		fx.stop()
+		checkEqual(t, "reactions after the restart", fx.box.reactions, "[m1 taken m1 failed]")
 	})
 }
 
 func TestAMessageWhoseTurnWasStoppedOrRevokedBeforeACrashHasNoReaction(t *testing.T) {
-	r := newFixture(t, sayingAgent("hi"))
-	defer r.stop()
+	fx := newFixture(t, sayingAgent("hi"))
+	defer fx.stop()
 	started := store.Process(terminal.RecordStarting())
 	adopted := []store.Inbound{
 		{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m7"}, Process: started, Outcome: store.Outcome{Status: string(terminal.Stopped)}},
 		{ID: 8, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m8"}, Process: started, Outcome: store.Outcome{Status: store.Revoked}},
 		{ID: 9, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "p9", Press: "again:1"}, Process: started},
 	}
-	if err := r.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
+	if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 		t.Fatal(err)
 	}
-	checkEqual(t, "reactions", r.box.reactions, "[m7  m8 ]")
+	checkEqual(t, "reactions", fx.box.reactions, "[m7  m8 ]")
 }

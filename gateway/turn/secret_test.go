@@ -27,18 +27,18 @@ func (d *fakeStore) EraseText(context.Context, int64) ([]store.Transient, error)
 
 func TestThePasswordOfAPersonWithoutAccessIsErasedAlsoAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, nil)
-		r.Reload(turn.Settings{Agents: defaultAgentOnly(&passwordRunner{})})
+		fx := newFixture(t, nil)
+		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&passwordRunner{})})
 		failures := 2
-		r.disk.fail = func(method string) error {
+		fx.disk.fail = func(method string) error {
 			if failures--; method == "EraseText" && failures >= 0 {
 				return errors.New("disk full")
 			}
 			return nil
 		}
 		inbound := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}, Text: "hunter2"}}
-		r.NewTurn(inbound, &r.slot).Run(t.Context())
-		r.stop()
-		checkEqual(t, "recorded", r.disk.ends, []string{"erased", "7 dead revoked []"})
+		fx.NewTurn(inbound, &fx.slot).Run(t.Context())
+		fx.stop()
+		checkEqual(t, "recorded", fx.disk.ends, []string{"erased", "7 dead revoked []"})
 	})
 }

@@ -14,7 +14,7 @@ import (
 // and the time of the stop. The agent takes the time of ending to end.
 func stopAfter(t *testing.T, work, ending time.Duration) (*fixture, time.Time) {
 	t.Helper()
-	r := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+	fx := newFixtureWith(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		for ctx.Err() == nil {
 			if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: time.Now().String()}); err != nil {
 				t.Error(err)
@@ -27,8 +27,8 @@ func stopAfter(t *testing.T, work, ending time.Duration) (*fixture, time.Time) {
 		time.Sleep(ending)
 		return terminal.Outcome{Status: terminal.Stopped}, nil
 	}, func(o *turn.Options) { o.AbandonAfter = time.Minute })
-	r.channels["net"] = screenChannel{}
-	running := r.beginTurn()
+	fx.channels["net"] = screenChannel{}
+	running := fx.beginTurn()
 	var stopped time.Time
 	time.AfterFunc(work, func() {
 		stopped = time.Now()
@@ -36,17 +36,17 @@ func stopAfter(t *testing.T, work, ending time.Duration) (*fixture, time.Time) {
 	})
 	running.Run(t.Context())
 	synctest.Wait()
-	r.stop()
-	return r, stopped
+	fx.stop()
+	return fx, stopped
 }
 
 func TestTheBoardSaysWithinASecondThatATurnIsStopping(t *testing.T) {
 	for _, work := range []time.Duration{50 * time.Millisecond, 1600 * time.Millisecond, 2500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			r, stopped := stopAfter(t, work, 20*time.Second)
-			last := len(r.box.shown) - 1
-			checkEqual(t, "last shown", r.box.shown[last], "⏳ Stopping…")
-			if took := r.box.at[last].Sub(stopped); took > time.Second {
+			fx, stopped := stopAfter(t, work, 20*time.Second)
+			last := len(fx.box.shown) - 1
+			checkEqual(t, "last shown", fx.box.shown[last], "⏳ Stopping…")
+			if took := fx.box.at[last].Sub(stopped); took > time.Second {
 				t.Errorf("after %v of work it is shown %v after the stop", work, took)
 			}
 		})
@@ -55,9 +55,9 @@ func TestTheBoardSaysWithinASecondThatATurnIsStopping(t *testing.T) {
 
 func TestATurnThatEndsAtOnceIsNotShownAsStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, stopped := stopAfter(t, 2*time.Second, 50*time.Millisecond)
-		for i, text := range r.box.shown {
-			if r.box.at[i].After(stopped) {
+		fx, stopped := stopAfter(t, 2*time.Second, 50*time.Millisecond)
+		for i, text := range fx.box.shown {
+			if fx.box.at[i].After(stopped) {
 				t.Errorf("shown after the stop: %q", text)
 			}
 		}

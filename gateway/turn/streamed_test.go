@@ -150,7 +150,7 @@ func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(em
 	ctx, cancel := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	sending.Go(func() { box.Run(ctx) })
-	r := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+	fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 		script(func(f terminal.Frame) {
 			if err := chat.Emit(f); err != nil {
 				t.Error(err)
@@ -159,14 +159,14 @@ func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(em
 		return terminal.Outcome{Status: terminal.Done}, nil
 	}, func(o *turn.Options) { o.Channels, o.Outbox = all, box })
 	for range attempts {
-		r.beginTurn().Run(t.Context())
+		fx.beginTurn().Run(t.Context())
 		time.Sleep(5 * time.Minute)
 	}
 	left, err := disk.Transients(t.Context())
 	if err != nil || len(left) > 0 {
 		t.Errorf("recorded as transient are %+v (%v)", left, err)
 	}
-	r.stop()
+	fx.stop()
 	cancel()
 	sending.Wait()
 	if err := disk.Close(); err != nil {

@@ -191,10 +191,10 @@ func (p *fakeOutbox) Show(_ context.Context, t outbox.Transient) (string, error)
 	return fmt.Sprint("s", len(p.shown)), nil
 }
 
-func (p *fakeOutbox) Remove(b store.Transient) {
+func (p *fakeOutbox) Remove(transient store.Transient) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.removed = append(p.removed, b.ID)
+	p.removed = append(p.removed, transient.ID)
 }
 
 func (p *fakeOutbox) EndBoard(e outbox.EndedBoard) {
@@ -295,30 +295,30 @@ func newFixture(t *testing.T, run func(ctx context.Context, _ terminal.Request, 
 // newFixtureWith is newFixture with changed options.
 func newFixtureWith(t *testing.T, run func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error), change func(*turn.Options)) *fixture {
 	t.Helper()
-	r := &fixture{agent: fakeRunner{run: run}, channels: map[string]channels.Channel{"net": fakeChannel{}}, chosen: store.DefaultAgent}
+	fx := &fixture{agent: fakeRunner{run: run}, channels: map[string]channels.Channel{"net": fakeChannel{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
-		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
-		Access: fakeAccess{}, Choice: fakeChoice{&r.chosen}, Notices: fakeNotices{},
-		Wake: func() { r.woken++ }, AbandonAfter: 15 * time.Second, BoardDelay: time.Hour, Log: zap.NewNop(),
+		Channels: fx.channels, Store: &fx.disk, Outbox: &fx.box,
+		Access: fakeAccess{}, Choice: fakeChoice{&fx.chosen}, Notices: fakeNotices{},
+		Wake: func() { fx.woken++ }, AbandonAfter: 15 * time.Second, BoardDelay: time.Hour, Log: zap.NewNop(),
 	}
 	change(&o)
-	r.Stage = turn.New(o)
-	r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: turn.ReportCrash})
+	fx.Stage = turn.New(o)
+	fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent), OnCrash: turn.ReportCrash})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { r.Run(ctx) })
-	r.stop = func() {
+	running.Go(func() { fx.Run(ctx) })
+	fx.stop = func() {
 		cancel()
 		running.Wait()
 	}
-	return r
+	return fx
 }
 
-func (r *fixture) beginTurn() *turn.Turn { return r.beginTurnOf(store.DefaultAgent) }
+func (fx *fixture) beginTurn() *turn.Turn { return fx.beginTurnOf(store.DefaultAgent) }
 
 // beginTurnOf begins the turn of a message for an agent.
-func (r *fixture) beginTurnOf(agent string) *turn.Turn {
-	return r.NewTurn(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
+func (fx *fixture) beginTurnOf(agent string) *turn.Turn {
+	return fx.NewTurn(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &fx.slot)
 }
 
 // checkEqual compares two values as text.
@@ -337,34 +337,34 @@ func sayingAgent(text string) func(context.Context, terminal.Request, terminal.C
 
 func TestATurnPostsTheAgentsOutputAndRecordsItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("hi"))
-		r.beginTurn().Run(t.Context())
-		r.stop()
-		checkEqual(t, "posted", r.box.posted, []string{"hi"})
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
-		checkEqual(t, "woken", r.woken, 1)
+		fx := newFixture(t, sayingAgent("hi"))
+		fx.beginTurn().Run(t.Context())
+		fx.stop()
+		checkEqual(t, "posted", fx.box.posted, []string{"hi"})
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done done []"})
+		checkEqual(t, "woken", fx.woken, 1)
 	})
 }
 
 func TestTheSlotIsReleasedWhenTheAgentHasExitedAndItsOutputIsBeingStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			chat.Report(terminal.AllExited{})
 			return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 		})
-		r.beginTurn().Run(t.Context())
-		r.stop()
-		checkEqual(t, "told", r.slot.exited, true)
-		checkEqual(t, "posted", r.box.posted, []string{"hi"})
+		fx.beginTurn().Run(t.Context())
+		fx.stop()
+		checkEqual(t, "told", fx.slot.exited, true)
+		checkEqual(t, "posted", fx.box.posted, []string{"hi"})
 	})
 }
 
 func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, sayingAgent("hi"))
+		fx := newFixture(t, sayingAgent("hi"))
 		failures := 3
-		r.disk.fail = func(method string) error {
-			if !r.slot.released.Load() {
+		fx.disk.fail = func(method string) error {
+			if !fx.slot.released.Load() {
 				t.Error("the turn has its slot while its end is recorded: no other agent can run meanwhile")
 			}
 			if failures--; method == "Finish" && failures >= 0 {
@@ -372,43 +372,43 @@ func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 			}
 			return nil
 		}
-		r.beginTurn().Run(t.Context())
-		r.stop()
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		fx.beginTurn().Run(t.Context())
+		fx.stop()
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done done []"})
 	})
 }
 
 func TestATurnThatIsCancelledBeforeItRunsIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		r := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(ctx context.Context, _ terminal.Request, _ terminal.Chat) (terminal.Outcome, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		one.Cancel(turn.ErrStopped)
 		one.Cancel(turn.ErrInterrupted) // the first cause counts
 		one.Run(t.Context())
-		r.stop()
+		fx.stop()
 		checkEqual(t, "cause", cause, turn.ErrStopped)
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
 func TestAKilledTurnPostsNothingAndIsNotFinished(t *testing.T) {
 	for range 20 { // contexts end in any order
 		synctest.Test(t, func(t *testing.T) {
-			r := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			fx := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 				<-ctx.Done()
 				return terminal.Outcome{Status: terminal.Stopped}, chat.Emit(terminal.Frame{Kind: terminal.Error, Text: "Stopped."})
 			})
 			untilKilled, kill := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { kill(errors.New("the gateway ends")) })
-			r.beginTurn().Run(untilKilled)
-			r.stop()
-			checkEqual(t, "recorded", r.disk.ends, []string{})
-			checkEqual(t, "posted", r.box.posted, []string{})
+			fx.beginTurn().Run(untilKilled)
+			fx.stop()
+			checkEqual(t, "recorded", fx.disk.ends, []string{})
+			checkEqual(t, "posted", fx.box.posted, []string{})
 		})
 	}
 }
@@ -417,42 +417,42 @@ func TestTheChatContinuesWithoutATurnThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awake := make(chan struct{})
 		var late error
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			<-awake // deaf to its context
 			late = chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		began := time.Now()
 		time.AfterFunc(time.Second, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
 		checkEqual(t, "took", time.Since(began), 16*time.Second)
 		close(awake)
 		synctest.Wait()
-		r.stop()
+		fx.stop()
 		checkEqual(t, "what it said late", late, turn.ErrStopped)
-		checkEqual(t, "posted", r.box.posted, []string{"Stopped. The agent did not end in time, so I continued without it."})
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+		checkEqual(t, "posted", fx.box.posted, []string{"Stopped. The agent did not end in time, so I continued without it."})
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
 func TestAPersonWithoutAccessGetsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			t.Error("the agent was run")
 			return terminal.Outcome{}, nil
 		})
 		inbound := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
-		r.NewTurn(inbound, &r.slot).Run(t.Context())
-		r.stop()
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
-		checkEqual(t, "posted", r.box.posted, []string{})
+		fx.NewTurn(inbound, &fx.slot).Run(t.Context())
+		fx.stop()
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 dead revoked []"})
+		checkEqual(t, "posted", fx.box.posted, []string{})
 	})
 }
 
 func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			for i := range 100 {
 				if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
 					return terminal.Outcome{}, err
@@ -461,20 +461,20 @@ func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		r.beginTurn().Run(t.Context())
+		fx.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.stop()
-		for i := 1; i < len(r.box.at); i++ {
-			if pause := r.box.at[i].Sub(r.box.at[i-1]); pause < 1500*time.Millisecond {
+		fx.stop()
+		for i := 1; i < len(fx.box.at); i++ {
+			if pause := fx.box.at[i].Sub(fx.box.at[i-1]); pause < 1500*time.Millisecond {
 				t.Errorf("two edits within %v", pause)
 			}
 		}
-		if n := len(r.box.shown); n < 6 || n > 8 { // ten seconds of it
-			t.Errorf("%d edits: %q", n, r.box.shown)
+		if n := len(fx.box.shown); n < 6 || n > 8 { // ten seconds of it
+			t.Errorf("%d edits: %q", n, fx.box.shown)
 		}
-		checkEqual(t, "first shown", r.box.shown[0], "⏳ step 0")
-		checkEqual(t, "removed", r.box.removed, []string{"s1"})
-		checkEqual(t, "posted", r.box.posted, []string{})
+		checkEqual(t, "first shown", fx.box.shown[0], "⏳ step 0")
+		checkEqual(t, "removed", fx.box.removed, []string{"s1"})
+		checkEqual(t, "posted", fx.box.posted, []string{})
 	})
 }
 
@@ -482,17 +482,17 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 	for name, writing := range map[string]time.Duration{"soon": 2 * time.Second, "late": 50 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+				fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 					_ = chat.Emit(terminal.Frame{Kind: terminal.Partial, Text: "It is"})
 					time.Sleep(writing)
 					return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "It is done."})
 				})
-				r.beginTurn().Run(t.Context())
-				r.stop()
-				checkEqual(t, "shown", r.box.shown, []string{"It is"})
-				checkEqual(t, "posted", r.box.posted, []string{"It is done."})
-				checkEqual(t, "places", r.box.replace, []string{"s1"})
-				checkEqual(t, "removed", r.box.removed, []string{})
+				fx.beginTurn().Run(t.Context())
+				fx.stop()
+				checkEqual(t, "shown", fx.box.shown, []string{"It is"})
+				checkEqual(t, "posted", fx.box.posted, []string{"It is done."})
+				checkEqual(t, "places", fx.box.replace, []string{"s1"})
+				checkEqual(t, "removed", fx.box.removed, []string{})
 			})
 		})
 	}
@@ -500,12 +500,12 @@ func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 
 func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			checkEqual(t, "first injection", (<-chat.Injections()).Text, "one")
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		hand := func(id int64, text string) {
@@ -520,51 +520,51 @@ func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 		hand(10, "three")
 		checkEqual(t, "handed after the stop", one.InjectedCount(), 2)
 		ran.Wait()
-		r.stop()
-		checkEqual(t, "recorded", r.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
+		fx.stop()
+		checkEqual(t, "recorded", fx.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
 	})
 }
 
 func TestAnAgentThatEndsJustBeforeATurnWaitsForResourcesWakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		var r *fixture
-		r = newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+		var fx *fixture
+		fx = newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			if tries++; tries > 1 {
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
-			r.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0"}}, &fakeSlot{}).Run(t.Context())
+			fx.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0"}}, &fakeSlot{}).Run(t.Context())
 			return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
 		})
 		began := time.Now()
-		r.beginTurn().Run(t.Context())
+		fx.beginTurn().Run(t.Context())
 		checkEqual(t, "waited", time.Since(began), time.Duration(0))
-		r.stop()
+		fx.stop()
 	})
 }
 
 func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		r := newFixture(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			if tries++; tries < 9 {
 				return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
 			}
 			return sayingAgent("at last")(ctx, req, chat)
 		})
-		r.beginTurn().Run(t.Context())
+		fx.beginTurn().Run(t.Context())
 		synctest.Wait()
-		r.stop()
+		fx.stop()
 		want := []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000}
 		for i := range want {
 			want[i] *= time.Millisecond
 		}
-		checkEqual(t, "pauses", r.slot.pauses, want)
-		checkEqual(t, "posted", r.box.posted, []string{"at last"})
-		if len(r.box.shown) == 0 {
+		checkEqual(t, "pauses", fx.slot.pauses, want)
+		checkEqual(t, "posted", fx.box.posted, []string{"at last"})
+		if len(fx.box.shown) == 0 {
 			t.Error("nobody was told that the turn waits")
 		}
-		checkEqual(t, "removed", r.box.removed, []string{"s1"})
+		checkEqual(t, "removed", fx.box.removed, []string{"s1"})
 	})
 }
 
@@ -580,7 +580,7 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
 		ends, closed := make(chan struct{}), 0
-		r := newFixtureWith(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixtureWith(t, func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			switch tries.Add(1) {
 			case 1: // holds the descriptors for the whole time
 				<-ends
@@ -592,10 +592,10 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 		}, func(o *turn.Options) { o.Channels["net"], o.Wake = keepingChannel{closed: &closed}, func() {} })
 		began := time.Now()
 		var running sync.WaitGroup
-		holding := r.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0", Text: "hello"}}, &fakeSlot{})
+		holding := fx.NewTurn(store.Inbound{ID: 6, Agent: store.DefaultAgent, In: channels.Incoming{Chat: ann, ID: "m0", Text: "hello"}}, &fakeSlot{})
 		running.Go(func() { holding.Run(t.Context()) })
 		synctest.Wait()
-		running.Go(func() { r.beginTurn().Run(t.Context()) })
+		running.Go(func() { fx.beginTurn().Run(t.Context()) })
 		for tries.Load() < 8 {
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
@@ -606,8 +606,8 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 		if after := time.Since(began) - waited; after > 0 {
 			t.Errorf("the turn waited %v after the end of the other agent", after)
 		}
-		r.stop()
-		checkEqual(t, "posted", r.box.posted, []string{"at last"})
+		fx.stop()
+		checkEqual(t, "posted", fx.box.posted, []string{"at last"})
 		checkEqual(t, "closed", closed, 7)
 	})
 }
@@ -615,31 +615,31 @@ func TestTheEndOfAnAgentWakesATurnThatWaitsForDescriptors(t *testing.T) {
 func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		r := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(context.Context, terminal.Request, terminal.Chat) (terminal.Outcome, error) {
 			<-release
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one, two := r.beginTurn(), r.beginTurn()
+		one, two := fx.beginTurn(), fx.beginTurn()
 		next := &fakeRunner{run: sayingAgent("next")}
-		r.Reload(turn.Settings{Agents: defaultAgentOnly(next)})
+		fx.Reload(turn.Settings{Agents: defaultAgentOnly(next)})
 		two.Drop() // its program ends before it runs
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		synctest.Wait()
-		if r.agent.closed {
+		if fx.agent.closed {
 			t.Error("a runner was closed while its turn ran")
 		}
 		close(release)
 		ran.Wait()
 		synctest.Wait()
-		if !r.agent.closed || next.closed {
-			t.Errorf("closed: the last %v, the next %v", r.agent.closed, next.closed)
+		if !fx.agent.closed || next.closed {
+			t.Errorf("closed: the last %v, the next %v", fx.agent.closed, next.closed)
 		}
-		r.Close()
+		fx.Close()
 		if !next.closed {
 			t.Error("the runner was not closed at the end")
 		}
-		r.stop()
+		fx.stop()
 	})
 }
 
@@ -660,48 +660,48 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 		{turn.RetryCrash, []string{"1 again, unbegun true", "2 again, unbegun false", "3 interrupted stopped []", "4 interrupted stopped []"}, 1},
 	} {
 		t.Run(string(c.onCrash), func(t *testing.T) {
-			r := newFixture(t, sayingAgent("hi"))
-			defer r.stop()
-			r.Reload(turn.Settings{Agents: defaultAgentOnly(&r.agent), OnCrash: c.onCrash})
-			r.disk.running = map[int64]bool{1: true, 2: true, 3: true, 4: true}
+			fx := newFixture(t, sayingAgent("hi"))
+			defer fx.stop()
+			fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent), OnCrash: c.onCrash})
+			fx.disk.running = map[int64]bool{1: true, 2: true, 3: true, 4: true}
 			failed := false
-			r.disk.fail = func(method string) error {
+			fx.disk.fail = func(method string) error {
 				if method == "Finish" && !failed {
 					failed = true
 					return errors.New("no room")
 				}
 				return nil
 			}
-			if err := r.KillLeftover(t.Context(), inbounds); err != nil {
+			if err := fx.KillLeftover(t.Context(), inbounds); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err == nil {
+			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err == nil {
 				t.Error("a failure was not reported")
 			}
-			if err := r.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err != nil { // it goes on where it was
+			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err != nil { // it goes on where it was
 				t.Fatal(err)
 			}
-			checkEqual(t, "recorded", r.disk.ends, c.ends)
-			checkEqual(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its sequence number
+			checkEqual(t, "recorded", fx.disk.ends, c.ends)
+			checkEqual(t, "reports", len(fx.box.posted), c.reports+1) // one twice, which the store takes for one by its sequence number
 		})
 	}
 }
 
 func TestAgentInformationIsStoredForTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		one := r.beginTurn()
+		one := fx.beginTurn()
 		one.Run(t.Context())
 		synctest.Wait()
 		now, ok := one.AgentInfo()
-		last, err := r.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
+		last, err := fx.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
 		if !ok || err != nil || len(now.Commands) != 1 || len(last.Commands) != 1 || last.Commands[0].Name != "plan" {
 			t.Errorf("told %+v (%v), kept %+v (%v)", now, ok, last, err)
 		}
-		r.stop()
+		fx.stop()
 	})
 }
 
@@ -715,20 +715,20 @@ func (slowMenuChannel) SetChatMenu(context.Context, channels.Chat, []channels.Co
 
 func TestTheLatestAgentInformationIsStoredEvenIfTheMenuIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
 			time.Sleep(2 * time.Second) // the menu is being set
 			chat.Report(terminal.AgentInfo{Commands: []terminal.Command{{Name: "second"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
-		r.channels["net"] = slowMenuChannel{}
-		r.beginTurn().Run(t.Context())
-		r.Idle(t.Context())
-		last, err := r.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
+		fx.channels["net"] = slowMenuChannel{}
+		fx.beginTurn().Run(t.Context())
+		fx.Idle(t.Context())
+		last, err := fx.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
 		if err != nil || len(last.Commands) != 1 || last.Commands[0].Name != "second" {
 			t.Errorf("kept %+v (%v)", last, err)
 		}
-		r.stop()
+		fx.stop()
 	})
 }
 

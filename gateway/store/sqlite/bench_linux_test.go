@@ -105,11 +105,11 @@ func settleAll(s *sqlite.Store, chat int, first store.Delivery) error {
 		return err
 	}
 	for {
-		p, found, err := s.NextDelivery(ctx, c, 0)
+		delivery, found, err := s.NextDelivery(ctx, c, 0)
 		if err != nil || !found {
 			return err
 		}
-		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
+		if _, err := s.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 			return err
 		}
 	}
@@ -158,9 +158,9 @@ func fillQueues(tb testing.TB, dir string, chats, n int) {
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 				return err
 			}
-			l := shortAnswer(i, i%chats)
-			l.Claim = false
-			if _, _, err := s.Enqueue(ctx, l); err != nil {
+			outbound := shortAnswer(i, i%chats)
+			outbound.Claim = false
+			if _, _, err := s.Enqueue(ctx, outbound); err != nil {
 				return err
 			}
 		}

@@ -10,13 +10,13 @@ import (
 )
 
 // ChangeMessage applies an edit or a deletion of an earlier message.
-func (s inbox) ChangeMessage(ctx context.Context, a store.ChangeRequest) (store.ChangeResult, error) {
-	c := preparedChange{ChangeRequest: a, now: s.now(), answers: map[store.Effect][]*preparedOutbound{}}
-	c.part, c.In = extractPart(a.In)
-	for effect, answer := range a.Answers {
+func (s inbox) ChangeMessage(ctx context.Context, request store.ChangeRequest) (store.ChangeResult, error) {
+	c := preparedChange{ChangeRequest: request, now: s.now(), answers: map[store.Effect][]*preparedOutbound{}}
+	c.part, c.In = extractPart(request.In)
+	for effect, answer := range request.Answers {
 		c.answers[effect] = s.prepareEach(answer)
 	}
-	return changed(ctx, s.state, fmt.Sprintf("change message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ChangeResult { return changeMessage(t, c) })
+	return changed(ctx, s.state, fmt.Sprintf("change message %s of %s", request.In.ID, request.In.Chat), func(t *tx) store.ChangeResult { return changeMessage(t, c) })
 }
 
 // preparedChange is a store.ChangeRequest whose answers were encoded before the transaction.

@@ -52,7 +52,7 @@ func runTurn(s *sqlite.Store, chat, message string) error {
 		return fmt.Errorf("disposition %d of %s", result.Disposition, message)
 	}
 	fmt.Println("received", inbound.ID, chat, message)
-	p, sending, err := s.Enqueue(ctx, store.Outbound{
+	delivery, sending, err := s.Enqueue(ctx, store.Outbound{
 		Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{{Chat: c, Text: message}},
 		Entry: &store.Entry{Role: "agent", Text: message}, Claim: true,
 	})
@@ -62,11 +62,11 @@ func runTurn(s *sqlite.Store, chat, message string) error {
 	if !sending {
 		return fmt.Errorf("outbound of %s is not sending", message)
 	}
-	fmt.Println("enqueued", inbound.ID, chat, p.ID)
-	if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
+	fmt.Println("enqueued", inbound.ID, chat, delivery.ID)
+	if _, err := s.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		return err
 	}
-	fmt.Println("sent", inbound.ID, chat, p.ID)
+	fmt.Println("sent", inbound.ID, chat, delivery.ID)
 	if err := s.Remember(ctx, c, "key "+message, message); err != nil {
 		return err
 	}
@@ -179,8 +179,8 @@ func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack [
 			t.Errorf("%v: outbound is lost (%v)", ack, err)
 		}
 	case "sent":
-		for _, p := range left.Deliveries {
-			if fmt.Sprint(p.ID) == ack[3] {
+		for _, delivery := range left.Deliveries {
+			if fmt.Sprint(delivery.ID) == ack[3] {
 				t.Errorf("%v: delivery is in flight again", ack)
 			}
 		}
@@ -247,8 +247,8 @@ func hasAgentEntry(history []store.Entry, inbound int64) bool {
 // conversations so that the next round is as fast.
 func recoverState(t *testing.T, s *sqlite.Store, left store.Adopted) {
 	t.Helper()
-	for _, p := range left.Deliveries {
-		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Unknown}); err != nil {
+	for _, delivery := range left.Deliveries {
+		if _, err := s.Settle(ctx, delivery.ID, store.Settlement{State: store.Unknown}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -47,8 +47,8 @@ func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 	if err != nil {
 		return store.Adopted{}, err
 	}
-	adopted.Transients = slices.DeleteFunc(adopted.Transients, func(b store.Transient) bool {
-		return slices.ContainsFunc(adopted.Folds, func(f store.PendingFold) bool { return f.Board == b })
+	adopted.Transients = slices.DeleteFunc(adopted.Transients, func(transient store.Transient) bool {
+		return slices.ContainsFunc(adopted.Folds, func(f store.PendingFold) bool { return f.Board == transient })
 	})
 	for _, inbound := range running {
 		if inbound.Owner != s.member {

@@ -88,9 +88,9 @@ func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
 	if err != nil || len(got) != 4 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	for _, p := range got {
-		if want := p.ID == 1 || p.ID == 3; p.Doubtful != want {
-			t.Errorf("delivery %d: doubtful %v, want %v", p.ID, p.Doubtful, want)
+	for _, delivery := range got {
+		if want := delivery.ID == 1 || delivery.ID == 3; delivery.Doubtful != want {
+			t.Errorf("delivery %d: doubtful %v, want %v", delivery.ID, delivery.Doubtful, want)
 		}
 	}
 }

@@ -22,19 +22,19 @@ type preparedOutbound struct {
 	spool  [][]string // for each part, the folders in the spool that it needs
 }
 
-func (s *state) prepareOutbound(l store.Outbound, chat channels.Chat) *preparedOutbound {
+func (s *state) prepareOutbound(outbound store.Outbound, chat channels.Chat) *preparedOutbound {
 	made := &preparedOutbound{
-		Outbound: l, member: s.member, chat: chat.String(), digest: []byte{},
-		parts: encodeEach(l.Parts), spool: make([][]string, len(l.Parts)),
+		Outbound: outbound, member: s.member, chat: chat.String(), digest: []byte{},
+		parts: encodeEach(outbound.Parts), spool: make([][]string, len(outbound.Parts)),
 	}
-	for i := range l.Parts {
-		made.spool[i] = copyFolders(l.Parts[i].Media)
+	for i := range outbound.Parts {
+		made.spool[i] = copyFolders(outbound.Parts[i].Media)
 	}
 	switch {
-	case l.Sequence > 0 && l.Unstreamed != nil:
-		made.digest = outboundDigest(l.Unstreamed, encodeEach(l.Unstreamed))
-	case l.Sequence > 0:
-		made.digest = outboundDigest(l.Parts, made.parts)
+	case outbound.Sequence > 0 && outbound.Unstreamed != nil:
+		made.digest = outboundDigest(outbound.Unstreamed, encodeEach(outbound.Unstreamed))
+	case outbound.Sequence > 0:
+		made.digest = outboundDigest(outbound.Parts, made.parts)
 	}
 	return made
 }
@@ -67,17 +67,17 @@ func insertOutbounds(t *tx, outbounds []*preparedOutbound, inbound int64, now ti
 
 // checkAndPrepare checks that all parts of an outbound message go to the same chat, and prepares
 // it.
-func (s *state) checkAndPrepare(l store.Outbound) (*preparedOutbound, error) {
-	if len(l.Parts) == 0 {
-		return &preparedOutbound{Outbound: l}, nil
+func (s *state) checkAndPrepare(outbound store.Outbound) (*preparedOutbound, error) {
+	if len(outbound.Parts) == 0 {
+		return &preparedOutbound{Outbound: outbound}, nil
 	}
-	chat := l.Parts[0].Chat
-	for i := range l.Parts {
-		if other := l.Parts[i].Chat; other != chat {
+	chat := outbound.Parts[0].Chat
+	for i := range outbound.Parts {
+		if other := outbound.Parts[i].Chat; other != chat {
 			return nil, fmt.Errorf("an outbound message goes to one chat, not to %s and %s", chat, other)
 		}
 	}
-	return s.prepareOutbound(l, chat), nil
+	return s.prepareOutbound(outbound, chat), nil
 }
 
 // outboundDigest is equal for outbound messages with the same content in different attempts. A

@@ -12,14 +12,14 @@ import (
 )
 
 // Enqueue stores an outbound message.
-func (s outbox) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
-	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", l.Sequence, l.Inbound)
-	prepared, err := s.checkAndPrepare(l)
+func (s outbox) Enqueue(ctx context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
+	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", outbound.Sequence, outbound.Inbound)
+	prepared, err := s.checkAndPrepare(outbound)
 	if err != nil {
 		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	result, err := changed(ctx, s.state, what, func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, l.Claim, now) })
+	result, err := changed(ctx, s.state, what, func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, outbound.Claim, now) })
 	if err != nil {
 		return store.Delivery{}, false, err
 	}
@@ -28,7 +28,7 @@ func (s outbox) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, 
 		return store.Delivery{}, false, nil
 	}
 	return store.Delivery{
-		ID: result.ids[0], Inbound: l.Inbound, Out: l.Parts[result.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
+		ID: result.ids[0], Inbound: outbound.Inbound, Out: outbound.Parts[result.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
 	}, true, nil
 }
 

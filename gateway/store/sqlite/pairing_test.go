@@ -45,11 +45,11 @@ func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) 
 	if refusal != store.PairingCoded && refusal != store.PairingDeferred {
 		return
 	}
-	p, ok, err := s.NextDelivery(ctx, chat, 0)
+	delivery, ok, err := s.NextDelivery(ctx, chat, 0)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
+	if _, err := s.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		t.Fatal(err)
 	}
 }

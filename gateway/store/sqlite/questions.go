@@ -11,9 +11,9 @@ import (
 )
 
 // Ask stores a question and its outbound message.
-func (s questions) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
+func (s questions) Ask(ctx context.Context, q store.Question, outbound store.Outbound) error {
 	what := "ask question " + q.ID
-	prepared, err := s.checkAndPrepare(l)
+	prepared, err := s.checkAndPrepare(outbound)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -32,22 +32,22 @@ func moveCursor(t *tx, channel, cursor string) {
 }
 
 // Receive stores an inbound message once.
-func (s inbox) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+func (s inbox) Receive(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
-	if a.Remember.Key != "" || a.StartConversation {
-		s.chatsWithMemories.add(a.In.Chat.String())
+	if request.Remember.Key != "" || request.StartConversation {
+		s.chatsWithMemories.add(request.In.Chat.String())
 	}
 	var part channels.Part
-	part, a.In = extractPart(a.In)
-	if err := s.dropErasedQuote(ctx, &a.In); err != nil {
+	part, request.In = extractPart(request.In)
+	if err := s.dropErasedQuote(ctx, &request.In); err != nil {
 		return store.ReceiveResult{}, err
 	}
-	stored := a.In
-	if a.Secret {
-		a.Settle, stored = true, withoutText(a.In)
+	stored := request.In
+	if request.Secret {
+		request.Settle, stored = true, withoutText(request.In)
 	}
-	r := preparedReceive{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: encodeJSON(&stored), answer: s.prepareEach(a.Answer)}
-	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
+	r := preparedReceive{ReceiveRequest: request, part: part, member: s.member, now: now, incoming: encodeJSON(&stored), answer: s.prepareEach(request.Answer)}
+	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", request.In.ID, request.In.Chat), func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
 }
 
 // preparedReceive is a store.ReceiveRequest that was encoded before the transaction, so that the
@@ -146,26 +146,26 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 
 // applyRequests carries out the Restart, Stop, Drop, Cancel, StartConversation and Remember of a
 // request, and skips impossible ones.
-func applyRequests(t *tx, a store.ReceiveRequest, now time.Time) {
-	chat := a.In.Chat.String()
-	if a.Restart != 0 {
-		_ = restartInbound(t, a.Restart)
+func applyRequests(t *tx, request store.ReceiveRequest, now time.Time) {
+	chat := request.In.Chat.String()
+	if request.Restart != 0 {
+		_ = restartInbound(t, request.Restart)
 	}
-	if a.Stop != 0 {
-		markStopped(t, chat, a.Stop)
+	if request.Stop != 0 {
+		markStopped(t, chat, request.Stop)
 	}
-	if a.Drop != 0 {
-		cancelPending(t, chat, a.Drop, now)
-		markStopped(t, chat, a.Drop)
+	if request.Drop != 0 {
+		cancelPending(t, chat, request.Drop, now)
+		markStopped(t, chat, request.Drop)
 	}
-	if a.Cancel {
+	if request.Cancel {
 		cancelPending(t, chat, 0, now)
 	}
-	if a.StartConversation {
-		startConversation(t, a.In.Chat)
+	if request.StartConversation {
+		startConversation(t, request.In.Chat)
 	}
-	if a.Remember.Key != "" {
-		saveMemory(t, a.In.Chat, a.Remember)
+	if request.Remember.Key != "" {
+		saveMemory(t, request.In.Chat, request.Remember)
 	}
 }
 

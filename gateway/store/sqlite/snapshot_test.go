@@ -14,15 +14,15 @@ func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
 	defer closeStore(t, s)
 	answer := func(to channels.Chat, id string) store.Delivery {
 		t.Helper()
-		a := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
-		if _, err := s.Receive(ctx, a); err != nil {
+		request := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
+		if _, err := s.Receive(ctx, request); err != nil {
 			t.Fatal(err)
 		}
-		p, ok, err := s.NextDelivery(ctx, to, 0)
+		delivery, ok, err := s.NextDelivery(ctx, to, 0)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		return p
+		return delivery
 	}
 	here, elsewhere := channels.Chat{Channel: "web", ID: "1"}, channels.Chat{Channel: "webs", ID: "1"}
 	sent, foreign := answer(here, "sent"), answer(elsewhere, "foreign")

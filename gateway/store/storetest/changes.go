@@ -16,12 +16,12 @@ func edit(id, text string) channels.Incoming {
 	return in
 }
 
-func (b *fixture) changeMessage(a store.ChangeRequest) store.ChangeResult {
+func (b *fixture) changeMessage(request store.ChangeRequest) store.ChangeResult {
 	b.Helper()
-	a.Answers = map[store.Effect][]channels.Outgoing{
+	request.Answers = map[store.Effect][]channels.Outgoing{
 		store.StoredForRerun: outgoingTexts(ann, "run again?"), store.Withdrawn: outgoingTexts(ann, "withdrawn"),
 	}
-	result, err := b.ChangeMessage(ctx, a)
+	result, err := b.ChangeMessage(ctx, request)
 	b.noError(err)
 	return result
 }

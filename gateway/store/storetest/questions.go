@@ -220,9 +220,9 @@ func (b *fixture) withdraw(id string) bool {
 // sendNext sends the next delivery of a chat.
 func (b *fixture) sendNext(chat channels.Chat, receipt string) {
 	b.Helper()
-	p, found, err := b.NextDelivery(ctx, chat, 0)
+	delivery, found, err := b.NextDelivery(ctx, chat, 0)
 	b.noError(err)
 	b.equal("found", found, true)
-	_, err = b.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: receipt})
+	_, err = b.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: receipt})
 	b.noError(err)
 }

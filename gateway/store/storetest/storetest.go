@@ -148,9 +148,9 @@ func incoming(chat channels.Chat, id string) channels.Incoming {
 	return channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: "7", Name: "Ann"}}
 }
 
-func (b *fixture) receive(a store.ReceiveRequest) (store.Inbound, store.Disposition) {
+func (b *fixture) receive(request store.ReceiveRequest) (store.Inbound, store.Disposition) {
 	b.Helper()
-	result, err := b.Receive(ctx, a)
+	result, err := b.Receive(ctx, request)
 	b.noError(err)
 	return result.Inbound, result.Disposition
 }
@@ -231,29 +231,29 @@ func outgoingTexts(chat channels.Chat, texts ...string) []channels.Outgoing {
 	return out
 }
 
-func (b *fixture) enqueue(l store.Outbound) (store.Delivery, bool) {
+func (b *fixture) enqueue(outbound store.Outbound) (store.Delivery, bool) {
 	b.Helper()
-	p, sending, err := b.Enqueue(ctx, l)
+	delivery, sending, err := b.Enqueue(ctx, outbound)
 	b.noError(err)
-	return p, sending
+	return delivery, sending
 }
 
 func (b *fixture) nextDelivery(chat channels.Chat) store.Delivery {
 	b.Helper()
-	p, found, err := b.NextDelivery(ctx, chat, 0)
+	delivery, found, err := b.NextDelivery(ctx, chat, 0)
 	b.noError(err)
 	if !found {
 		b.Fatalf("there is nothing to send to %s", chat)
 	}
-	return p
+	return delivery
 }
 
 func (b *fixture) nothingToSend(chat channels.Chat) {
 	b.Helper()
-	p, found, err := b.NextDelivery(ctx, chat, 0)
+	delivery, found, err := b.NextDelivery(ctx, chat, 0)
 	b.noError(err)
 	if found {
-		b.Fatalf("delivery %q must not be sent now", p.Out.Text)
+		b.Fatalf("delivery %q must not be sent now", delivery.Out.Text)
 	}
 }
 
@@ -272,12 +272,12 @@ func (b *fixture) sendAll(chat channels.Chat) []string {
 	b.Helper()
 	texts := []string{}
 	for {
-		p, found, err := b.NextDelivery(ctx, chat, 0)
+		delivery, found, err := b.NextDelivery(ctx, chat, 0)
 		b.noError(err)
 		if !found {
 			return texts
 		}
-		texts = append(texts, p.Out.Text)
-		b.settle(p.ID, store.Sent)
+		texts = append(texts, delivery.Out.Text)
+		b.settle(delivery.ID, store.Sent)
 	}
 }
