@@ -68,7 +68,7 @@ var _ terminal.PersistentProtocol = (*persistentProtocol)(nil)
 func (k *persistentProtocol) Pool() terminal.ProcessPool { return k }
 
 // Idle returns nothing: nobody asks who has used the agent.
-func (k *persistentProtocol) Idle() []terminal.IdleAgent { return nil }
+func (k *persistentProtocol) Idle() map[string][]string { return nil }
 
 // End does nothing: nobody loses access.
 func (k *persistentProtocol) End(string) {}

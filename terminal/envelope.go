@@ -39,6 +39,14 @@ type Envelope struct {
 	History []HistoryEntry `json:"history,omitempty"`
 }
 
+// UserID returns the ID of the sender; "": unknown.
+func (e Envelope) UserID() string {
+	if e.User == nil {
+		return ""
+	}
+	return e.User.ID
+}
+
 // Provider is an API provider in the envelope, with its keys in clear text.
 type Provider struct {
 	APIKeys []string `json:"api_keys"`

@@ -58,8 +58,8 @@ func (r *Runner) pool() ProcessPool {
 	return nil
 }
 
-// IdleAgents returns the persistent agents that no turn uses.
-func (r *Runner) IdleAgents() []IdleAgent {
+// IdleAgents returns the chats with a persistent agent that no turn uses, as ProcessPool.Idle does.
+func (r *Runner) IdleAgents() map[string][]string {
 	if p := r.pool(); p != nil {
 		return p.Idle()
 	}
@@ -71,7 +71,7 @@ func (r *Runner) EndIdleAgent(chat string) {
 	if p := r.pool(); p != nil {
 		p.End(chat)
 	}
-	r.warm.Load().end(chat)
+	r.warm.End(chat)
 }
 
 // EndSession ends what the protocol keeps of a chat (channel:id) when a person begins a new

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,6 +18,7 @@ import (
 	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
+	"nanobot/terminal/warm"
 )
 
 // Options configures a Runner.
@@ -56,7 +56,7 @@ type Runner struct {
 	sandbox    *sandbox.Sandbox
 	persistent persistentAgents
 	sent       media.SentByTurns
-	warm       atomic.Pointer[warmAgents] // nil: none are
+	warm       *warm.Waiting
 	turns      sync.WaitGroup
 }
 
@@ -91,6 +91,7 @@ func NewRunner(o Options) (*Runner, error) {
 		return nil, err
 	}
 	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
+	r.warm = r.newWaiting()
 	return r, nil
 }
 
@@ -108,8 +109,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
-	warm := r.warm.Load()
-	waiting := warm.claimWaiting(req.Channel + ":" + req.ChatID)
+	waiting := r.warm.Claim(req.Channel + ":" + req.ChatID)
 	dirs, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
 	t := &turn{
 		Runner: r, Chat: chat, req: req, userDir: userDir, dirs: dirs, waiting: waiting,
@@ -120,7 +120,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
-	defer warm.prepare(t)
+	defer t.prepareNext()
 	t.media = t.mediaRules()
 	var forget func()
 	t.sent, forget = r.sent.Begin(req.Channel + ":" + req.ChatID)
@@ -190,7 +190,7 @@ func (r *Runner) GrantFiles(chatID string, files []string) error {
 // Close waits for running turns and ends persistent agents.
 func (r *Runner) Close() {
 	r.turns.Wait()
-	r.warm.Load().close()
+	r.warm.Close()
 	if p := r.pool(); p != nil {
 		p.Close()
 	}

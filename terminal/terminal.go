@@ -30,6 +30,18 @@ type PersistentProtocol interface {
 	Pool() ProcessPool
 }
 
+// ProcessPool is a warm.Pool of any type of process. A chat is an Envelope.SessionKey.
+type ProcessPool interface {
+	// Idle returns the chats whose agents no turn uses, with the IDs of the people whose messages
+	// each agent has worked on.
+	Idle() map[string][]string
+	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
+	End(chat string)
+	// Close ends all agents that no turn uses and returns when they are dead. A turn after it
+	// works, and keeps nothing.
+	Close()
+}
+
 // CommandStopper is a protocol whose persistent agents may leave commands running between turns.
 // StopCommands ends those of a chat, which is an Envelope.SessionKey, and returns how many it
 // ended, and whether it told the agent to stop other work. It must return quickly.

@@ -32,7 +32,7 @@ type turn struct {
 	used        usage
 	pause       func() (resume func()) // pauses the timeout of the turn
 	execEnvOnce func() ExecEnv
-	waiting     *warmAgent // was started before the message; nil: none, or it is used
+	waiting     *process.Child // was started before the message; nil: none, or it is used
 
 	mu      sync.Mutex
 	answers []string // of the person, to the agent's questions
@@ -40,9 +40,9 @@ type turn struct {
 
 // Launch implements Host.
 func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
-	if a := t.waiting; a != nil {
+	if child := t.waiting; child != nil {
 		t.waiting = nil
-		return a.begin(ctx, t, in), nil
+		return t.begin(ctx, child, in), nil
 	}
 	cfg := t.o.Config
 	command := t.command.Expand(t.req.Text, ShellQuote)

@@ -11,7 +11,6 @@ import (
 
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
-	"nanobot/terminal"
 )
 
 // PollInterval is how often the store is polled for people who were admitted or lost access by a
@@ -31,9 +30,9 @@ type Turn interface {
 
 // Agents are the persistent agents of one configured agent.
 type Agents interface {
-	// IdleAgents returns the persistent agents that have no turn, and EndIdleAgent ends the one of
-	// a chat.
-	IdleAgents() []terminal.IdleAgent
+	// IdleAgents returns the chats whose persistent agent has no turn, with the IDs of the people
+	// whose messages it has worked on. EndIdleAgent ends the agent of a chat.
+	IdleAgents() map[string][]string
 	EndIdleAgent(chat string)
 }
 
@@ -128,10 +127,10 @@ func (r *Revocation[T]) stopTurns(ctx context.Context) error {
 // endAgents ends the persistent agents of chats none of whose users have access any more.
 func (r *Revocation[T]) endAgents(ctx context.Context) error {
 	for _, agents := range r.o.Agents() {
-		for _, idle := range agents.IdleAgents() {
-			channel, _, _ := strings.Cut(idle.Chat, ":")
-			wanted := len(idle.Users) == 0
-			for _, user := range idle.Users {
+		for chat, users := range agents.IdleAgents() {
+			channel, _, _ := strings.Cut(chat, ":")
+			wanted := len(users) == 0
+			for _, user := range users {
 				ok, err := r.o.Access.Admits(ctx, channel, user)
 				if err != nil {
 					return err
@@ -139,8 +138,8 @@ func (r *Revocation[T]) endAgents(ctx context.Context) error {
 				wanted = wanted || ok
 			}
 			if !wanted {
-				r.o.Log.Info("access revoked, ending the persistent agent", zap.String("chat", idle.Chat))
-				agents.EndIdleAgent(idle.Chat)
+				r.o.Log.Info("access revoked, ending the persistent agent", zap.String("chat", chat))
+				agents.EndIdleAgent(chat)
 			}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
-	"nanobot/terminal"
 )
 
 func TestAMessageOfAnAdmittedPersonStartsATurnAndMovesTheCursor(t *testing.T) {
@@ -136,7 +135,7 @@ func TestAPersonWhoLosesAccessIsStoppedAndTheirInjectionsAreWithdrawn(t *testing
 		in := fx.message("bob", "of bob to ann's agent")
 		in.Chat = chatOf("ann")
 		fx.receive(in)
-		fx.agents.idle = []terminal.IdleAgent{{Chat: "net:ann", Users: []string{"ann", "bob"}}, {Chat: "net:bob", Users: []string{"bob"}}, {Chat: "net:unused"}}
+		fx.agents.idle = map[string][]string{"net:ann": {"ann", "bob"}, "net:bob": {"bob"}, "net:unused": nil}
 
 		fx.watchRevoked(func() { fx.people.AllowFrom["net"] = []string{"ann"} })
 		of := fx.lanes.turns

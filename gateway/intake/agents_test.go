@@ -204,10 +204,10 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 }
 
 func TestPersistentAgentsEndWithTheAccessOfTheirLastPerson(t *testing.T) {
-	runIntake(t, func(fx *fixture) {
+	runIntake(t, func(r *fixture) {
 		coder := fx.addAgents("coder")["coder"]
-		coder.idle = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}, {Chat: "net:ann", Users: []string{"ann"}}}
-		fx.agents.idle = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}}
+		coder.idle = map[string][]string{"net:eve": {"eve"}, "net:ann": {"ann"}}
+		fx.agents.idle = map[string][]string{"net:eve": {"eve"}}
 		fx.watchRevoked(func() {})
 		fx.checkEqual("released of coder", slices.Compact(coder.endedIdle), []string{"net:eve"})
 		fx.checkEqual("released of default", slices.Compact(fx.agents.endedIdle), []string{"net:eve"})

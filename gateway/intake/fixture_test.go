@@ -553,7 +553,7 @@ func (o *fakeOutbox) Abort([]int64) {}
 type fakeAgents struct {
 	left          int
 	works         bool // in the background, apart from commands
-	idle          []terminal.IdleAgent
+	idle          map[string][]string
 	endedIdle     []string
 	endedSessions []string
 	fakeController
@@ -564,10 +564,10 @@ func (a *fakeAgents) StopCommands(string) (ended int, told bool) {
 	return ended, a.works
 }
 
-func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.idle }
-func (a *fakeAgents) EndIdleAgent(chat string)         { a.endedIdle = append(a.endedIdle, chat) }
-func (a *fakeAgents) EndSession(chat string)           { a.endedSessions = append(a.endedSessions, chat) }
-func (a *fakeAgents) WarmAgents() int                  { return 0 }
+func (a *fakeAgents) IdleAgents() map[string][]string { return a.idle }
+func (a *fakeAgents) EndIdleAgent(chat string)        { a.endedIdle = append(a.endedIdle, chat) }
+func (a *fakeAgents) EndSession(chat string)          { a.endedSessions = append(a.endedSessions, chat) }
+func (a *fakeAgents) WarmAgents() int                 { return 0 }
 
 // currentSettings returns the settings without the people who have lost their access.
 func (fx *fixture) currentPeople() access.Settings {

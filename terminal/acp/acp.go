@@ -10,6 +10,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/warm"
 )
 
 // Protocol runs turns with persistent agents. Its exported fields may be changed before the first
@@ -17,7 +18,7 @@ import (
 type Protocol struct {
 	Timeouts
 	// Agents is the pool of the chats' agent processes.
-	Agents *terminal.Pool[*agent]
+	Agents *warm.Pool[*agent]
 
 	cfg         config.Terminal
 	settings    *Settings // the section of cfg for this protocol
@@ -60,7 +61,7 @@ func New(cfg config.Terminal) *Protocol {
 			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
 			PushDelay: time.Second, ToolCallTime: time.Hour,
 		},
-		Agents: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
+		Agents: &warm.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
 		cfg:    cfg, settings: set, commandHash: hashCommand(cfg.Command),
 	}
 	p.Agents.MaxInUse, p.Agents.OnLimit = maxBackground, (*agent).announceEnd
@@ -71,7 +72,7 @@ func New(cfg config.Terminal) *Protocol {
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory(), p.commandHash}}
 	var err error
-	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
+	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.UserID()); err != nil {
 		return x.endStopped(ctx, terminal.NewFinalResponse(t.MaxOutput))
 	}
 	defer x.entry.Release()

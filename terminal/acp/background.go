@@ -6,6 +6,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/warm"
 )
 
 // maxPushDelays is how many PushDelays a text between turns waits while the agent works on.
@@ -92,7 +93,7 @@ func (a *agent) InUse() bool {
 }
 
 // announceEnd tells the chat that the agent is ended although it works in the background.
-func (a *agent) announceEnd(limit terminal.PoolLimit) {
+func (a *agent) announceEnd(limit warm.Limit) {
 	s := a.currentSession()
 	if s == nil {
 		return
@@ -105,7 +106,7 @@ func (a *agent) announceEnd(limit terminal.PoolLimit) {
 		return
 	}
 	text := t.Words.Text(words.BackgroundTooMany)
-	if limit == terminal.TimeLimit {
+	if limit == warm.TimeLimit {
 		text = t.Words.Text(words.BackgroundTooLong, int(maxBackground/time.Hour))
 	}
 	_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: text}) // the gateway logs a message that it cannot store

@@ -7,14 +7,15 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/warm"
 )
 
 // turn is the processing of one message.
 type turn struct {
 	*Protocol
 	t      terminal.Turn
-	memory sessionMemory               // of the chat
-	entry  *terminal.PoolEntry[*agent] // the chat's entry in the pool
+	memory sessionMemory       // of the chat
+	entry  *warm.Entry[*agent] // the chat's entry in the pool
 	a      *agent
 	s      *session
 	r      *activeTurn // nil until the session works on the turn

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/warm"
 )
 
 // Protocol runs agents that read a terminal screen and answer with keystrokes.
@@ -41,13 +42,13 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 // terminals has one terminal per chat. Both protocols use it.
 type terminals struct {
 	settings *Settings
-	pool     *terminal.Pool[*session]
+	pool     *warm.Pool[*session]
 	logs     chatLogs
 }
 
 func newTerminals(cfg config.Terminal) *terminals {
 	set := SettingsOf(cfg)
-	return &terminals{settings: set, pool: &terminal.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
+	return &terminals{settings: set, pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
 }
 
 // Pool returns the pool of the chats' terminals.
@@ -55,7 +56,7 @@ func (p *terminals) Pool() terminal.ProcessPool { return chatPool{p.pool, p} }
 
 // chatPool is the pool of terminals. It removes the log of a chat together with its terminal.
 type chatPool struct {
-	*terminal.Pool[*session]
+	*warm.Pool[*session]
 	terminals *terminals
 }
 
@@ -91,7 +92,7 @@ func (p *terminals) StopCommands(chat string) (ended int, told bool) {
 // withTerminal runs a turn in the terminal of its chat, which is opened if necessary. args is the
 // program of a new terminal; nil means the agent's command.
 func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
-	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
+	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.UserID())
 	if err != nil {
 		return t.EmitStopped(ctx)
 	}
@@ -106,7 +107,7 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 }
 
 // session returns the terminal of the chat and opens it if necessary.
-func (p *terminals) session(t terminal.Turn, entry *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
+func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (_ *session, opened bool, err error) {
 	if s, ok := entry.Process(); ok && s.Reusable() {
 		t.Report(terminal.Launched(s.agent.Pid()))
 		return s, false, nil

@@ -1,4 +1,4 @@
-package terminal
+package warm
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// PersistentProcess is a process that a Pool keeps for a chat, with the protocol's state of it. If
+// Process is a process that a Pool keeps for a chat, with the protocol's state of it. If
 // it has a method InUse() bool, it is not ended as idle while that returns true.
-type PersistentProcess interface {
+type Process interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
 	// once, while no turn uses the process.
@@ -21,26 +21,9 @@ type PersistentProcess interface {
 	Reusable() bool
 }
 
-// ProcessPool is a Pool of any type of process.
-type ProcessPool interface {
-	// Idle returns the agents that no turn uses.
-	Idle() []IdleAgent
-	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
-	End(chat string)
-	// Close ends all agents that no turn uses and returns when they are dead. A turn after it
-	// works, and keeps nothing.
-	Close()
-}
-
-// IdleAgent is a persistent agent that no turn uses.
-type IdleAgent struct {
-	Chat  string   // an Envelope.SessionKey
-	Users []string // IDs of the people whose messages it has worked on
-}
-
 // Pool keeps one process for each chat between its turns, for a limited time and up to a limited
 // number, and runs one turn of a chat at a time. It knows nothing of what is said to the processes.
-type Pool[P PersistentProcess] struct {
+type Pool[P Process] struct {
 	// IdleTime is how long a process is kept after the last turn of its chat, and MaxProcesses how
 	// many are. Neither may be changed after the first turn.
 	IdleTime     time.Duration
@@ -49,26 +32,26 @@ type Pool[P PersistentProcess] struct {
 	MaxInUse time.Duration
 	// OnLimit, if not nil, is called before the pool ends a process that is in use, because of a
 	// limit. nil: processes in use are never ended for MaxProcesses.
-	OnLimit func(process P, limit PoolLimit)
+	OnLimit func(process P, limit Limit)
 
 	mu     sync.Mutex
-	chats  map[string]*PoolEntry[P] // those with a turn or a process
+	chats  map[string]*Entry[P] // those with a turn or a process
 	closed bool
 	ending sync.WaitGroup // processes that are being closed
 }
 
-// PoolLimit is the limit for which a Pool ends a process that is in use.
-type PoolLimit string
+// Limit is the limit for which a Pool ends a process that is in use.
+type Limit string
 
 // The limits of a Pool.
 const (
-	TimeLimit  PoolLimit = "time"  // MaxInUse
-	CountLimit PoolLimit = "count" // MaxProcesses
+	TimeLimit  Limit = "time"  // MaxInUse
+	CountLimit Limit = "count" // MaxProcesses
 )
 
-// PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until
+// Entry is the entry of one chat in a Pool. The turn that has acquired it uses it until
 // Release.
-type PoolEntry[P PersistentProcess] struct {
+type Entry[P Process] struct {
 	pool   *Pool[P]
 	chat   string
 	turn   chan struct{} // has an element while a turn runs
@@ -82,8 +65,8 @@ type PoolEntry[P PersistentProcess] struct {
 }
 
 // Acquire waits until no other turn of the chat runs, and returns the chat's entry, which must be
-// released. user is the sender of the message; nil: unknown.
-func (p *Pool[P]) Acquire(ctx context.Context, chat string, user *User) (*PoolEntry[P], error) {
+// released. user is the ID of the message's sender; "": unknown.
+func (p *Pool[P]) Acquire(ctx context.Context, chat, user string) (*Entry[P], error) {
 	e := p.addTurn(chat, user)
 	select {
 	case e.turn <- struct{}{}:
@@ -94,19 +77,19 @@ func (p *Pool[P]) Acquire(ctx context.Context, chat string, user *User) (*PoolEn
 	}
 }
 
-func (p *Pool[P]) addTurn(chat string, user *User) *PoolEntry[P] {
+func (p *Pool[P]) addTurn(chat, user string) *Entry[P] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.chats[chat]
 	if e == nil {
-		e = &PoolEntry[P]{pool: p, chat: chat, turn: make(chan struct{}, 1)}
+		e = &Entry[P]{pool: p, chat: chat, turn: make(chan struct{}, 1)}
 		if p.chats == nil {
-			p.chats = map[string]*PoolEntry[P]{}
+			p.chats = map[string]*Entry[P]{}
 		}
 		p.chats[chat] = e
 	}
-	if user != nil && !slices.Contains(e.users, user.ID) {
-		e.users = append(e.users, user.ID)
+	if user != "" && !slices.Contains(e.users, user) {
+		e.users = append(e.users, user)
 	}
 	e.turns++
 	e.stopTimer()
@@ -114,7 +97,7 @@ func (p *Pool[P]) addTurn(chat string, user *User) *PoolEntry[P] {
 }
 
 // removeTurn removes a turn whose context ended before it ran.
-func (p *Pool[P]) removeTurn(e *PoolEntry[P]) {
+func (p *Pool[P]) removeTurn(e *Entry[P]) {
 	p.mu.Lock()
 	e.turns--
 	closeProcess := p.settleChat(e)
@@ -124,7 +107,7 @@ func (p *Pool[P]) removeTurn(e *PoolEntry[P]) {
 
 // settleChat decides about a chat's process after a turn. The caller holds the mutex, and calls the
 // returned function after unlocking it.
-func (p *Pool[P]) settleChat(e *PoolEntry[P]) (closeProcess func()) {
+func (p *Pool[P]) settleChat(e *Entry[P]) (closeProcess func()) {
 	switch {
 	case e.turns > 0:
 	case !e.hasProcess():
@@ -140,34 +123,34 @@ func (p *Pool[P]) settleChat(e *PoolEntry[P]) (closeProcess func()) {
 
 // Process returns the chat's process, if it has one. Only the turn that has acquired the entry may
 // call it.
-func (e *PoolEntry[P]) Process() (process P, ok bool) { return e.process, e.hasProcess() }
+func (e *Entry[P]) Process() (process P, ok bool) { return e.process, e.hasProcess() }
 
-func (e *PoolEntry[P]) hasProcess() bool {
+func (e *Entry[P]) hasProcess() bool {
 	var none P
 	return e.process != none
 }
 
 // SetProcess stores the chat's process, which was just started. If there are too many, the pool
 // ends idle ones.
-func (e *PoolEntry[P]) SetProcess(process P) {
+func (e *Entry[P]) SetProcess(process P) {
 	e.pool.endExcessProcesses(1)
 	e.replaceProcess(process)
 }
 
 // RemoveProcess removes a process that the turn has closed.
-func (e *PoolEntry[P]) RemoveProcess() {
+func (e *Entry[P]) RemoveProcess() {
 	var none P
 	e.replaceProcess(none)
 }
 
-func (e *PoolEntry[P]) replaceProcess(process P) {
+func (e *Entry[P]) replaceProcess(process P) {
 	e.pool.mu.Lock()
 	defer e.pool.mu.Unlock()
 	e.process = process
 }
 
 // Release ends the turn. A process that is not reusable is dead when it returns.
-func (e *PoolEntry[P]) Release() {
+func (e *Entry[P]) Release() {
 	p := e.pool
 	if process, ok := e.Process(); ok && !process.Reusable() { // the next turn must not find it
 		e.RemoveProcess()
@@ -185,7 +168,7 @@ func (e *PoolEntry[P]) Release() {
 }
 
 // expireChat ends the process of a chat that was idle for IdleTime.
-func (p *Pool[P]) expireChat(e *PoolEntry[P]) {
+func (p *Pool[P]) expireChat(e *Entry[P]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -201,18 +184,20 @@ func (p *Pool[P]) expireChat(e *PoolEntry[P]) {
 
 // isIdle reports whether a chat is still in the pool and no turn of it runs or waits. The caller
 // holds the mutex.
-func (p *Pool[P]) isIdle(e *PoolEntry[P]) bool { return e.turns == 0 && p.chats[e.chat] == e }
+func (p *Pool[P]) isIdle(e *Entry[P]) bool { return e.turns == 0 && p.chats[e.chat] == e }
 
-// Idle returns the agents that no turn uses.
-func (p *Pool[P]) Idle() (agents []IdleAgent) {
+// Idle returns the chats whose processes no turn uses, with the IDs of the people whose messages each
+// process has worked on.
+func (p *Pool[P]) Idle() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	idle := map[string][]string{}
 	for _, e := range p.chats {
 		if p.isIdle(e) {
-			agents = append(agents, IdleAgent{Chat: e.chat, Users: slices.Clone(e.users)})
+			idle[e.chat] = slices.Clone(e.users)
 		}
 	}
-	return agents
+	return idle
 }
 
 // Touch restarts the idle time of a chat's process that was used between turns.
@@ -225,14 +210,14 @@ func (p *Pool[P]) Touch(chat string) {
 }
 
 // restartTimer restarts the idle time of an idle chat. The caller holds the mutex.
-func (p *Pool[P]) restartTimer(e *PoolEntry[P]) {
+func (p *Pool[P]) restartTimer(e *Entry[P]) {
 	e.stopTimer()
 	e.idleAt = time.Now()
 	e.timer = time.AfterFunc(p.IdleTime, func() { p.expireChat(e) })
 }
 
 // inUse reports whether the process is used between turns.
-func (e *PoolEntry[P]) inUse() bool {
+func (e *Entry[P]) inUse() bool {
 	u, ok := any(e.process).(interface{ InUse() bool })
 	return ok && u.InUse()
 }
@@ -285,7 +270,7 @@ func (p *Pool[P]) endExcessProcesses(more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		n, oldest, busy := more, (*PoolEntry[P])(nil), (*PoolEntry[P])(nil)
+		n, oldest, busy := more, (*Entry[P])(nil), (*Entry[P])(nil)
 		for _, e := range p.chats {
 			if !e.hasProcess() {
 				continue
@@ -317,14 +302,14 @@ func (p *Pool[P]) endExcessProcesses(more int) {
 
 // endIdleProcess removes an idle chat and ends its process, without waiting. The caller holds the
 // mutex.
-func (p *Pool[P]) endIdleProcess(e *PoolEntry[P]) {
+func (p *Pool[P]) endIdleProcess(e *Entry[P]) {
 	e.stopTimer()
 	delete(p.chats, e.chat)
 	p.ending.Go(e.process.Close)
 }
 
 // endForLimit ends the process of an idle chat although it is in use. The caller holds the mutex.
-func (p *Pool[P]) endForLimit(e *PoolEntry[P], limit PoolLimit) {
+func (p *Pool[P]) endForLimit(e *Entry[P], limit Limit) {
 	e.stopTimer()
 	delete(p.chats, e.chat)
 	p.ending.Go(func() {
@@ -335,7 +320,7 @@ func (p *Pool[P]) endForLimit(e *PoolEntry[P], limit PoolLimit) {
 	})
 }
 
-func (e *PoolEntry[P]) stopTimer() {
+func (e *Entry[P]) stopTimer() {
 	if e.timer != nil {
 		e.timer.Stop()
 		e.timer = nil

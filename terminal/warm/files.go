@@ -1,4 +1,4 @@
-package terminal
+package warm
 
 import (
 	"io/fs"
@@ -24,10 +24,10 @@ type watchedFiles struct {
 	patterns []string // of warm.watch, absolute
 }
 
-func newWatchedFiles(r *Runner) watchedFiles {
-	w := watchedFiles{path: lookupEnv(r.env, "PATH")}
-	for i, word := range commandWords(r.o.Config.Command) {
-		path := joinUnlessAbs(r.workDir(), word)
+func newWatchedFiles(o Options) watchedFiles {
+	w := watchedFiles{path: o.Path}
+	for i, word := range commandWords(o.Command) {
+		path := joinUnlessAbs(o.Dir, word)
 		switch {
 		case i == 0 && !strings.Contains(word, "/"):
 			w.program = word
@@ -35,8 +35,8 @@ func newWatchedFiles(r *Runner) watchedFiles {
 			w.files = append(w.files, path)
 		}
 	}
-	for _, pattern := range r.o.Config.Warm.Watch {
-		w.patterns = append(w.patterns, joinUnlessAbs(r.o.Workspace, pattern))
+	for _, pattern := range o.Watch {
+		w.patterns = append(w.patterns, joinUnlessAbs(o.Workspace, pattern))
 	}
 	return w
 }

@@ -1,4 +1,4 @@
-package terminal_test
+package warm_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nanobot/terminal"
+	"nanobot/terminal/warm"
 )
 
 const (
@@ -53,7 +53,7 @@ func (f *fakeProcess) timesClosed() int {
 	return f.closed
 }
 
-type pool = terminal.Pool[*fakeProcess]
+type pool = warm.Pool[*fakeProcess]
 
 func newPool(maxKept int) *pool { return &pool{IdleTime: idleTime, MaxProcesses: maxKept} }
 
@@ -67,9 +67,9 @@ func inPool(t *testing.T, maxKept int, f func(t *testing.T, p *pool)) {
 	})
 }
 
-func acquire(t *testing.T, p *pool, chat string) *terminal.PoolEntry[*fakeProcess] {
+func acquire(t *testing.T, p *pool, chat string) *warm.Entry[*fakeProcess] {
 	t.Helper()
-	e, err := p.Acquire(t.Context(), chat, nil)
+	e, err := p.Acquire(t.Context(), chat, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func runTurn(t *testing.T, p *pool, chat string) *fakeProcess {
 	return processOf(e, chat)
 }
 
-func processOf(e *terminal.PoolEntry[*fakeProcess], name string) *fakeProcess {
+func processOf(e *warm.Entry[*fakeProcess], name string) *fakeProcess {
 	process, ok := e.Process()
 	if !ok {
 		process = &fakeProcess{name: name}
@@ -96,11 +96,7 @@ func processOf(e *terminal.PoolEntry[*fakeProcess], name string) *fakeProcess {
 // wantIdle compares the chats whose processes no turn uses.
 func wantIdle(t *testing.T, p *pool, want ...string) {
 	t.Helper()
-	var got []string
-	for _, a := range p.Idle() {
-		got = append(got, a.Chat)
-	}
-	if slices.Sort(got); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(p.Idle())); !slices.Equal(got, want) {
 		t.Errorf("idle are %q, want %q", got, want)
 	}
 }
@@ -289,7 +285,7 @@ func TestATurnThatIsStoppedWhileItWaitsLeavesTheProcessToExpire(t *testing.T) {
 			over := errors.New("over")
 			failed := make(chan error)
 			go func() {
-				_, err := p.Acquire(ctx, "a", nil)
+				_, err := p.Acquire(ctx, "a", "")
 				failed <- err
 			}()
 			synctest.Wait()
@@ -310,7 +306,7 @@ func TestATurnThatIsStoppedWhileItWaitsLeavesTheProcessToExpire(t *testing.T) {
 
 func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
-		for _, user := range []*terminal.User{{ID: "ann"}, {ID: "bob"}, nil, {ID: "ann"}} {
+		for _, user := range []string{"ann", "bob", "", "ann"} {
 			e, err := p.Acquire(t.Context(), "a", user)
 			if err != nil {
 				t.Fatal(err)
@@ -318,12 +314,12 @@ func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 			processOf(e, "a")
 			e.Release()
 		}
-		if idle := p.Idle(); len(idle) != 1 || !slices.Equal(idle[0].Users, []string{"ann", "bob"}) {
+		if idle := p.Idle(); len(idle) != 1 || !slices.Equal(idle["a"], []string{"ann", "bob"}) {
 			t.Errorf("%+v", idle)
 		}
 		p.End("a")
 		runTurn(t, p, "a")
-		if idle := p.Idle(); len(idle) != 1 || len(idle[0].Users) != 0 {
+		if idle := p.Idle(); len(idle) != 1 || len(idle["a"]) != 0 {
 			t.Errorf("the next process has worked for %+v", idle)
 		}
 	})
@@ -366,7 +362,7 @@ func TestAPoolThatIsClosedWhileATurnWaitsKeepsNothing(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			failed := make(chan error)
 			go func() {
-				_, err := p.Acquire(ctx, "a", nil)
+				_, err := p.Acquire(ctx, "a", "")
 				failed <- err
 			}()
 			synctest.Wait()
