@@ -23,13 +23,13 @@ func notate(t entities.Text) string {
 	opened := map[int][]string{}
 	closed := map[int][]string{}
 	for _, e := range t.Entities {
-		tag := e.Type
+		tag := string(e.Type)
 		if e.URL != "" || e.Language != "" {
 			tag += " " + e.URL + e.Language
 		}
 		opened[e.Offset] = append(opened[e.Offset], "<"+tag+">")
 		end := e.Offset + e.Length
-		closed[end] = slices.Insert(closed[end], 0, "</"+e.Type+">")
+		closed[end] = slices.Insert(closed[end], 0, "</"+string(e.Type)+">")
 	}
 	var b strings.Builder
 	last := 0
@@ -108,7 +108,7 @@ func low(units []uint16, i int) bool {
 
 // checkPair looks at two entities that overlap, of which the outer comes first.
 func checkPair(outer, inner entities.Entity) string {
-	quote := func(e entities.Entity) bool { return strings.HasSuffix(e.Type, "blockquote") }
+	quote := func(e entities.Entity) bool { return strings.HasSuffix(string(e.Type), "blockquote") }
 	mono := func(e entities.Entity) bool { return e.Type == "code" || e.Type == "pre" }
 	switch {
 	case inner.Offset+inner.Length > outer.Offset+outer.Length:

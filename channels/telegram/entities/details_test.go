@@ -16,7 +16,7 @@ func TestDetailsAreAQuoteThatTelegramAccepts(t *testing.T) {
 		got := entities.AppendDetails(read(tt.text), tt.details, 4096)
 		folded := 0
 		for _, e := range got.Entities {
-			if e.Type == entities.ExpandableQuote {
+			if e.Type == "expandable_blockquote" {
 				folded++
 			}
 		}

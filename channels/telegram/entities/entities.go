@@ -6,32 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-telegram/bot/models"
+
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 	"nanobot/internal/words"
 )
 
-// The types of entities that Markdown can produce, by their names in the Bot API.
-const (
-	Bold            = "bold"
-	Italic          = "italic"
-	Strikethrough   = "strikethrough"
-	Spoiler         = "spoiler"
-	Code            = "code"
-	Pre             = "pre"
-	Link            = "text_link"
-	Quote           = "blockquote"
-	ExpandableQuote = "expandable_blockquote"
-)
-
-// Entity is the formatting of a range of text. It encodes to JSON as a MessageEntity.
-type Entity struct {
-	Type     string `json:"type"`
-	Offset   int    `json:"offset"` // in UTF-16 code units, like Length
-	Length   int    `json:"length"`
-	URL      string `json:"url,omitempty"`      // of a text_link
-	Language string `json:"language,omitempty"` // of a pre
-}
+// Entity is the formatting of a range of text, in UTF-16 units.
+type Entity = models.MessageEntity
 
 // Text is a plain text with its formatting. Entities are sorted by their offset, the longer first,
 // and any two are nested or disjoint. Only a quote may contain code and pre.
@@ -89,8 +72,10 @@ func Write(t markdown.Text) Text {
 }
 
 // priority orders the types of entities from the most important to the least.
-var priority = map[string]int{
-	Spoiler: 0, Link: 1, Pre: 2, Quote: 3, ExpandableQuote: 3, Code: 4, Bold: 5, Strikethrough: 5, Italic: 6,
+var priority = map[models.MessageEntityType]int{
+	models.MessageEntityTypeSpoiler: 0, models.MessageEntityTypeTextLink: 1, models.MessageEntityTypePre: 2,
+	models.MessageEntityTypeBlockquote: 3, models.MessageEntityTypeExpandableBlockquote: 3, models.MessageEntityTypeCode: 4,
+	models.MessageEntityTypeBold: 5, models.MessageEntityTypeStrikethrough: 5, models.MessageEntityTypeItalic: 6,
 }
 
 // prune keeps the most important entities.

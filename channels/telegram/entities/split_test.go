@@ -71,7 +71,7 @@ func TestALinkOutlivesItalicsWhenThereAreTooManyEntities(t *testing.T) {
 	if len(parts) != 1 || len(parts[0].Entities) != 100 {
 		t.Fatalf("%d parts, the first with %d entities", len(parts), len(parts[0].Entities))
 	}
-	if last := parts[0].Entities[99]; last.Type != entities.Link {
+	if last := parts[0].Entities[99]; last.Type != "text_link" {
 		t.Errorf("the last is %+v", last)
 	}
 	if wrong := check(parts[0]); wrong != "" {

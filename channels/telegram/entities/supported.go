@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-telegram/bot/models"
+
 	"nanobot/channels"
 	"nanobot/channels/markdown"
 )
@@ -98,27 +100,17 @@ func toEntities(s string, marks []markdown.Mark) []Entity {
 	return all
 }
 
+// types are the entity types of the marks that have one.
+var types = map[markdown.Kind]models.MessageEntityType{
+	markdown.Bold: models.MessageEntityTypeBold, markdown.Italic: models.MessageEntityTypeItalic, markdown.Strike: models.MessageEntityTypeStrikethrough,
+	markdown.Spoiler: models.MessageEntityTypeSpoiler, markdown.Code: models.MessageEntityTypeCode, markdown.CodeBlock: models.MessageEntityTypePre,
+	markdown.Link: models.MessageEntityTypeTextLink, markdown.Quote: models.MessageEntityTypeBlockquote,
+}
+
 // typeOf returns the entity type of a mark.
-func typeOf(m markdown.Mark, said string) string {
-	switch m.Kind {
-	case markdown.Bold:
-		return Bold
-	case markdown.Italic:
-		return Italic
-	case markdown.Strike:
-		return Strikethrough
-	case markdown.Spoiler:
-		return Spoiler
-	case markdown.Code:
-		return Code
-	case markdown.CodeBlock:
-		return Pre
-	case markdown.Link:
-		return Link
-	default:
+func typeOf(m markdown.Mark, said string) models.MessageEntityType {
+	if m.Kind == markdown.Quote && (len(said) > longQuoteBytes || strings.Count(said, "\n") >= longQuoteLines) {
+		return models.MessageEntityTypeExpandableBlockquote
 	}
-	if len(said) > longQuoteBytes || strings.Count(said, "\n") >= longQuoteLines {
-		return ExpandableQuote
-	}
-	return Quote
+	return types[m.Kind]
 }

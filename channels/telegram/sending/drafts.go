@@ -32,7 +32,7 @@ func (s *Sender) Draft(ctx context.Context, key string, o channels.Outgoing) err
 	err = s.callWithRepairs(ctx, p, func() error {
 		return botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).SendMessageDraft, &bot.SendMessageDraftParams{
 			ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, DraftID: strconv.Itoa(draftID(key)),
-			Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
+			Text: validUTF8(p.text.Text), Entities: p.text.Entities,
 		})
 	})
 	if s.support.recordUnknown(draftMethod, err) {

@@ -22,7 +22,7 @@ func (s *Sender) Edit(ctx context.Context, id string, o channels.Outgoing) error
 	p.sendAs, p.files, p.class.Edit = asText, nil, true
 	err = s.callWithRepairs(ctx, p, func() error {
 		params := &bot.EditMessageTextParams{
-			ChatID: p.destination.Chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
+			ChatID: p.destination.Chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: p.text.Entities,
 			LinkPreviewOptions: noPreview(), ReplyMarkup: keyboard(o.Buttons),
 		}
 		if s.isRich(p) {

@@ -210,7 +210,7 @@ func (p *outgoingPost) addAlbum(r *request) []httpclient.Upload {
 // textParams returns the parameters of a call that sends text.
 func (p *outgoingPost) textParams() *bot.SendMessageParams {
 	return &bot.SendMessageParams{
-		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, Text: validUTF8(p.text.Text), Entities: messageEntities(p.text.Entities),
+		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, Text: validUTF8(p.text.Text), Entities: p.text.Entities,
 		LinkPreviewOptions: noPreview(), DisableNotification: p.isSilent(), ReplyParameters: p.replyParameters(), ReplyMarkup: keyboard(p.outgoing.Buttons),
 	}
 }
@@ -245,17 +245,6 @@ func validUTF8(text string) string {
 		return text
 	}
 	return string([]rune(text))
-}
-
-// messageEntities converts entities to the library's type.
-func messageEntities(from []entities.Entity) []models.MessageEntity {
-	var out []models.MessageEntity
-	for _, e := range from {
-		out = append(out, models.MessageEntity{
-			Type: models.MessageEntityType(e.Type), Offset: e.Offset, Length: e.Length, URL: e.URL, Language: e.Language,
-		})
-	}
-	return out
 }
 
 // isRich reports whether a post is sent as a rich message.
