@@ -3,7 +3,6 @@ package discord
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nanobot/channels"
@@ -106,7 +105,7 @@ func splitMessage(m channels.Message, w words.Words) []messagePart {
 	if m.Screen != nil {
 		return splitScreen(m, w)
 	}
-	files, refused := dropOversized(m.Media, w)
+	files, refused := channels.DropOversized(m.Media, maxUploadLimit, describeLimit(w, maxUploadLimit), w)
 	texts, doc := renderText(m.Text, m.Format, w)
 	var parts []messagePart
 	for _, t := range texts {
@@ -115,10 +114,10 @@ func splitMessage(m channels.Message, w words.Words) []messagePart {
 	if doc != nil {
 		parts[0].files = []channels.File{*doc}
 	}
-	if refused != "" {
-		parts = appendNotice(parts, refused)
+	if len(refused) > 0 {
+		parts = appendNotice(parts, strings.Join(refused, "\n"))
 	}
-	groups := groupFiles(files)
+	groups := channels.GroupFiles(files, maxFiles, baseUploadLimit)
 	if n := len(parts); n > 0 && len(groups) > 0 && len(parts[n-1].files) == 0 {
 		parts[n-1].files = groups[0]
 		groups = groups[1:]
@@ -157,19 +156,6 @@ func renderText(source string, format channels.Format, w words.Words) ([]string,
 	return []string{write(layout.As(format).Beginning(source, textLimit/4, cost, w))}, markdown.Document(source, format)
 }
 
-// dropOversized returns the files that Discord may accept, and a notice about the others.
-func dropOversized(files []channels.File, w words.Words) (good []channels.File, refused string) {
-	var lines []string
-	for _, f := range files {
-		if f.Size > maxUploadLimit {
-			lines = append(lines, fileNotSent(w, f, maxUploadLimit))
-			continue
-		}
-		good = append(good, f)
-	}
-	return good, strings.Join(lines, "\n")
-}
-
 // FileLimit is the upload limit of the chat's guild. Where the guild is not known yet, Send finds
 // out.
 func (c *Channel) FileLimit(chat channels.Chat, language string) (limit int64, phrase string) {
@@ -182,28 +168,4 @@ func (c *Channel) FileLimit(chat channels.Chat, language string) (limit int64, p
 
 func describeLimit(w words.Words, limit int64) string {
 	return w.Text(words.LimitOfDiscord, limit>>20)
-}
-
-// fileNotSent is the notice about a file above the limit.
-func fileNotSent(w words.Words, f channels.File, limit int64) string {
-	return w.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), describeLimit(w, limit))
-}
-
-// groupFiles distributes files over messages, by number and by baseUploadLimit. A larger file gets
-// its own message, so that the others arrive if it is refused.
-func groupFiles(files []channels.File) (groups [][]channels.File) {
-	var group []channels.File
-	var size int64
-	for _, f := range files {
-		if len(group) > 0 && (len(group) == maxFiles || size+f.Size > baseUploadLimit) {
-			groups = append(groups, group)
-			group, size = nil, 0
-		}
-		group = append(group, f)
-		size += f.Size
-	}
-	if len(group) > 0 {
-		groups = append(groups, group)
-	}
-	return groups
 }

@@ -26,9 +26,9 @@ func splitScreen(m channels.Message, w words.Words) []messagePart {
 			parts, caption = splitMessage(above, w), ""
 		}
 	}
-	files, refused := dropOversized(m.Media, w)
+	files, refused := channels.DropOversized(m.Media, maxUploadLimit, describeLimit(w, maxUploadLimit), w)
 	shown := messagePart{text: screenText(caption, m.Screen, w)}
-	groups := groupFiles(files)
+	groups := channels.GroupFiles(files, maxFiles, baseUploadLimit)
 	if len(groups) > 0 {
 		shown.files, groups = groups[0], groups[1:]
 	}
@@ -36,8 +36,8 @@ func splitScreen(m channels.Message, w words.Words) []messagePart {
 	for _, g := range groups {
 		parts = append(parts, messagePart{files: g})
 	}
-	if refused != "" {
-		parts = appendNotice(parts, refused)
+	if len(refused) > 0 {
+		parts = appendNotice(parts, strings.Join(refused, "\n"))
 	}
 	return parts
 }

@@ -70,12 +70,17 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if to == 0 {
 		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is not a Discord chat", o.Chat.ID), Permanent: true}
 	}
-	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: messageNonce(o), words: c.words.For(o.Language)}
+	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, buttons: o.Buttons, nonce: messageNonce(o), words: c.words.For(o.Language)}
 	if o.ReplyTo != "" {
 		p.private = c.privateResponse(ctx, o)
 		p.replyTo = c.referencedMessage(ctx, o)
 	}
-	p.dropLargeFiles(c.guilds.uploadLimit(to))
+	limit := c.guilds.uploadLimit(to)
+	var refused []string
+	p.files, refused = channels.DropOversized(o.Media, limit, describeLimit(p.words, limit), p.words)
+	for _, notice := range refused {
+		p.appendLine(notice)
+	}
 	for {
 		send := c.sendPost
 		if p.private != nil {
@@ -135,19 +140,6 @@ func messageNonce(o channels.Outgoing) string {
 		fmt.Fprintf(h, "%s\x00%d\x00", f.Name, f.Size)
 	}
 	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15])) // 24 letters; Discord allows 25
-}
-
-// dropLargeFiles replaces files above the chat's upload limit with a notice.
-func (p *outgoingPost) dropLargeFiles(limit int64) {
-	var good []channels.File
-	for _, f := range p.files {
-		if f.Size > limit {
-			p.appendLine(fileNotSent(p.words, f, limit))
-		} else {
-			good = append(good, f)
-		}
-	}
-	p.files = good
 }
 
 // appendLine adds an unformatted line to the text, and shortens the text if the line would not fit.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nanobot/channels"
@@ -217,43 +216,33 @@ func renderText(source string, format channels.Format, w words.Words) (markdown.
 
 // dropOversized returns the files within the limit, and a notice about the others.
 func (s splitter) dropOversized(files []channels.File) (good []channels.File, refused string) {
-	var lines []string
-	for _, f := range files {
-		if f.Size > s.maxBytes {
-			lines = append(lines, s.words.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), describeLimit(s.words, s.maxBytes)))
-			continue
-		}
-		good = append(good, f)
-	}
-	return good, strings.Join(lines, "\n")
+	good, notices := channels.DropOversized(files, s.maxBytes, describeLimit(s.words, s.maxBytes), s.words)
+	return good, strings.Join(notices, "\n")
 }
 
 // groupFiles groups files into albums. Files that cannot be in an album with photos and videos are
 // sent after them: alone, or in albums of documents and of audio if groupDocuments is set.
 func (s splitter) groupFiles(files []channels.File) []messagePart {
-	var out []messagePart
 	groups := map[string][]channels.File{}
 	var rest []string // the groups after the photos and videos, in the order of their first files
 	for _, f := range files {
-		name := albumOf(f)
+		name := s.albumOf(f)
 		if name != visualAlbum && !slices.Contains(rest, name) {
 			rest = append(rest, name)
 		}
 		groups[name] = append(groups[name], f)
 	}
-	out = appendAlbums(out, groups[visualAlbum])
-	if s.groupDocuments {
-		for _, name := range rest {
-			if name == "" {
-				out = appendAlone(out, groups[name])
-			} else {
-				out = appendAlbums(out, groups[name])
-			}
+	out := appendAlbums(nil, groups[visualAlbum])
+	for _, name := range rest {
+		if name != "" {
+			out = appendAlbums(out, groups[name])
+			continue
 		}
-		return out
+		for _, f := range groups[name] {
+			out = append(out, messagePart{sendAs: sendAsOf(f), files: []channels.File{f}})
+		}
 	}
-	alone := slices.DeleteFunc(slices.Clone(files), func(f channels.File) bool { return albumOf(f) == visualAlbum })
-	return appendAlone(out, alone)
+	return out
 }
 
 // visualAlbum is the kind of an album of photos and videos.
@@ -261,12 +250,14 @@ const visualAlbum = "visual"
 
 // albumOf returns the kind of album that a file can be in, or "" if there is none. Telegram mixes
 // photos and videos only.
-func albumOf(f channels.File) string {
+func (s splitter) albumOf(f channels.File) string {
 	switch as := sendAsOf(f); as {
 	case asPhoto, asVideo:
 		return visualAlbum
 	case asDocument, asAudio:
-		return as
+		if s.groupDocuments {
+			return as
+		}
 	}
 	return ""
 }
@@ -274,7 +265,7 @@ func albumOf(f channels.File) string {
 // appendAlbums adds files of one kind of album.
 func appendAlbums(out []messagePart, files []channels.File) []messagePart {
 	for ten := range slices.Chunk(files, maxAlbum) {
-		for _, fit := range splitBySize(ten) {
+		for _, fit := range channels.GroupFiles(ten, maxAlbum, maxUpload) {
 			p := messagePart{sendAs: asAlbum, files: fit}
 			if len(fit) == 1 {
 				p.sendAs = sendAsOf(fit[0])
@@ -283,30 +274,6 @@ func appendAlbums(out []messagePart, files []channels.File) []messagePart {
 		}
 	}
 	return out
-}
-
-// appendAlone adds files that are sent singly.
-func appendAlone(out []messagePart, files []channels.File) []messagePart {
-	for _, f := range files {
-		out = append(out, messagePart{sendAs: sendAsOf(f), files: []channels.File{f}})
-	}
-	return out
-}
-
-// splitBySize splits a group so that each piece fits in one request to Telegram. A larger file is
-// sent alone.
-func splitBySize(files []channels.File) (pieces [][]channels.File) {
-	var piece []channels.File
-	var size int64
-	for _, f := range files {
-		if len(piece) > 0 && size+f.Size > maxUpload {
-			pieces = append(pieces, piece)
-			piece, size = nil, 0
-		}
-		piece = append(piece, f)
-		size += f.Size
-	}
-	return append(pieces, piece)
 }
 
 // sendAsOf returns the way to send a single file, by its kind and extension.
