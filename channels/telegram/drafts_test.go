@@ -43,7 +43,7 @@ func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
 
 func TestDraftsAreForPrivateChatsThatHaveThemSwitchedOn(t *testing.T) {
 	auto := newTestChannel(t)
-	off := newTestChannel(t, func(o *telegram.Options) { o.Drafts = "off" })
+	off := newTestChannel(t, func(o *telegram.Options) { o.NoDrafts = true })
 	for _, tt := range []struct {
 		r    *testChannel
 		chat string

@@ -39,7 +39,7 @@ func TestReactionsShowTheStateOfAMessageInAGroup(t *testing.T) {
 
 func TestReactionsAreForGroupsThatHaveThemSwitchedOn(t *testing.T) {
 	auto := newTestChannel(t)
-	off := newTestChannel(t, func(o *telegram.Options) { o.Reactions = "off" })
+	off := newTestChannel(t, func(o *telegram.Options) { o.NoReactions = true })
 	for _, tt := range []struct {
 		r    *testChannel
 		chat string

@@ -35,7 +35,7 @@ func TestTablesHeadingsAndTaskListsAreSentAsARichMessage(t *testing.T) {
 
 func TestOtherMessagesAreNotRich(t *testing.T) {
 	r := newTestChannel(t)
-	off := newTestChannel(t, func(o *telegram.Options) { o.Rich = "off" })
+	off := newTestChannel(t, func(o *telegram.Options) { o.NoRich = true })
 	r.SendAnswer(channels.Message{Text: "a **plain** text\n- with\n- a list"})
 	r.SendAnswer(channels.Message{Text: report, Kind: channels.Progress})
 	r.SendAnswer(channels.Message{Text: report, Details: "more"})

@@ -69,7 +69,7 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted, Log: o.Log, Timing: timing,
 		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
-		Rich: s.Rich, Drafts: s.Drafts, Reactions: s.Reactions, GroupDocuments: s.GroupDocuments,
+		NoRich: s.Rich == "off", NoDrafts: s.Drafts == "off", NoReactions: s.Reactions == "off", GroupDocuments: s.GroupDocuments,
 	})
 }
 

@@ -48,9 +48,9 @@ type Options struct {
 	LegacyState string
 	// Folder creates and opens the download folder of a chat, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Rich, Drafts and Reactions switch on rich messages, drafts of answers in private chats, and
-	// reactions in groups, where the server supports them: "" or auto, off.
-	Rich, Drafts, Reactions string
+	// NoRich, NoDrafts and NoReactions switch off rich messages, drafts of answers in private
+	// chats, and reactions in groups, which are used where the server supports them.
+	NoRich, NoDrafts, NoReactions bool
 	// GroupDocuments sends documents and audio in albums instead of singly.
 	GroupDocuments bool
 	// MaxDownload is the largest accepted file in bytes; 0: the limit of the server.
@@ -117,8 +117,6 @@ func New(o Options) (*Channel, error) {
 		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
-	case !areSwitches(o.Rich, o.Drafts, o.Reactions):
-		return nil, fmt.Errorf("rich, drafts and reactions: must be auto or off (got %q, %q and %q)", o.Rich, o.Drafts, o.Reactions)
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
 	}
@@ -145,7 +143,7 @@ func New(o Options) (*Channel, error) {
 	c.Menu = menus.New(api, c.migrations, log)
 	c.Sender = sending.New(sending.Options{
 		API: api, Pace: pacer, Migrations: c.migrations, Log: log,
-		Rich: o.Rich != switchOff, Drafts: o.Drafts != switchOff, Reactions: o.Reactions != switchOff,
+		Rich: !o.NoRich, Drafts: !o.NoDrafts, Reactions: !o.NoReactions,
 		GroupDocuments: o.GroupDocuments, OwnServer: o.APIBase != DefaultAPI,
 	})
 	c.Receiver = receiving.New(receiving.Options{
@@ -153,14 +151,6 @@ func New(o Options) (*Channel, error) {
 		Folder: o.Folder, MaxDownload: o.MaxDownload, Admitted: o.Admitted, Legacy: earlier, Timing: o.Timing, Log: log,
 	})
 	return c, nil
-}
-
-// switchOff is the setting that switches off an optional part of the Bot API.
-const switchOff = "off"
-
-// areSwitches reports whether all settings are those of a switch.
-func areSwitches(settings ...string) bool {
-	return !slices.ContainsFunc(settings, func(s string) bool { return !slices.Contains([]string{"", "auto", switchOff}, s) })
 }
 
 // SetMemory sets the channel's memory. It must be called before Run.
