@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/backup"
 	"nanobot/cmd/nanobot/state"
+	"nanobot/config"
 )
 
 func newBackup(std stdio) *cobra.Command {
-	var path string
 	var force bool
-	cmd := &cobra.Command{
+	cmd := withConfig(&cobra.Command{
 		Use:   "backup [flags] FILE",
 		Short: "Save the state to one file, while the daemon runs",
 		Long: `Backup writes a compressed tar archive for "nanobot restore": messages, undelivered replies with their files,
@@ -29,22 +24,42 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 		Example: `  nanobot backup /var/backups/mybot-$(date +%F).tar.gz
   nanobot backup - | ssh elsewhere 'cat > mybot.tar.gz'`,
 		Args: oneArgument("the FILE to write, or - for standard output"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends the process even while it writes to a full pipe
-			cfg, err := loadForCommand(path)
-			if err != nil {
-				return err
-			}
-			o := backup.Options{Config: cfg, Version: version, Parts: state.Parts(stateFolders()), Stderr: std.err}
-			if args[0] == "-" {
-				return backup.Write(ctx, o, std.out)
-			}
-			return backup.WriteFile(ctx, o, args[0], force)
-		},
-	}
-	addConfigFlag(cmd, &path)
+	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
+		ctx, stop := untilSignal(cmd.Context())
+		defer stop()
+		o := backupOptions(cfg, std)
+		if args[0] == "-" {
+			return backup.Write(ctx, o, std.out)
+		}
+		return backup.WriteFile(ctx, o, args[0], force)
+	})
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
 	return cmd
+}
+
+// backupOptions returns the options of backup and restore.
+func backupOptions(cfg *config.Config, std stdio) backup.Options {
+	return backup.Options{Config: cfg, Version: version, Parts: state.Parts(stateFolders()), Stderr: std.err}
+}
+
+func newRestore(std stdio) *cobra.Command {
+	return withConfig(&cobra.Command{
+		Use:   "restore [flags] FILE",
+		Short: "Replace the state with a backup, while the daemon is stopped",
+		Long: `Restore checks a file of "nanobot backup" and replaces the state with it. Stop the daemon first. Nothing is deleted:
+the old state moves to a folder in stateDir/backups.
+
+To go back to an earlier version of nanobot, restore one of the copies in stateDir/backups that were made before
+the upgrade; this replaces only the messages.
+
+Messages sent after the backup may be sent again. Messages received after it are lost.
+
+Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damaged or from a newer nanobot.`,
+		Example: "  systemctl stop nanobot@mybot; nanobot restore --config /etc/nanobot/mybot/config.json mybot.tar.gz; systemctl start nanobot@mybot",
+		Args:    oneArgument("the FILE that nanobot backup has written"),
+	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
+		ctx, stop := untilSignal(cmd.Context())
+		defer stop()
+		return backup.Restore(ctx, backupOptions(cfg, std), args[0])
+	})
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,29 @@ import (
 func addConfigFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVarP(path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	_ = cmd.MarkFlagFilename("config", "json")
+}
+
+// withConfig adds the flag --config to a command that works while the daemon may be running, and has
+// it call run with the config.
+func withConfig(cmd *cobra.Command, run func(cmd *cobra.Command, cfg *config.Config, args []string) error) *cobra.Command {
+	var path string
+	addConfigFlag(cmd, &path)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := loadForCommand(path)
+		if err != nil {
+			return err
+		}
+		return run(cmd, cfg, args)
+	}
+	return cmd
+}
+
+// untilSignal returns a context that ends with the first signal. A second one ends the process at
+// once, even while it reads from an empty pipe or writes to a full one.
+func untilSignal(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(ctx, append(more, os.Interrupt, syscall.SIGTERM)...)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // agentFlags are the flags of run and chat that choose or replace the configured agent.

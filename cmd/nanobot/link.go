@@ -14,9 +14,9 @@ import (
 )
 
 func newLink(std stdio) *cobra.Command {
-	var path, role, user, revoke string
+	var role, user, revoke string
 	var list, asJSON bool
-	cmd := &cobra.Command{
+	cmd := withConfig(&cobra.Command{
 		Use:   "link [flags]",
 		Short: "Make, list and revoke sign-in links for the chat page",
 		Long: `Link prints a one-time link that signs one browser in to the chat page. The link is valid for 15 minutes, the
@@ -32,8 +32,10 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
   nanobot link --user ann
   nanobot link --list
   nanobot link --revoke 3f9c0a71de`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := noArguments(cmd, args); err != nil {
+				return err
+			}
 			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
 			if countTrue(making, list, cmd.Flags().Changed("revoke")) > 1 {
 				return exit.Usagef("link: --list and --revoke cannot be combined with each other or with --role and --user")
@@ -41,20 +43,17 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 			if asJSON && !list {
 				return exit.Usagef("link: --json works only with --list")
 			}
-			cfg, err := loadForCommand(path)
-			if err != nil {
-				return err
-			}
-			switch o := accessOptions(cfg, std); {
-			case list:
-				return asStateOwner(cfg, std, func() error { return access.ListLinks(cmd.Context(), o, asJSON) })
-			case cmd.Flags().Changed("revoke"):
-				return asStateOwner(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
-			}
-			return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
+			return nil
 		},
-	}
-	addConfigFlag(cmd, &path)
+	}, func(cmd *cobra.Command, cfg *config.Config, _ []string) error {
+		switch o := accessOptions(cfg, std); {
+		case list:
+			return asStateOwner(cfg, std, func() error { return access.ListLinks(cmd.Context(), o, asJSON) })
+		case cmd.Flags().Changed("revoke"):
+			return asStateOwner(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
+		}
+		return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
+	})
 	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "role of the user: chat or operator")
 	cmd.Flags().StringVar(&user, "user", "", "name of the user: letters, digits, - and _ (default: a random name, or operator)")
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")

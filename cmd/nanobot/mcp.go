@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,9 +34,8 @@ $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only
 		Example: `  claude mcp add nanobot -- nanobot mcp --config /etc/nanobot/mybot/config.json`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			ctx, stop := untilSignal(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			context.AfterFunc(ctx, stop) // a second signal ends the process at once
 			defer disableSIGPIPE()()
 			return serveMCP(ctx, path, std)
 		},

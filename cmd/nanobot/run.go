@@ -90,9 +90,8 @@ func runOnce(ctx context.Context, cfg *config.Config, t oneTurn) error {
 		return err
 	}
 	defer g.Close()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	defer disableSIGPIPE()()
 	ch := cli.New(cli.Options{ChatID: t.flags.chat, User: localUser(), Printer: t.printer})
 	out, err := g.Turn(ctx, ch, ch.Incoming(t.text, t.media))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
@@ -163,18 +162,22 @@ func exportKey(ctx context.Context, given, path string, std stdio) (key ed25519.
 }
 
 func newRunbookExport(std stdio) *cobra.Command {
-	var flags runbookFlags
-	cmd := &cobra.Command{
+	return newRunsCommand(std, &cobra.Command{
 		Use:   "export [flags] RUN",
 		Short: "Print a run and its records as signed JSON, for runbook verify",
 		Args:  oneArgument("the ID of a run"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
-				return runbooks.Export(cmd.Context(), runs, args[0], std.out)
-			})
-		},
-	}
+	}, func(ctx context.Context, runs runbook.Runs, args []string, _ bool) error {
+		return runbooks.Export(ctx, runs, args[0], std.out)
+	})
+}
+
+// newRunsCommand completes a command that uses the runs of the state, as the owner of the state.
+func newRunsCommand(std stdio, cmd *cobra.Command, do func(ctx context.Context, runs runbook.Runs, args []string, asJSON bool) error) *cobra.Command {
+	var flags runbookFlags
 	flags.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error { return do(cmd.Context(), runs, args, flags.asJSON) })
+	}
 	return cmd
 }
 
@@ -241,9 +244,8 @@ type runbookCommand struct {
 }
 
 func (d runbookCommand) run(ctx context.Context) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal(ctx, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	defer disableSIGPIPE()()
 	book, source, err := d.loadRunbook()
 	if err != nil {

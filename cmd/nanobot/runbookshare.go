@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/runbooks"
@@ -8,9 +10,8 @@ import (
 )
 
 func newRunbookShare(std stdio) *cobra.Command {
-	var flags runbookFlags
 	var s runbooks.Sharing
-	cmd := &cobra.Command{
+	cmd := newRunsCommand(std, &cobra.Command{
 		Use:   "share [flags] NAME",
 		Short: "Let all chats use a runbook that an agent has stored",
 		Long: `Share makes a runbook that an agent has stored with kairos_mint one of the bot: the agents of all chats can find
@@ -19,47 +20,31 @@ see "nanobot runbook list --stored --json". With --hash nothing is shared if the
 Without --chat the title must be that of one chat only. The chat "none" has what was stored outside of chats.`,
 		Example: `  nanobot runbook share --chat telegram:123456 "Deploy the site"`,
 		Args:    oneArgument("the NAME of a stored runbook"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s.Name = args[0]
-			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
-				return runbooks.Share(cmd.Context(), runs, s, std.out, flags.asJSON)
-			})
-		},
-	}
-	flags.add(cmd)
+	}, func(ctx context.Context, runs runbook.Runs, args []string, asJSON bool) error {
+		s.Name = args[0]
+		return runbooks.Share(ctx, runs, s, std.out, asJSON)
+	})
 	cmd.Flags().StringVar(&s.Chat, "chat", "", "the chat that has stored it")
 	cmd.Flags().StringVar(&s.Hash, "hash", "", "the hash that its text must have")
 	return cmd
 }
 
 func newRunbookUnshare(std stdio) *cobra.Command {
-	var flags runbookFlags
-	cmd := &cobra.Command{
+	return newRunsCommand(std, &cobra.Command{
 		Use:   "unshare [flags] NAME",
 		Short: "Give a shared runbook back to the chat that has stored it",
 		Args:  oneArgument("the NAME of a shared runbook"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
-				return runbooks.Unshare(cmd.Context(), runs, args[0], std.out, flags.asJSON)
-			})
-		},
-	}
-	flags.add(cmd)
-	return cmd
+	}, func(ctx context.Context, runs runbook.Runs, args []string, asJSON bool) error {
+		return runbooks.Unshare(ctx, runs, args[0], std.out, asJSON)
+	})
 }
 
 func newRunbookKey(std stdio) *cobra.Command {
-	var flags runbookFlags
-	cmd := &cobra.Command{
+	return newRunsCommand(std, &cobra.Command{
 		Use:   "key [flags]",
 		Short: "Print the public key that verifies the exports of this bot",
 		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
-				return runbooks.PrintKey(cmd.Context(), runs, std.out, flags.asJSON)
-			})
-		},
-	}
-	flags.add(cmd)
-	return cmd
+	}, func(ctx context.Context, runs runbook.Runs, _ []string, asJSON bool) error {
+		return runbooks.PrintKey(ctx, runs, std.out, asJSON)
+	})
 }

@@ -93,9 +93,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if len(open) == 0 {
 		return exit.Error{Status: exit.Config, Err: errNoChannel}
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
 	if err != nil {
 		return err
