@@ -70,7 +70,7 @@ func runDemo(ctx context.Context, listen string, browse bool, std stdio) error {
 		if err := postFirstMessage(ctx, base, cfg.HTTP.Token); err != nil {
 			d.log.Warn("first message not sent", zap.Error(err))
 		}
-		links := &demoLinks{links: s.access.Links(), base: base, out: std.out}
+		links := &demoLinks{grants: s.access.Grants(), base: base, out: std.out}
 		link, err := links.printLink(ctx)
 		if err != nil {
 			d.log.Error("sign-in link not made", zap.Error(err))
@@ -87,9 +87,9 @@ func runDemo(ctx context.Context, listen string, browse bool, std stdio) error {
 
 // demoLinks prints sign-in links.
 type demoLinks struct {
-	links httpd.Links
-	base  string
-	out   io.Writer
+	grants httpd.Grants
+	base   string
+	out    io.Writer
 
 	mu   sync.Mutex
 	last string // code of the link that was printed last
@@ -97,7 +97,7 @@ type demoLinks struct {
 
 // printLink prints a new link and returns it.
 func (d *demoLinks) printLink(ctx context.Context) (string, error) {
-	code, err := d.links.Make(ctx, "", httpd.Operator)
+	code, err := d.grants.Make(ctx, "", httpd.Operator)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (d *demoLinks) printLink(ctx context.Context) (string, error) {
 func (d *demoLinks) offer(ctx context.Context) words.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, unused, err := d.links.Lookup(ctx, d.last); err == nil && !unused {
+	if _, unused, err := d.grants.Lookup(ctx, d.last); err == nil && !unused {
 		_, err = d.printLink(ctx)
 		if err != nil {
 			return ""

@@ -436,7 +436,7 @@ func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	links := httpd.Links{Records: db}
+	links := httpd.Grants{Records: db}
 	url := "http://" + s.server.Addr().String()
 	for role, want := range map[httpd.Role]int{httpd.Chat: 403, httpd.Operator: 200, "": 401, "script": 200} {
 		b := &webBot{t: t, listen: s.server.Addr().String()}

@@ -66,7 +66,7 @@ type Access struct {
 	hasToken bool
 	cookies  cookies
 	sessions *sessions
-	links    Links
+	grants   Grants
 	attempts *Attempts
 	words    *words.Catalogue
 	now      func() time.Time
@@ -103,7 +103,7 @@ func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	_ = removeExpired(ctx, o.Records, o.Now()) // repeated at the next start; a full disk must not prevent this one
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), hasToken: o.Token != "",
-		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, words: o.Words, now: o.Now,
+		cookies: newCookies(key), sessions: newSessions(o.Records), grants: Grants{o.Records, o.Now}, attempts: o.Attempts, words: o.Words, now: o.Now,
 	}, nil
 }
 
@@ -196,8 +196,8 @@ func (a *Access) identifyBrowser(r *http.Request) (Identity, bool, error) {
 	return id, !ended && err == nil, err
 }
 
-// Links returns the one-time links of this server.
-func (a *Access) Links() Links { return a.links }
+// Grants returns the links and sessions of this server.
+func (a *Access) Grants() Grants { return a.grants }
 
 func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions

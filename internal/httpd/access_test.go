@@ -123,7 +123,7 @@ func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 		both.Add(2)
 		for _, s := range []httpd.Records{r.store, beside} {
 			done.Go(func() {
-				ok, err := httpd.Links{Records: barrierRecords{s, &both}}.Consume(t.Context(), code)
+				ok, err := httpd.Grants{Records: barrierRecords{s, &both}}.Consume(t.Context(), code)
 				if err != nil {
 					t.Error(err)
 				}
@@ -140,7 +140,7 @@ func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 }
 
 func TestInvalidUsersAndRolesGetNoLink(t *testing.T) {
-	links := httpd.Links{Records: newFixture(t).store}
+	links := httpd.Grants{Records: newFixture(t).store}
 	if _, err := links.Make(t.Context(), "ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
 		t.Errorf("role: %v", err)
 	}
@@ -251,7 +251,7 @@ func TestRolesAndTheToken(t *testing.T) {
 func TestOnlyOperatorsCanBeNamedOperator(t *testing.T) {
 	r := newFixture(t)
 	for _, user := range []string{"operator", "Operator"} {
-		if _, err := (httpd.Links{Records: r.store}).Make(t.Context(), user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
+		if _, err := (httpd.Grants{Records: r.store}).Make(t.Context(), user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
 			t.Errorf("a link for %s: %v", user, err)
 		}
 		// What an older nanobot let in.

@@ -145,7 +145,7 @@ func TestEveryKindOfWrongCredentialCounts(t *testing.T) {
 // link makes a link and returns its path.
 func (g *attemptsFixture) link(user string) string {
 	g.t.Helper()
-	code, err := httpd.Links{Records: g.store}.Make(g.t.Context(), user, httpd.Chat)
+	code, err := httpd.Grants{Records: g.store}.Make(g.t.Context(), user, httpd.Chat)
 	if err != nil {
 		g.t.Fatal(err)
 	}

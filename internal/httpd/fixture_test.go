@@ -112,7 +112,7 @@ func (r *fixture) startServer(hosts ...string) {
 // link creates a link and returns its URL.
 func (r *fixture) link(user string, role httpd.Role) string {
 	r.t.Helper()
-	code, err := httpd.Links{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role)
+	code, err := httpd.Grants{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ type Grant struct {
 	value string // value of the record
 }
 
-// Grants lists and revokes links and browser sessions, whether or not the daemon runs.
+// Grants makes one-time links, and lists and revokes links and browser sessions, whether or not the
+// daemon runs.
 type Grants struct {
 	Records Records
 	// Now is the clock; nil means time.Now.
@@ -66,7 +67,7 @@ func (g Grants) links(ctx context.Context) ([]Grant, error) {
 	var all []Grant
 	for key, value := range values {
 		var k link
-		if json.Unmarshal([]byte(value), &k) != nil || !k.valid(Links(g).now()) {
+		if json.Unmarshal([]byte(value), &k) != nil || !k.valid(g.now()) {
 			continue
 		}
 		hash := strings.TrimPrefix(key, linkPrefix)
@@ -90,7 +91,7 @@ func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
 	for key, value := range values {
 		var s sessionRecord
 		hash := strings.TrimPrefix(key, sessionPrefix)
-		if json.Unmarshal([]byte(value), &s) != nil || !Links(g).now().Before(s.Expires) || out[signedOutPrefix+hash] != "" {
+		if json.Unmarshal([]byte(value), &s) != nil || !g.now().Before(s.Expires) || out[signedOutPrefix+hash] != "" {
 			continue
 		}
 		all = append(all, Grant{
@@ -152,6 +153,6 @@ func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 	if err := recordSignedOut(ctx, g.Records, ended); err != nil {
 		return revoked, err
 	}
-	_ = removeExpired(ctx, g.Records, Links(g).now()) // repeated at the next call
+	_ = removeExpired(ctx, g.Records, g.now()) // repeated at the next call
 	return append(revoked, browsers...), nil
 }

@@ -121,7 +121,7 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 func TestALinkIsRevoked(t *testing.T) {
 	r := newFixture(t)
 	link := r.link("ann", httpd.Chat)
-	id := httpd.Links{}.ID(link[strings.LastIndex(link, "/")+1:])
+	id := httpd.Grants{}.ID(link[strings.LastIndex(link, "/")+1:])
 	if got := r.revoke(id); len(got) != 1 || got[0].Kind != httpd.LinkGrant || got[0].ID != id {
 		t.Errorf("revoked was %+v", got)
 	}

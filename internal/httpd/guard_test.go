@@ -126,7 +126,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := httpd.Links{Records: store}.Make(t.Context(), "ann", httpd.Chat)
+	code, err := httpd.Grants{Records: store}.Make(t.Context(), "ann", httpd.Chat)
 	if err != nil {
 		t.Fatal(err)
 	}

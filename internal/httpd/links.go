@@ -20,13 +20,6 @@ var userPattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,40}$`)
 // codePattern matches the code of a link, as crypto/rand.Text makes it.
 var codePattern = lazyregexp.New(`^[A-Z2-7]{26,}$`)
 
-// Links makes and checks one-time links. A command can make a link while the daemon runs.
-type Links struct {
-	Records Records
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-}
-
 // link is the record of an unused link.
 type link struct {
 	User    string    `json:"user"`
@@ -36,7 +29,7 @@ type link struct {
 
 // Make returns the code of a new link for a user. Without a name, a chat user gets a random one and
 // an operator is named "operator". Make also removes expired links.
-func (l Links) Make(ctx context.Context, user string, role Role) (code string, err error) {
+func (g Grants) Make(ctx context.Context, user string, role Role) (code string, err error) {
 	if user == "" {
 		user = string(role)
 		if role != Operator {
@@ -51,11 +44,11 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 	case !role.allowsUser(user):
 		return "", fmt.Errorf("user: %q is reserved for operators and scripts; with the role %s choose another name", user, role)
 	}
-	_ = removeExpired(ctx, l.Records, l.now()) // an error is harmless: expired links are refused anyway
+	_ = removeExpired(ctx, g.Records, g.now()) // an error is harmless: expired links are refused anyway
 	code = rand.Text()                         // at least 128 bits
-	value, err := encodeRecord(link{user, role, l.now().Add(LinkLifetime)})
+	value, err := encodeRecord(link{user, role, g.now().Add(LinkLifetime)})
 	if err == nil {
-		err = l.Records.SaveRecords(ctx, map[string]string{linkKey(code): value})
+		err = g.Records.SaveRecords(ctx, map[string]string{linkKey(code): value})
 	}
 	if err != nil {
 		return "", fmt.Errorf("write link: %w", err)
@@ -64,11 +57,11 @@ func (l Links) Make(ctx context.Context, user string, role Role) (code string, e
 }
 
 // Lookup returns the user of a link. It reports false if the link is unknown, used or expired.
-func (l Links) Lookup(ctx context.Context, code string) (Identity, bool, error) {
+func (g Grants) Lookup(ctx context.Context, code string) (Identity, bool, error) {
 	if !codePattern().MatchString(code) {
 		return Identity{}, false, nil
 	}
-	value, err := l.Records.LoadRecord(ctx, linkKey(code))
+	value, err := g.Records.LoadRecord(ctx, linkKey(code))
 	if err != nil || value == "" {
 		return Identity{}, false, err
 	}
@@ -76,7 +69,7 @@ func (l Links) Lookup(ctx context.Context, code string) (Identity, bool, error) 
 	if err := json.Unmarshal([]byte(value), &k); err != nil {
 		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
-	return Identity{User: k.User, Role: k.Role}, k.valid(l.now()), nil
+	return Identity{User: k.User, Role: k.Role}, k.valid(g.now()), nil
 }
 
 // valid reports whether a link can be used.
@@ -86,22 +79,22 @@ func (k link) valid(now time.Time) bool {
 
 // Consume uses up a link that Lookup has found valid. It reports false if the link is used up
 // already.
-func (l Links) Consume(ctx context.Context, code string) (bool, error) {
-	value, err := l.Records.LoadRecord(ctx, linkKey(code))
+func (g Grants) Consume(ctx context.Context, code string) (bool, error) {
+	value, err := g.Records.LoadRecord(ctx, linkKey(code))
 	if err == nil && value != "" {
-		return l.Records.SwapRecord(ctx, linkKey(code), value, "") // of several callers, only one succeeds
+		return g.Records.SwapRecord(ctx, linkKey(code), value, "") // of several callers, only one succeeds
 	}
 	return false, err
 }
 
-// ID returns the ID in Grants of the link with a code.
-func (l Links) ID(code string) string { return hashSecret(code)[:idLength] }
+// ID returns the ID of the link with a code.
+func (g Grants) ID(code string) string { return hashSecret(code)[:idLength] }
 
 func linkKey(code string) string { return linkPrefix + hashSecret(code) }
 
-func (l Links) now() time.Time {
-	if l.Now != nil {
-		return l.Now()
+func (g Grants) now() time.Time {
+	if g.Now != nil {
+		return g.Now()
 	}
 	return time.Now()
 }

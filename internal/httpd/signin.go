@@ -66,7 +66,7 @@ func (a *Access) checkLink(w http.ResponseWriter, r *http.Request) (Identity, bo
 	if !signedIn && a.attempts.Blocked(w, r) {
 		return Identity{}, false, errTooManyAttempts
 	}
-	id, ok, err := a.links.Lookup(r.Context(), r.PathValue("code"))
+	id, ok, err := a.grants.Lookup(r.Context(), r.PathValue("code"))
 	if err == nil && !ok && !signedIn && a.attempts.Wrong(w, r) {
 		return Identity{}, false, errTooManyAttempts
 	}
@@ -117,13 +117,13 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 func (a *Access) startSession(ctx context.Context, code string, id Identity) (Identity, bool, error) {
 	now := a.now()
 	id.Expires, id.session = now.Add(sessionLifetime), rand.Text()
-	if err := recordSession(ctx, a.links.Records, id, now, now); err != nil {
+	if err := recordSession(ctx, a.grants.Records, id, now, now); err != nil {
 		return id, false, err
 	}
-	ok, err := a.links.Consume(ctx, code)
+	ok, err := a.grants.Consume(ctx, code)
 	if !ok || err != nil {
 		none := map[string]string{sessionPrefix + hashSecret(id.session): ""}
-		return id, false, errors.Join(err, a.links.Records.SaveRecords(ctx, none))
+		return id, false, errors.Join(err, a.grants.Records.SaveRecords(ctx, none))
 	}
 	return id, true, nil
 }

@@ -122,7 +122,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	url := "http://" + server.Addr().String()
 	browsers, streams := map[string]*browser{}, map[string]io.Closer{}
 	for _, user := range []string{"ann", "bob"} {
-		code, err := httpd.Links{Records: store}.Make(t.Context(), user, httpd.Chat)
+		code, err := httpd.Grants{Records: store}.Make(t.Context(), user, httpd.Chat)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func (d *daemon) link(role httpd.Role) string {
 		d.t.Fatal(err)
 	}
 	defer s.Close()
-	code, err := httpd.Links{Records: s}.Make(d.t.Context(), "", role)
+	code, err := httpd.Grants{Records: s}.Make(d.t.Context(), "", role)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -133,9 +133,8 @@ func (o Options) dismissWebUser(ctx context.Context, user string) error {
 func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Role) error {
 	var code, id string
 	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
-		links := httpd.Links(g)
-		code, err = links.Make(ctx, user, role)
-		id = links.ID(code)
+		code, err = g.Make(ctx, user, role)
+		id = g.ID(code)
 		return err
 	})
 	if err != nil {
