@@ -3,7 +3,9 @@ package acp_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -48,7 +50,7 @@ func promptPicture(t *testing.T, name string, data []byte) (picture []byte, mime
 func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
 	t.Parallel()
 	var photo, screenshot bytes.Buffer
-	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 4032, 3024)), nil); err != nil {
+	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 2004, 1503)), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := png.Encode(&screenshot, image.NewGray(image.Rect(0, 0, 900, 2001))); err != nil {
@@ -69,11 +71,15 @@ func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
 
 func TestAPictureWithTooManyPixelsIsALink(t *testing.T) {
 	t.Parallel()
-	var huge bytes.Buffer
-	if err := png.Encode(&huge, image.NewPaletted(image.Rect(0, 0, 10_000, 6000), []color.Color{color.Black})); err != nil {
+	var small bytes.Buffer
+	if err := png.Encode(&small, image.NewPaletted(image.Rect(0, 0, 2, 2), []color.Color{color.Black})); err != nil {
 		t.Fatal(err)
 	}
-	if got, mime := promptPicture(t, "huge.png", huge.Bytes()); got != nil {
+	huge := small.Bytes() // its header claims more pixels than it has
+	binary.BigEndian.PutUint32(huge[16:], 10_000)
+	binary.BigEndian.PutUint32(huge[20:], 6000)
+	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	if got, mime := promptPicture(t, "huge.png", huge); got != nil {
 		t.Errorf("%d bytes of %s", len(got), mime)
 	}
 }
