@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
 )
 
@@ -158,6 +159,7 @@ func killAroundFold(t *testing.T, k foldKill) {
 	t.Cleanup(net.Close)
 	net.Idempotent = true
 	dir := t.TempDir()
+	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: stepsCommand(), Steps: true, OnCrash: "retry", Number: 1,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
@@ -192,6 +194,12 @@ func killAroundFold(t *testing.T, k foldKill) {
 	net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		return len(calls) == 1 && strings.Contains(calls[0].Text, "run 2")
 	})
+	// A board that is not recorded yet is left in the chat: the next daemon does not know its ID.
+	for deadline := time.Now().Add(testTimeout); sqlitetest.CountBoards(t, spec.State) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the board is not recorded")
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

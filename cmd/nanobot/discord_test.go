@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 // The people of these tests. Ada is let in.
@@ -35,6 +36,7 @@ type discordSetup struct {
 func (s discordSetup) writeConfig(t testing.TB, api *discordtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
+	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	allow := s.allow
 	if allow == nil {
 		allow = []string{ada}

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/httpd"
 )
 
@@ -57,6 +58,7 @@ func newWebBot(t *testing.T) *webBot {
 func newWebBotWith(t *testing.T, terminal string) *webBot {
 	t.Helper()
 	dir := t.TempDir()
+	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	b := &webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
 	for name, content := range map[string]string{
 		"agent.sh": webAgent, "token": webToken,

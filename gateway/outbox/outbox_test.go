@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 var ann, bob = channels.Chat{Channel: "net", ID: "ann"}, channels.Chat{Channel: "net", ID: "bob"}
@@ -64,7 +65,9 @@ func (n *fakeChannel) texts() string {
 
 func openStore(t *testing.T) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
+	dir := t.TempDir()
+	sqlitetest.Prepare(t, dir)
+	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

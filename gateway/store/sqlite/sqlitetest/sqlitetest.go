@@ -53,11 +53,23 @@ func Prepare(t testing.TB, dir string) {
 
 // CountSending counts the deliveries that are marked as sending in the state in dir. A daemon may
 // be using the state.
-func CountSending(t testing.TB, dir string) (n int) {
+func CountSending(t testing.TB, dir string) int {
+	t.Helper()
+	return count(t, dir, "outbox WHERE state = 'sending'")
+}
+
+// CountBoards counts the boards that are recorded in the state in dir. A daemon may be using the
+// state.
+func CountBoards(t testing.TB, dir string) int {
+	t.Helper()
+	return count(t, dir, "transient WHERE board > 0")
+}
+
+func count(t testing.TB, dir, rows string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro&_pragma=busy_timeout(60000)")
 	if err == nil {
-		err = errors.Join(db.QueryRow("SELECT count(*) FROM outbox WHERE state = 'sending'").Scan(&n), db.Close())
+		err = errors.Join(db.QueryRow("SELECT count(*) FROM "+rows).Scan(&n), db.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
