@@ -97,7 +97,7 @@ func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
 			<-refused
 			fx.stop()
 			api.SetFault(nil)
-			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), Drafts: "off"}
+			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), NoDrafts: true}
 			ch, err := telegram.New(o)
 			if err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // Telegram's limits. Unfinished answers are shown by edits, also in private chats.
 func newTelegramFixture(t *testing.T, script string) (*fixture, *telegramtest.Server) {
 	t.Helper()
-	return newTelegramFixtureWith(t, script, func(o *telegram.Options) { o.Drafts = "off" })
+	return newTelegramFixtureWith(t, script, func(o *telegram.Options) { o.NoDrafts = true })
 }
 
 // newTelegramFixtureWith is newTelegramFixture with changed options.

@@ -34,7 +34,7 @@ func TestInATelegramGroupEverybodyReadsTheirOwnLanguage(t *testing.T) {
 	api.AddUser(telegramtest.User{ID: anna, FirstName: "Anna", LanguageCode: "de"})
 	api.AddUser(telegramtest.User{ID: bob, FirstName: "Bob", LanguageCode: "en"})
 	api.AddChat(telegramtest.Chat{ID: group, Type: "supergroup", Title: "Team"})
-	ch, err := telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), Reactions: "off", Unpaced: true})
+	ch, err := telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), NoReactions: true, Unpaced: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,7 +204,7 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 }
 
 func TestPersistentAgentsEndWithTheAccessOfTheirLastPerson(t *testing.T) {
-	runIntake(t, func(r *fixture) {
+	runIntake(t, func(fx *fixture) {
 		coder := fx.addAgents("coder")["coder"]
 		coder.idle = map[string][]string{"net:eve": {"eve"}, "net:ann": {"ann"}}
 		fx.agents.idle = map[string][]string{"net:eve": {"eve"}}
