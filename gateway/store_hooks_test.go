@@ -16,7 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
-	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // hookedStore is a store that calls hooks before or after certain methods.
@@ -250,7 +250,7 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	in := channels.Incoming{Chat: chat, ID: "before", User: channels.User{ID: "u"}, Text: "cut off"}
 	cut, err := before.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true})
 	if err == nil {
-		err = before.SetProcess(cut.Inbound.ID, store.Process(terminal.RecordStarting()))
+		err = before.SetProcess(cut.Inbound.ID, store.Process(process.NewStartingRecord()))
 	}
 	if err == nil {
 		parts := []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "being sent"}}

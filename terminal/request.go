@@ -13,7 +13,7 @@ type Request struct {
 	Envelope
 	Words words.Words // for the person
 	// RunName marks the agent's processes, and GatewayName persistent agents, so that KillRun and
-	// KillPersistent find them after a crash. Without a name there is no mark.
+	// KillPersistent of package process find them after a crash. Without a name there is no mark.
 	RunName, GatewayName string
 	// Task names the part of the message in this request, if the agent gets a message in several
 	// parts; "": the whole message.

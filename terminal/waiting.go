@@ -44,8 +44,8 @@ func (r *Runner) warmOptions(env []string) process.Options {
 	}
 }
 
-// prepareNext starts the process for the next turn of the chat. The temporary files are removed now,
-// while no agent of the chat can be running.
+// prepareNext starts the process for the next turn of the chat. The temporary files are removed
+// now, while no agent of the chat can be running.
 func (t *turn) prepareNext() {
 	t.warm.Prepare(t.req.Channel+":"+t.req.ChatID, func() error {
 		_, err := t.sandbox.PrepareChat(t.userDir, nil, true)

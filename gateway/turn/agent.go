@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // runOnce runs the agent once. A panic fails this turn only.
@@ -30,7 +31,7 @@ func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, e
 	if read, err := t.alreadyRead(ctx); read || err != nil {
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
-	t.recordProcess(terminal.RecordStarting())
+	t.recordProcess(process.NewStartingRecord())
 	in := t.inbound.In
 	in.Text = cmp.Or(t.secret, in.Text)
 	return t.promptAgent(ctx, RequestFor(in, strconv.FormatInt(t.inbound.ID, 10)), chat)
@@ -73,7 +74,7 @@ func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
 func (t *Turn) agentLaunched(pid int) {
 	t.failures = t.stage.shortage.failureCount()
 	t.pid.Store(int64(pid))
-	t.recordProcess(terminal.RecordProcess(pid))
+	t.recordProcess(process.NewRecord(pid))
 	if t.lacksResources.Swap(false) {
 		t.display.Refresh()
 	}
@@ -85,7 +86,7 @@ func (t *Turn) agentLaunched(pid int) {
 // recordProcess stores the agent's process, so that the next run of the gateway can kill its
 // descendants: when the gateway dies, the kernel kills only the agent itself. A process that is
 // about to start is recorded, too, since a turn without a process record counts as not started.
-func (t *facts) recordProcess(p terminal.ProcessRecord) {
+func (t *facts) recordProcess(p process.Record) {
 	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil {
 		t.log.Warn("agent's process not recorded", zap.Error(err))
 	}

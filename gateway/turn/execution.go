@@ -10,6 +10,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // Executor works on some messages instead of their agents, for example on a run of a runbook. It
@@ -52,17 +53,17 @@ func (x *Execution) SetProgressHeading(text string) { x.turn.toolAccess.setHeadi
 // the turn counts as started. The record also stays if ctx has ended by then: a shutdown has killed
 // the processes, and the next start has to report or retry the turn.
 func (x *Execution) MarkRunning(ctx context.Context) (ended func()) {
-	x.turn.recordProcess(terminal.RecordStarting())
+	x.turn.recordProcess(process.NewStartingRecord())
 	return func() {
 		x.turn.pid.Store(0)
 		if ctx.Err() == nil {
-			x.turn.recordProcess(terminal.RecordNotStarted())
+			x.turn.recordProcess(process.NewNotStartedRecord())
 		}
 	}
 }
 
 // MarkNotRunning records that no process runs yet.
-func (x *Execution) MarkNotRunning() { x.turn.recordProcess(terminal.RecordNotStarted()) }
+func (x *Execution) MarkNotRunning() { x.turn.recordProcess(process.NewNotStartedRecord()) }
 
 // Prompt has the agent of the chat work on a task. It is called between MarkRunning and its end.
 func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, error) {

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/retry"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // errIntakeClosed ends a turn that waits for messages when the gateway stops receiving them.
@@ -126,7 +127,7 @@ func (t *facts) elapsed() time.Duration {
 // offered to its protocol. A turn that a shutdown cuts off during the wait runs again at the next
 // start, as one that had not started.
 func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
-	c.recordProcess(terminal.RecordNotStarted())
+	c.recordProcess(process.NewNotStartedRecord())
 	c.pid.Store(0)
 	c.personWait.begin()
 	c.clock.begin()
@@ -152,7 +153,7 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 			c.slot.Release()
 			return context.Canceled
 		}
-		c.recordProcess(terminal.RecordStarting())
+		c.recordProcess(process.NewStartingRecord())
 		return nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // typingChannel is a channel that counts typing indicators.
@@ -110,7 +111,7 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 				}
 				checkEqual(t, "recorded", fx.disk.ends, []string{"7 again, unbegun true"})
 				checkEqual(t, "said", len(fx.box.posted), 0)
-				checkEqual(t, "it runs again", terminal.ProcessRecord(fx.disk.process).NeverStarted(), true)
+				checkEqual(t, "it runs again", process.Record(fx.disk.process).NeverStarted(), true)
 			})
 		})
 	}
@@ -125,7 +126,7 @@ func TestATurnThatResumesAfterAWaitIsCutOffLikeOthers(t *testing.T) {
 		fx.beginTurn().Run(ctx)
 		fx.stop()
 		time.Sleep(time.Hour)
-		checkEqual(t, "it seems not to have begun", terminal.ProcessRecord(fx.disk.process).NeverStarted(), false)
+		checkEqual(t, "it seems not to have begun", process.Record(fx.disk.process).NeverStarted(), false)
 	})
 }
 

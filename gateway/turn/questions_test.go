@@ -6,7 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
-	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // questionsOf returns an open question of each inbound message.
@@ -25,7 +25,7 @@ func TestTheQuestionOfATurnThatACrashHasEndedLosesItsButtons(t *testing.T) {
 			fx.disk.questions = questionsOf(6, 7)
 			adopted := []store.Inbound{{
 				ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1", User: channels.User{ID: user}},
-				Process: store.Process(terminal.RecordStarting()), Outcome: store.Outcome{Status: map[string]string{"stranger": store.Revoked}[user]},
+				Process: store.Process(process.NewStartingRecord()), Outcome: store.Outcome{Status: map[string]string{"stranger": store.Revoked}[user]},
 			}}
 			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
@@ -62,7 +63,7 @@ func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *t
 		time.AfterFunc(time.Second, kill)
 		fx.beginTurn().Run(ctx)
 		checkEqual(t, "reactions", fx.box.reactions, "[m1 taken]")
-		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(terminal.RecordStarting())}}
+		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(process.NewStartingRecord())}}
 		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent), OnCrash: turn.ReportCrash})
 		if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
 			t.Fatal(err)
@@ -75,7 +76,7 @@ func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *t
 func TestAMessageWhoseTurnWasStoppedOrRevokedBeforeACrashHasNoReaction(t *testing.T) {
 	fx := newFixture(t, sayingAgent("hi"))
 	defer fx.stop()
-	started := store.Process(terminal.RecordStarting())
+	started := store.Process(process.NewStartingRecord())
 	adopted := []store.Inbound{
 		{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m7"}, Process: started, Outcome: store.Outcome{Status: string(terminal.Stopped)}},
 		{ID: 8, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m8"}, Process: started, Outcome: store.Outcome{Status: store.Revoked}},

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // maxAttempts bounds how often a turn that keeps being cut off is run.
@@ -30,9 +31,9 @@ func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error
 	if s.name, err = s.loadName(ctx); err != nil {
 		return err
 	}
-	terminal.KillPersistent(s.name)
+	process.KillPersistent(s.name)
 	for _, inbound := range adopted {
-		terminal.KillRun(runName(inbound), terminal.ProcessRecord(inbound.Process))
+		process.KillRun(runName(inbound), process.Record(inbound.Process))
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 	for _, f := range adopted.Folds {
 		display.EndFold(s.o.Channels[f.Board.Chat.Channel], s.o.Outbox, f)
 	}
-	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
+	if err := s.o.Store.SetProcess(0, store.Process(process.NewRecord(os.Getpid()))); err != nil {
 		s.o.Log.Warn("own process not recorded", zap.Error(err))
 	}
 	return nil
@@ -84,7 +85,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	}
 	// /stop was stored before it was carried out.
 	stopped := inbound.Outcome.Status == string(terminal.Stopped)
-	if !stopped && terminal.ProcessRecord(inbound.Process).NeverStarted() {
+	if !stopped && process.Record(inbound.Process).NeverStarted() {
 		return s.o.Store.Requeue(ctx, inbound.ID, true)
 	}
 	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID), zap.Int("attempt", inbound.Attempt))

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 const (
@@ -131,7 +132,7 @@ func (s *Stage) closeIdleConnections() {
 // markNotStarted clears the process record, so that the next start of the gateway runs the turn as
 // if it had never been claimed. The next try repeats the sequence numbers of this one.
 func (t *Turn) markNotStarted() {
-	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(terminal.RecordNotStarted())); err != nil {
+	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(process.NewNotStartedRecord())); err != nil {
 		t.log.Warn("turn not recorded as waiting", zap.Error(err))
 	}
 	t.mu.Lock()

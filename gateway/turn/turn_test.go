@@ -20,6 +20,7 @@ import (
 	"nanobot/gateway/turn"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // fakeRunner is a runner whose agent is a function.
@@ -644,9 +645,9 @@ func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 }
 
 func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
-	started := store.Process(terminal.RecordStarting())
+	started := store.Process(process.NewStartingRecord())
 	inbounds := []store.Inbound{
-		{ID: 1, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: store.Process(terminal.RecordNotStarted())}, // it had not begun
+		{ID: 1, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: store.Process(process.NewNotStartedRecord())}, // it had not begun
 		{ID: 2, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: started},
 		{ID: 3, Attempt: 3, In: channels.Incoming{Chat: ann}, Process: started},
 		{ID: 4, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: started, Outcome: store.Outcome{Status: string(terminal.Stopped)}},

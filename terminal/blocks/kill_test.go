@@ -106,7 +106,7 @@ func runOneTurn(workspace, agent string) int {
 		cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " careful-model"
 	}
 	cfg.Protocols = config.Protocols{blocks.Name: settings}
-	terminal.KillPersistent(workspace)
+	process.KillPersistent(workspace)
 	s := process.NewSupervisor(process.SupervisorOptions{})
 	defer s.Close()
 	runner, err := terminal.NewRunner(terminal.Options{

@@ -186,8 +186,8 @@ func (p *Pool[P]) expireChat(e *Entry[P]) {
 // holds the mutex.
 func (p *Pool[P]) isIdle(e *Entry[P]) bool { return e.turns == 0 && p.chats[e.chat] == e }
 
-// Idle returns the chats whose processes no turn uses, with the IDs of the people whose messages each
-// process has worked on.
+// Idle returns the chats whose processes no turn uses, with the IDs of the people whose messages
+// each process has worked on.
 func (p *Pool[P]) Idle() map[string][]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package warm has processes without a turn: those that were started before their message, and those
-// that outlive a turn. It knows nothing of what is said to them.
+// Package warm has processes without a turn: those that were started before their message, and
+// those that outlive a turn. It knows nothing of what is said to them.
 package warm
 
 import (
