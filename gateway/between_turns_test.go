@@ -15,13 +15,13 @@ type backgroundProtocol struct{ left map[string]int }
 
 func (l *backgroundProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	ctx := context.Background()
-	passing, _ := t.Memory().Load(ctx)
-	lasting, err := t.Memory().LoadLasting(ctx)
+	passing, _ := t.Memory().Load(ctx, terminal.ConversationMemory)
+	lasting, err := t.Memory().Load(ctx, terminal.LastingMemory)
 	if err == nil {
-		err = t.Memory().Save(ctx, t.Envelope.Text)
+		err = t.Memory().Save(ctx, terminal.ConversationMemory, t.Envelope.Text)
 	}
 	if err == nil {
-		err = t.Memory().SaveLasting(ctx, t.Envelope.Text)
+		err = t.Memory().Save(ctx, terminal.LastingMemory, t.Envelope.Text)
 	}
 	if err == nil {
 		err = t.Emit(terminal.Frame{Kind: terminal.Message, Text: "knew " + passing + "," + lasting})

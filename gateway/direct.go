@@ -52,46 +52,25 @@ func (g *Direct) Close() { g.Runner.Close() }
 
 // sessionMemory is the memory of a chat until the program ends.
 type sessionMemory struct {
-	mu            sync.Mutex
-	text, lasting string
-	conversation  string // since the last NewConversation; "": there was none
+	mu           sync.Mutex
+	texts        map[terminal.MemoryKey]string
+	conversation string // since the last NewConversation; "": there was none
 }
 
-// Load returns the state that was saved last.
-func (p *sessionMemory) Load(context.Context) (string, error) {
+// Load returns the text that was saved last.
+func (p *sessionMemory) Load(_ context.Context, key terminal.MemoryKey) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.text, nil
+	return p.texts[key], nil
 }
 
-// Save stores the state for the next turns.
-func (p *sessionMemory) Save(_ context.Context, s string) error {
+// Save stores a text for the next turns.
+func (p *sessionMemory) Save(_ context.Context, key terminal.MemoryKey, text string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.text = s
+	p.texts[key] = text
 	return nil
 }
-
-// LoadLasting returns the lasting state that was saved last.
-func (p *sessionMemory) LoadLasting(context.Context) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lasting, nil
-}
-
-// SaveLasting stores state that outlives a new conversation.
-func (p *sessionMemory) SaveLasting(_ context.Context, s string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lasting = s
-	return nil
-}
-
-// AddChatSession does nothing: the user of this machine sees all sessions.
-func (p *sessionMemory) AddChatSession(context.Context, string) error { return nil }
-
-// IsChatSession reports false.
-func (p *sessionMemory) IsChatSession(context.Context, string) (bool, error) { return false, nil }
 
 func (p *sessionMemory) conversationID() string {
 	p.mu.Lock()
@@ -100,7 +79,7 @@ func (p *sessionMemory) conversationID() string {
 }
 
 func (g *Direct) memory(chat channels.Chat) *sessionMemory {
-	m, _ := g.memories.LoadOrStore(chat, &sessionMemory{})
+	m, _ := g.memories.LoadOrStore(chat, &sessionMemory{texts: map[terminal.MemoryKey]string{}})
 	return m.(*sessionMemory)
 }
 
@@ -112,7 +91,8 @@ func (g *Direct) NewConversation(chat channels.Chat) {
 	defer m.mu.Unlock()
 	// The name must differ from those of earlier processes, because the chat's folder outlives
 	// them.
-	m.text, m.conversation = "", strconv.FormatInt(time.Now().UnixMicro(), 10)
+	delete(m.texts, terminal.ConversationMemory)
+	m.conversation = strconv.FormatInt(time.Now().UnixMicro(), 10)
 }
 
 // Turn works on one incoming message: it runs the agent and sends its output to the channel

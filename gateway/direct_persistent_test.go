@@ -32,7 +32,7 @@ func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 	} else {
 		t.Report(terminal.Launched(k.agent.Pid()))
 	}
-	known, err := t.Memory().Load(context.Background())
+	known, err := t.Memory().Load(context.Background(), terminal.ConversationMemory)
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -43,7 +43,7 @@ func (k *persistentProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.
 		kind, text, _ := strings.Cut(k.lines.Text(), " ")
 		switch kind {
 		case "save":
-			err = t.Memory().Save(context.Background(), text)
+			err = t.Memory().Save(context.Background(), terminal.ConversationMemory, text)
 		case "about":
 			about := terminal.AgentInfo{Line: text}
 			for word := range strings.FieldsSeq(text) {

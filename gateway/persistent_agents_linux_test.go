@@ -90,9 +90,9 @@ func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 			close(began)
 			<-goOn
 			tn.Report(terminal.AgentInfo{Line: "of the past"})
-			return terminal.Outcome{Status: terminal.Done}, tn.Memory().Save(ctx, "of the past")
+			return terminal.Outcome{Status: terminal.Done}, tn.Memory().Save(ctx, terminal.ConversationMemory, "of the past")
 		}
-		was, err := tn.Memory().Load(ctx)
+		was, err := tn.Memory().Load(ctx, terminal.ConversationMemory)
 		known <- was
 		return terminal.Outcome{Status: terminal.Done}, err
 	})

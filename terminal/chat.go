@@ -98,17 +98,24 @@ type Command struct {
 
 // Memory is what a protocol remembers of a chat and an agent between turns.
 type Memory interface {
-	// Load and Save are about memory that ends when the person starts a new conversation.
-	Load(ctx context.Context) (string, error)
-	Save(ctx context.Context, s string) error
-	// LoadLasting and SaveLasting are about memory that outlives conversations.
-	LoadLasting(ctx context.Context) (string, error)
-	SaveLasting(ctx context.Context, s string) error
-	// AddChatSession records for ever that a chat of this gateway has had a session of an agent,
-	// and IsChatSession reports whether any chat has.
-	AddChatSession(ctx context.Context, session string) error
-	IsChatSession(ctx context.Context, session string) (bool, error)
+	// Load returns the text that was saved last with a key; "": none.
+	Load(ctx context.Context, key MemoryKey) (string, error)
+	Save(ctx context.Context, key MemoryKey, text string) error
 }
+
+// MemoryKey is the key of a text in a Memory.
+type MemoryKey string
+
+const (
+	// ConversationMemory ends when the person starts a new conversation.
+	ConversationMemory MemoryKey = "conversation"
+	// LastingMemory outlives conversations.
+	LastingMemory MemoryKey = "lasting"
+)
+
+// SessionMemory is the key of a text about a session of an agent, which all chats of the gateway
+// and all agents share for ever.
+func SessionMemory(session string) MemoryKey { return MemoryKey("session:" + session) }
 
 // SessionAccess is which of the agent's sessions a person may choose from.
 type SessionAccess int
@@ -163,9 +170,5 @@ func (NoChat) Report(Report) {}
 
 type noMemory struct{}
 
-func (noMemory) Load(context.Context) (string, error)                { return "", nil }
-func (noMemory) Save(context.Context, string) error                  { return nil }
-func (noMemory) LoadLasting(context.Context) (string, error)         { return "", nil }
-func (noMemory) SaveLasting(context.Context, string) error           { return nil }
-func (noMemory) AddChatSession(context.Context, string) error        { return nil }
-func (noMemory) IsChatSession(context.Context, string) (bool, error) { return false, nil }
+func (noMemory) Load(context.Context, MemoryKey) (string, error) { return "", nil }
+func (noMemory) Save(context.Context, MemoryKey, string) error   { return nil }

@@ -87,11 +87,11 @@ func TestEveryAgentHasMemoriesOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loaded []string
 		saves := func(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
-			now, _ := chat.Memory().Load(ctx)
-			lasting, _ := chat.Memory().LoadLasting(ctx)
+			now, _ := chat.Memory().Load(ctx, terminal.ConversationMemory)
+			lasting, _ := chat.Memory().Load(ctx, terminal.LastingMemory)
 			loaded = append(loaded, now+"/"+lasting)
-			_ = chat.Memory().Save(ctx, "s"+req.Text)
-			_ = chat.Memory().SaveLasting(ctx, "l"+req.Text)
+			_ = chat.Memory().Save(ctx, terminal.ConversationMemory, "s"+req.Text)
+			_ = chat.Memory().Save(ctx, terminal.LastingMemory, "l"+req.Text)
 			chat.Report(terminal.AgentInfo{Line: "line of " + req.Text})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}
@@ -175,9 +175,9 @@ func TestTheSessionsOfAllAgentsAreRecordedForAllChats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var known []bool
 		record := func(ctx context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
-			of, err := chat.Memory().IsChatSession(ctx, "sess_1")
-			known = append(known, of)
-			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, chat.Memory().AddChatSession(ctx, "sess_1"))
+			of, err := chat.Memory().Load(ctx, terminal.SessionMemory("sess_1"))
+			known = append(known, of != "")
+			return terminal.Outcome{Status: terminal.Done}, errors.Join(err, chat.Memory().Save(ctx, terminal.SessionMemory("sess_1"), "1"))
 		}
 		fx := newFixture(t, record)
 		fx.addAgent(&fakeRunner{run: record})

@@ -16,10 +16,6 @@ const agentMemory, infoMemory = "agent", "about"
 // lastingMemory is the key of the protocol's state that outlives /new.
 const lastingMemory = store.LastingPrefix + agentMemory
 
-// sessionMemory is the prefix of the keys of the sessions that any chat has had with any agent, in
-// the gateway's own memories.
-const sessionMemory = "session:"
-
 // memoryKey returns the key of an agent's memory. The keys of the default agent have no suffix, as
 // in stores from before there were several agents.
 func memoryKey(agent, key string) string {
@@ -42,40 +38,34 @@ type memory struct {
 
 var _ terminal.Memory = (*memory)(nil)
 
-// Load returns the state that was saved last.
-func (m *memory) Load(ctx context.Context) (string, error) {
+// Load returns the text that was saved last.
+func (m *memory) Load(ctx context.Context, key terminal.MemoryKey) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.cleared {
-		return "", nil
+	switch key {
+	case terminal.ConversationMemory:
+		if m.cleared {
+			return "", nil
+		}
+		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, agentMemory))
+	case terminal.LastingMemory:
+		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, lastingMemory))
 	}
-	return m.store.Recall(ctx, m.chat, memoryKey(m.agent, agentMemory))
+	return m.store.Recall(ctx, channels.Chat{}, string(key)) // shared by all chats
 }
 
-// Save stores the state for the next turns.
-func (m *memory) Save(ctx context.Context, s string) error { return m.remember(ctx, agentMemory, s) }
-
-// LoadLasting returns the lasting state that was saved last.
-func (m *memory) LoadLasting(ctx context.Context) (string, error) {
-	return m.store.Recall(ctx, m.chat, memoryKey(m.agent, lastingMemory))
+// Save stores a text for the next turns.
+func (m *memory) Save(ctx context.Context, key terminal.MemoryKey, text string) error {
+	switch key {
+	case terminal.ConversationMemory:
+		return m.remember(ctx, agentMemory, text)
+	case terminal.LastingMemory:
+		return m.store.Remember(ctx, m.chat, memoryKey(m.agent, lastingMemory), text)
+	}
+	return m.store.Remember(ctx, channels.Chat{}, string(key), text)
 }
 
-// SaveLasting stores state that outlives /new.
-func (m *memory) SaveLasting(ctx context.Context, s string) error {
-	return m.store.Remember(ctx, m.chat, memoryKey(m.agent, lastingMemory), s)
-}
-
-// AddChatSession records for ever that a chat has had a session.
-func (m *memory) AddChatSession(ctx context.Context, session string) error {
-	return m.store.Remember(ctx, channels.Chat{}, sessionMemory+session, "1")
-}
-
-// IsChatSession reports whether any chat has had a session.
-func (m *memory) IsChatSession(ctx context.Context, session string) (bool, error) {
-	value, err := m.store.Recall(ctx, channels.Chat{}, sessionMemory+session)
-	return value != "", err
-}
-
+// remember stores what ends with the conversation.
 func (m *memory) remember(ctx context.Context, key, value string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

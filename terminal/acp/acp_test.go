@@ -246,45 +246,37 @@ type memory struct {
 	err     error
 }
 
-func (m *memory) Load(context.Context) (string, error) {
+func (m *memory) Load(_ context.Context, key terminal.MemoryKey) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.s, m.err
+	switch key {
+	case terminal.ConversationMemory:
+		return m.s, m.err
+	case terminal.LastingMemory:
+		return m.lasting, m.err
+	}
+	text, _ := m.ofChats.Load(key)
+	shared, _ := text.(string)
+	return shared, nil
 }
 
-func (m *memory) Save(_ context.Context, s string) error {
+func (m *memory) Save(_ context.Context, key terminal.MemoryKey, text string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.s = s
-	m.saves++
+	switch key {
+	case terminal.ConversationMemory:
+		m.s = text
+		m.saves++
+	case terminal.LastingMemory:
+		m.lasting = text
+	default:
+		m.ofChats.Store(key, text)
+	}
 	return nil
-}
-
-func (m *memory) LoadLasting(context.Context) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.lasting, m.err
-}
-
-func (m *memory) SaveLasting(_ context.Context, s string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.lasting = s
-	return nil
-}
-
-func (m *memory) AddChatSession(_ context.Context, session string) error {
-	m.ofChats.Store(session, true)
-	return nil
-}
-
-func (m *memory) IsChatSession(_ context.Context, session string) (bool, error) {
-	_, ok := m.ofChats.Load(session)
-	return ok, nil
 }
 
 // forget clears the memory, as /new does.
-func (m *memory) forget() { _ = m.Save(context.Background(), "") }
+func (m *memory) forget() { _ = m.Save(context.Background(), terminal.ConversationMemory, "") }
 
 // processExists reports whether a process exists, even as a zombie.
 func processExists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

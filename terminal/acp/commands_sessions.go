@@ -98,8 +98,8 @@ func (x *turn) maySeeSession(ctx context.Context, id string, access terminal.Ses
 	if access != terminal.SessionsElsewhere {
 		return access == terminal.AllSessions, nil
 	}
-	ofChat, err := x.t.Memory().IsChatSession(ctx, id)
-	return err == nil && !ofChat, err
+	ofChat, err := x.t.Memory().Load(ctx, terminal.SessionMemory(id))
+	return err == nil && ofChat == "", err
 }
 
 // fetchSessions calls session/list until there are no more pages.

@@ -40,7 +40,7 @@ func hashCommand(command string) string {
 
 // current returns the session that the chat had with this agent, or "".
 func (m sessionMemory) current(ctx context.Context) (session string, err error) {
-	s, err := m.Load(ctx)
+	s, err := m.Load(ctx, terminal.ConversationMemory)
 	if err != nil {
 		return "", fmt.Errorf("read what is known of the conversation: %w", err)
 	}
@@ -59,7 +59,7 @@ func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chose
 	if err := m.addSession(ctx, id, chosen); err != nil {
 		return false, err
 	}
-	if err := storeJSON(ctx, sessionRecord{Session: id, Agent: m.agent}, m.Save); err != nil {
+	if err := m.saveJSON(ctx, terminal.ConversationMemory, sessionRecord{Session: id, Agent: m.agent}); err != nil {
 		return false, err
 	}
 	got, err := m.current(ctx)
@@ -68,7 +68,7 @@ func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chose
 
 // addSession records that this chat has had a session.
 func (m sessionMemory) addSession(ctx context.Context, id string, chosen []chosenSetting) error {
-	if err := m.AddChatSession(context.WithoutCancel(ctx), id); err != nil {
+	if err := m.Save(context.WithoutCancel(ctx), terminal.SessionMemory(id), "1"); err != nil {
 		return fmt.Errorf("remember the conversation: %w", err)
 	}
 	return m.storePast(ctx, id, chosen)
@@ -76,7 +76,7 @@ func (m sessionMemory) addSession(ctx context.Context, id string, chosen []chose
 
 // loadPast returns the sessions that the chat has had with any agent, newest first.
 func (m sessionMemory) loadPast(ctx context.Context) (all []pastSession, err error) {
-	s, err := m.LoadLasting(ctx)
+	s, err := m.Load(ctx, terminal.LastingMemory)
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of earlier conversations: %w", err)
 	}
@@ -98,13 +98,13 @@ func (m sessionMemory) storePast(ctx context.Context, id string, chosen []chosen
 	}
 	all = slices.DeleteFunc(all, func(p pastSession) bool { return p.sessionRecord == newest.sessionRecord })
 	all = slices.Insert(all, 0, newest)
-	return storeJSON(ctx, all[:min(len(all), maxPast)], m.SaveLasting)
+	return m.saveJSON(ctx, terminal.LastingMemory, all[:min(len(all), maxPast)])
 }
 
-func storeJSON(ctx context.Context, value any, save func(context.Context, string) error) error {
+func (m sessionMemory) saveJSON(ctx context.Context, key terminal.MemoryKey, value any) error {
 	text, err := json.Marshal(value)
 	if err == nil {
-		err = save(ctx, string(text))
+		err = m.Save(ctx, key, string(text))
 	}
 	if err != nil {
 		return fmt.Errorf("remember the conversation: %w", err)
