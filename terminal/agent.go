@@ -3,7 +3,11 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"sync"
+	"syscall"
 	"time"
 
 	"nanobot/internal/words"
@@ -98,4 +102,83 @@ func (a *Agent) ReadResponse(limit int) ([]byte, AgentExit, error) {
 		a.Kill()
 	}
 	return answer, a.Wait(), err
+}
+
+// usage sums the resource usage of a turn's processes.
+type usage struct {
+	mu         sync.Mutex
+	sum        process.Usage
+	persistent []persistentUse
+}
+
+// persistentUse is an agent that was started before the turn, with its usage until the turn.
+type persistentUse struct {
+	agent  *Agent
+	before process.Usage
+}
+
+// add adds the usage of a process that has exited.
+func (u *usage) add(used process.Usage) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sum.CPU += used.CPU
+	u.sum.Memory = max(u.sum.Memory, used.Memory)
+}
+
+// trackPersistent counts the usage of a persistent agent from now on.
+func (u *usage) trackPersistent(a *Agent) {
+	before := a.Usage()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.ContainsFunc(u.persistent, func(k persistentUse) bool { return k.agent == a }) {
+		u.persistent = append(u.persistent, persistentUse{a, before})
+	}
+}
+
+func (u *usage) total() process.Usage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	sum := u.sum
+	for _, k := range u.persistent {
+		now := k.agent.Usage()
+		sum.CPU += now.CPU - k.before.CPU
+		sum.Memory = max(sum.Memory, now.Memory) // of its whole life: the kernel keeps only one peak
+	}
+	return sum
+}
+
+// ShortageError says that a turn could not begin because the system lacked file descriptors,
+// processes or memory. No agent has got the message, so the turn can be run again later.
+type ShortageError struct {
+	Errno syscall.Errno // EMFILE, ENFILE, EAGAIN, ENOMEM or ETXTBSY
+	Err   error
+}
+
+func (e *ShortageError) Error() string { return e.Err.Error() }
+
+func (e *ShortageError) Unwrap() error { return e.Err }
+
+// IsShortage reports whether an error is a temporary shortage of file descriptors, processes or
+// memory.
+func IsShortage(err error) bool {
+	_, ok := process.Shortage(err)
+	return ok
+}
+
+// Shortage returns a *ShortageError if the helper could not execute the agent because of a
+// shortage, otherwise nil.
+func (e AgentExit) Shortage() error {
+	if !IsShortage(e.ExecError) || e.Forced {
+		return nil
+	}
+	return wrapShortage(fmt.Errorf("start agent: %w", e.ExecError))
+}
+
+// wrapShortage makes a *ShortageError of an error from before the start of the agent, if it is a
+// shortage.
+func wrapShortage(err error) error {
+	if errno, ok := process.Shortage(err); ok {
+		return &ShortageError{Errno: errno, Err: err}
+	}
+	return err
 }

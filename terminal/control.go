@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"nanobot/internal/words"
 	"nanobot/terminal/screen"
@@ -62,39 +63,90 @@ type ControlFile struct {
 // ErrNoController says that the agent's protocol has no commands of its own.
 var ErrNoController = errors.New("the agent has no such command")
 
-// controller returns the agent's protocol, if it is a Controller.
-func (r *Runner) controller() Controller {
-	c, _ := r.o.Protocol.(Controller)
-	return c
-}
-
-// Controls returns the commands that the agent's protocol carries out itself.
-func (r *Runner) Controls() []Command {
-	if c := r.controller(); c != nil {
-		return c.Controls()
-	}
-	return nil
-}
-
-// AcceptsControl reports whether the agent's protocol carries out a command in a chat now.
-func (r *Runner) AcceptsControl(chat, command string) bool {
-	c := r.controller()
-	return c != nil && c.AcceptsControl(chat, command)
-}
-
-// ReadsSecret reports whether a message would be typed where a program reads a password.
-func (r *Runner) ReadsSecret(req ControlRequest) bool {
-	s, ok := r.o.Protocol.(SecretReader)
-	return ok && s.ReadsSecret(req)
-}
-
 // Control carries out a command of the agent's protocol.
 func (r *Runner) Control(ctx context.Context, req ControlRequest) (ControlReply, error) {
-	c := r.controller()
-	if c == nil {
-		return ControlReply{}, ErrNoController
-	}
-	reply, err := c.Control(ctx, req)
+	reply, err := r.Controller.Control(ctx, req)
 	reply.Text = Clean(reply.Text)
 	return reply, err
+}
+
+// noFeatures stands for the optional interfaces that a protocol does not implement.
+type noFeatures struct{}
+
+func (noFeatures) Controls() []Command                { return nil }
+func (noFeatures) AcceptsControl(string, string) bool { return false }
+func (noFeatures) ReadsSecret(ControlRequest) bool    { return false }
+func (noFeatures) StopCommands(string) (int, bool)    { return 0, false }
+func (noFeatures) EndSession(string)                  {}
+func (noFeatures) Control(context.Context, ControlRequest) (ControlReply, error) {
+	return ControlReply{}, ErrNoController
+}
+
+// featureOf returns a protocol as one of its optional interfaces, or noFeatures.
+func featureOf[T any](p Protocol) T {
+	if feature, ok := p.(T); ok {
+		return feature
+	}
+	return any(noFeatures{}).(T)
+}
+
+// MessageReader is a protocol whose turns can read messages that people send while the turn runs.
+type MessageReader interface {
+	// ReadMessage offers a message that arrived during a turn of its chat. It reports whether the
+	// turn reads the message; then the protocol has stored the message and its files, and the
+	// gateway does nothing else with it. Otherwise the message waits in the queue of the chat, and
+	// is offered again when the turn calls Chat.AwaitPerson. It must return within a second.
+	//
+	// After a crash or an error, a message that was read (identified by Chat and ID) may be offered
+	// again, even after the end of that turn: each message is offered once more before it gets a
+	// turn. ReadMessage then reports true and does nothing. It must remember the IDs for as long as
+	// networks redeliver messages, which can be days.
+	//
+	// A message with nothing but its Chat asks whether the turn would read a message now.
+	ReadMessage(ctx context.Context, m PersonMessage) (read bool, err error)
+}
+
+// PersonMessage is a message from a person.
+type PersonMessage struct {
+	Chat  string   // an Envelope.SessionKey
+	ID    string   // of the network; "": it has none, and is offered once
+	User  string   // ID of the person
+	Text  string   // may be empty
+	Media []string // absolute paths of the files that came with it
+	// UserDataDir is the folder of the chat. The runner sets it.
+	UserDataDir string
+}
+
+// ReadsMessages reports whether the turns of the agent's protocol may read messages.
+func (r *Runner) ReadsMessages() bool {
+	_, ok := r.o.Protocol.(MessageReader)
+	return ok
+}
+
+// ReadMessage offers a message to the agent's protocol.
+func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error) {
+	reader, ok := r.o.Protocol.(MessageReader)
+	if !ok {
+		return false, nil
+	}
+	_, id, _ := strings.Cut(m.Chat, ":")
+	var err error
+	if m.UserDataDir, err = UserDir(r.o.Workspace, id); err != nil {
+		return false, err
+	}
+	return reader.ReadMessage(ctx, m)
+}
+
+// AwaitPerson stops the clock of the turn during the wait.
+func (t *turn) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
+	restart := t.pause()
+	again := t.Chat.AwaitPerson(ctx)
+	if again == nil { // nobody can answer, so the time counts
+		restart()
+		return context.Cause
+	}
+	return func(ctx context.Context) error {
+		defer restart()
+		return again(ctx)
+	}
 }

@@ -46,8 +46,13 @@ type Options struct {
 	Log       *zap.Logger
 }
 
-// Runner runs turns of the configured agent. It is safe for concurrent use.
+// Runner runs turns of the configured agent. It is safe for concurrent use. The embedded interfaces
+// are the protocol's, or do nothing if the protocol does not implement them.
 type Runner struct {
+	Controller
+	SecretReader
+	CommandStopper
+	Restarter
 	o          Options
 	command    placeholder.Command
 	env        []string
@@ -64,7 +69,11 @@ type Runner struct {
 // user's text, when a secret of the agent cannot be read, or when a required sandbox is not
 // available.
 func NewRunner(o Options) (*Runner, error) {
-	r := &Runner{o: o, providers: map[string]Provider{}}
+	r := &Runner{
+		Controller: featureOf[Controller](o.Protocol), SecretReader: featureOf[SecretReader](o.Protocol),
+		CommandStopper: featureOf[CommandStopper](o.Protocol), Restarter: featureOf[Restarter](o.Protocol),
+		o: o, providers: map[string]Provider{},
+	}
 	var err error
 	if r.command, err = placeholder.Parse(o.Config.Shell, o.Config.Command); err != nil {
 		return nil, fmt.Errorf("terminal.command: %w", err)

@@ -85,7 +85,7 @@ var exceptions = map[string]string{
 	"terminal/sandbox.go":            forOperator,
 	"terminal/line_reader.go":        forLog,
 	"terminal/questions.go":          forLog,
-	"terminal/warm.go claimWaiting":  forLog,
+	"terminal/warm/waiting.go Claim": forLog,
 
 	"terminal/plain/describe.go":   forOperator,
 	"terminal/rich/describe.go":    forOperator,
