@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -93,7 +94,9 @@ func (in *receiver) handleReady(ctx context.Context, r ready) {
 			in.pendingGuilds[g.ID] = in.missedSince
 		}
 	}
-	maps.DeleteFunc(in.pendingGuilds, func(id, _ snowflake) bool { return !r.has(id) })
+	maps.DeleteFunc(in.pendingGuilds, func(id, _ snowflake) bool {
+		return !slices.ContainsFunc(r.Guilds, func(g guildObject) bool { return g.ID == id })
+	})
 	for id, q := range in.queues {
 		if q.history != nil { // the running call may miss the newest messages, so the search is repeated
 			in.searched[id] = true
@@ -108,15 +111,6 @@ func (in *receiver) handleReady(ctx context.Context, r ready) {
 		in.background.Go(func() error { in.c.keepCommandsRegistered(ctx, r.App.ID); return nil })
 		in.searchDirectMessages(ctx)
 	}
-}
-
-func (r ready) has(guild snowflake) bool {
-	for _, g := range r.Guilds {
-		if g.ID == guild {
-			return true
-		}
-	}
-	return false
 }
 
 // handleGuildCreate adds a guild and searches the history of its channels. A guild that has just

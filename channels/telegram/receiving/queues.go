@@ -130,12 +130,18 @@ func (a *pendingQueues) isHalfFull() bool {
 func (a *pendingQueues) acquire(chat string) *chatQueue {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	q := a.queueOf(chat)
+	q.users++
+	return q
+}
+
+// queueOf returns the queue of a chat. The caller holds pendingQueues.mu.
+func (a *pendingQueues) queueOf(chat string) *chatQueue {
 	q := a.chats[chat]
 	if q == nil {
 		q = &chatQueue{name: chat}
 		a.chats[chat] = q
 	}
-	q.users++
 	return q
 }
 
@@ -163,11 +169,6 @@ func (a *pendingQueues) restore(ctx context.Context, parts []storedPart) int {
 	defer a.mu.Unlock()
 	groups := map[string]*pendingMessage{}
 	for _, part := range parts {
-		q := a.chats[part.chat]
-		if q == nil {
-			q = &chatQueue{name: part.chat}
-			a.chats[part.chat] = q
-		}
 		key := part.chat + " " + part.group
 		p := groups[key]
 		if p == nil {
@@ -175,7 +176,7 @@ func (a *pendingQueues) restore(ctx context.Context, parts []storedPart) int {
 			groups[key] = p
 			a.count++
 		}
-		a.addPart(ctx, q, p, part.update)
+		a.addPart(ctx, a.queueOf(part.chat), p, part.update)
 		p.awaitsParts = p.awaitsMore()
 	}
 	return len(groups)

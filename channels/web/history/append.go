@@ -163,15 +163,11 @@ func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 			return nil, refusal{ErrAlreadyPressed}
 		}
 		d.Type, d.ForGateway = Pressed, true
-		if m.Buttons[at].Stays {
-			if e, _, err = h.appendTx(tx, d); err != nil {
-				return nil, err
+		if !m.Buttons[at].Stays {
+			d.MaxWaiting = 0 // there is at most one press of a message
+			if _, err := tx.Exec("UPDATE events SET pressed = ? WHERE seq = ?", d.Data, m.Seq); err != nil {
+				return nil, fmt.Errorf("note press: %w", err)
 			}
-			return &e, nil
-		}
-		d.MaxWaiting = 0 // there is at most one press of a message
-		if _, err := tx.Exec("UPDATE events SET pressed = ? WHERE seq = ?", d.Data, m.Seq); err != nil {
-			return nil, fmt.Errorf("note press: %w", err)
 		}
 		e, _, err = h.appendTx(tx, d)
 		return &e, err

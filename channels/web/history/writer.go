@@ -113,7 +113,7 @@ func (w *writer) commit(changes []*change) error {
 		c.event, c.err = c.apply(tx)
 		var no refusal
 		if errors.As(c.err, &no) {
-			c.err = no.error
+			c.event, c.err = nil, no.error
 		} else if c.err != nil {
 			return errors.Join(c.err, tx.Rollback())
 		}
