@@ -31,6 +31,9 @@ func (w *walker) inlines(block ast.Node) {
 func (w *walker) enter(n ast.Node) bool {
 	if e, ok := w.element(n); ok {
 		w.r.Begin(e)
+		if e.Kind == Link {
+			w.openLinks++
+		}
 		switch n := n.(type) {
 		case *ast.CodeSpan:
 			w.r.Text(w.codeSpan(n))
@@ -54,6 +57,10 @@ func (w *walker) enter(n ast.Node) bool {
 
 // endNode reports the end of a node to the renderer.
 func (w *walker) endNode(n ast.Node) {
+	switch n.(type) {
+	case *ast.Link, *ast.Image:
+		w.openLinks--
+	}
 	if e, ok := w.element(n); ok {
 		w.r.End(e)
 		if e.Kind == AutoLink && e.Brackets { // https://bank.example@evil.example shows another host than its own
@@ -80,11 +87,13 @@ func (w *walker) element(n ast.Node) (Element, bool) {
 }
 
 func (w *walker) link(n ast.Node, destination []byte) Element {
-	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Warning: w.linkWarnings[n]}
+	e := w.links[n]
+	e.Kind, e.URL, e.Nested = Link, strings.TrimSpace(decode(string(destination))), w.openLinks > 0
+	return e
 }
 
 func (w *walker) autoLink(n *ast.AutoLink) Element {
-	e := Element{Kind: AutoLink, URL: string(n.URL(w.source))}
+	e := Element{Kind: AutoLink, URL: string(n.URL(w.source)), Nested: w.openLinks > 0}
 	if n.AutoLinkType == ast.AutoLinkEmail {
 		e.URL = "mailto:" + string(n.Label(w.source))
 	} else if p := n.Pos(); p >= 0 && p < len(w.source) {

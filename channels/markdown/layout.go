@@ -25,7 +25,6 @@ type writer struct {
 	saved   []string // the prefixes of the enclosing lists and quotes
 	nested  int      // number of open lists and quotes
 	quotes  int
-	links   int
 	code    bool // within a code block
 }
 
@@ -238,9 +237,8 @@ func (w *writer) endItem() {
 // beginLink starts a link or image. A link within a link is text.
 func (w *writer) beginLink(e Element) {
 	w.flush()
-	w.links++
 	m := Mark{Kind: Link}
-	if w.links == 1 && w.layout.Target != nil {
+	if !e.Nested && w.layout.Target != nil {
 		m.URL = w.layout.Target(e.URL)
 	}
 	w.begin(m)
@@ -250,14 +248,12 @@ func (w *writer) beginLink(e Element) {
 // endLink ends a link. It appends the target if the link cannot be tapped, or a warning if the link
 // shows another address.
 func (w *writer) endLink(e Element) {
-	w.links--
-	if w.links > 0 {
+	if e.Nested {
 		w.drop()
 		return
 	}
 	m := w.open[len(w.open)-1]
-	said := strings.TrimSpace(string(w.out[m.Start:]))
-	if !Visible(said) {
+	if !Visible(e.Label) {
 		w.Text(ShownURL(e.URL))
 	}
 	if m.URL == "" {
@@ -269,7 +265,7 @@ func (w *writer) endLink(e Element) {
 	case e.Warning != "" && m.URL != "":
 		w.Text(e.Warning)
 		w.marks = append(w.marks, Mark{Kind: WarnedLink, Start: m.Start, End: len(w.out)})
-	case m.URL == "" && e.URL != "" && Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
+	case m.URL == "" && e.URL != "" && Visible(e.Label) && e.Label != e.URL && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + ShownURL(e.URL) + ")")
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"nanobot/channels"
 )
 
-// findLinkWarnings finds the warnings for links of a block whose text shows an address other than
-// their target.
-func (w *walker) findLinkWarnings(block ast.Node) {
-	clear(w.linkWarnings)
+// findLinks finds the labels of the links of a block, and the warnings for those that show an
+// address other than their target.
+func (w *walker) findLinks(block ast.Node) {
+	clear(w.links)
 	var nodes []ast.Node
 	for n := block.FirstChild(); n != nil; n = nextNode(n, block) {
 		switch n.(type) {
@@ -24,13 +24,13 @@ func (w *walker) findLinkWarnings(block ast.Node) {
 	}
 	shown := &visibleText{collects: isNamedLink}
 	(&walker{source: w.source, r: shown, inTable: w.inTable, nested: 1}).inlines(block)
-	if w.linkWarnings == nil {
-		w.linkWarnings = map[ast.Node]string{}
+	if w.links == nil {
+		w.links = map[ast.Node]Element{}
 	}
-	for i, warning := range channels.LinkWarnings(shown.text.String(), shown.links) {
-		if warning != "" {
-			w.linkWarnings[nodes[i]] = warning
-		}
+	text := shown.text.String()
+	for i, warning := range channels.LinkWarnings(text, shown.links) {
+		l := shown.links[i]
+		w.links[nodes[i]] = Element{Label: strings.TrimSpace(text[l.Start:l.End]), Warning: warning}
 	}
 }
 

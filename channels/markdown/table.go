@@ -38,7 +38,7 @@ func (c Cell) Empty() bool { return !c.node.HasChildren() }
 // Walk reports the content of the cell to a renderer.
 func (c Cell) Walk(r Renderer) {
 	w := walker{source: c.walker.source, r: r, nested: 1, inTable: true}
-	w.findLinkWarnings(c.node)
+	w.findLinks(c.node)
 	w.inlines(c.node)
 }
 

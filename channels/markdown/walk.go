@@ -56,6 +56,8 @@ type Element struct {
 	Sign     string // of an item that is empty and alone: its sign
 	URL      string // of a link, with its escapes and references resolved
 	Brackets bool   // of an autolink: it is in angle brackets
+	Label    string // of a link or an image: its visible text, without white space around it
+	Nested   bool   // of a link: it is within another
 	Warning  string // of a link whose text shows an address other than its target
 }
 
@@ -94,12 +96,13 @@ func walkMarkdown(source string, r Renderer) {
 
 // walker walks over the syntax tree of goldmark.
 type walker struct {
-	source       []byte
-	r            Renderer
-	nested       int             // number of open lists and quotes
-	used         map[string]bool // the link definitions that are used
-	linkWarnings map[ast.Node]string
-	inTable      bool
+	source    []byte
+	r         Renderer
+	nested    int                  // number of open lists and quotes
+	used      map[string]bool      // the link definitions that are used
+	links     map[ast.Node]Element // of the current block: their labels and warnings
+	openLinks int
+	inTable   bool
 }
 
 // blocks walks over the blocks of a container.
@@ -153,7 +156,7 @@ func (w *walker) block(n ast.Node, gap int) {
 
 // lines walks over a block of inline text.
 func (w *walker) lines(n ast.Node, e Element) {
-	w.findLinkWarnings(n)
+	w.findLinks(n)
 	w.r.Begin(e)
 	w.inlines(n)
 	w.r.End(e)

@@ -16,10 +16,6 @@ type htmlWriter struct {
 	literal      bool   // the current paragraph is not Markdown
 	untaggedList bool   // the current list has no tag, because its only item is a list marker without text
 	checkbox     string // a checkbox to be written before the next text
-
-	openLinks int             // nesting depth of open links
-	href      string          // URL of the outermost link, or ""
-	linkText  strings.Builder // text of the outermost link
 }
 
 // The tags of inline elements. Spoilers keep their Markdown delimiters.
@@ -94,9 +90,6 @@ func (w *htmlWriter) End(e markdown.Element) {
 // Text writes escaped text.
 func (w *htmlWriter) Text(s string) {
 	w.visible = w.visible || markdown.Visible(s)
-	if w.openLinks > 0 {
-		w.linkText.WriteString(s)
-	}
 	w.write(html.EscapeString(s))
 }
 
@@ -207,30 +200,25 @@ func (w *htmlWriter) writeRow(t markdown.Table, row int, tag string) {
 // beginLink starts a link. A picture becomes a link, too, since the page loads nothing from other
 // servers. A link within a link becomes text.
 func (w *htmlWriter) beginLink(e markdown.Element) {
-	if w.openLinks++; w.openLinks > 1 {
-		return
-	}
-	w.linkText.Reset()
-	if w.href = safeURL(e.URL); w.href != "" {
-		w.write("<a" + attribute("href", "", w.href) + ">")
+	if href := safeURL(e.URL); href != "" && !e.Nested {
+		w.write("<a" + attribute("href", "", href) + ">")
 	}
 }
 
 // endLink ends a link. After a link that must not be followed its target is written; after any
 // other link, the warning about its text, if there is one.
 func (w *htmlWriter) endLink(e markdown.Element) {
-	if w.openLinks--; w.openLinks > 0 {
+	if e.Nested {
 		return
 	}
-	text := strings.TrimSpace(w.linkText.String())
-	if !markdown.Visible(text) {
-		text = markdown.ShownURL(e.URL)
-		w.Text(text)
+	isEmpty := e.Kind == markdown.Link && !markdown.Visible(e.Label)
+	if isEmpty {
+		w.Text(markdown.ShownURL(e.URL))
 	}
 	switch {
-	case w.href != "":
+	case safeURL(e.URL) != "":
 		w.write("</a>" + html.EscapeString(e.Warning))
-	case e.Kind == markdown.Link && e.URL != "" && text != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
+	case e.Kind == markdown.Link && !isEmpty && e.URL != "" && e.Label != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}
 }

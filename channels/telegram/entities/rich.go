@@ -34,12 +34,10 @@ func Rich(source string) (code string, structured bool) {
 // in quotes.
 type richWriter struct {
 	out        strings.Builder
-	shown      strings.Builder // the text alone
 	depth      int
 	blocks     int
 	characters int
-	nested     int        // open quotes and list items, which have no headings
-	links      []richLink // that are open
+	nested     int // open quotes and list items, which have no headings
 	structured bool
 	tooLarge   bool
 	inCode     bool
@@ -129,39 +127,27 @@ func paragraphTag(tag string, e markdown.Element) string {
 	return tag
 }
 
-// richLink is an open link.
-type richLink struct {
-	start int  // of its text in shown
-	tag   bool // it is written as a link
-}
-
 // beginLink opens a link, unless it cannot be tapped or is an image in a link.
 func (w *richWriter) beginLink(e markdown.Element) {
-	l := richLink{start: w.shown.Len()}
-	if to := target(e.URL); to != "" && len(w.links) == 0 {
-		l.tag = true
+	if to := target(e.URL); to != "" && !e.Nested {
 		w.out.WriteString(`<a href="` + html.EscapeString(to) + `">`)
 	}
-	w.links = append(w.links, l)
 }
 
 // endLink closes a link. It writes the destination of a link that has no text or cannot be tapped,
 // and a warning after one that shows another address.
 func (w *richWriter) endLink(e markdown.Element) {
-	l := w.links[len(w.links)-1]
-	w.links = w.links[:len(w.links)-1]
-	if len(w.links) > 0 {
+	if e.Nested {
 		return
 	}
-	said := strings.TrimSpace(w.shown.String()[l.start:])
-	if !markdown.Visible(said) {
+	if !markdown.Visible(e.Label) {
 		w.Text(markdown.ShownURL(e.URL))
 	}
 	switch {
-	case l.tag:
+	case target(e.URL) != "":
 		w.out.WriteString("</a>")
 		w.Text(e.Warning)
-	case e.URL != "" && markdown.Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
+	case e.URL != "" && markdown.Visible(e.Label) && e.Label != e.URL && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}
 }
@@ -169,7 +155,6 @@ func (w *richWriter) endLink(e markdown.Element) {
 // Text writes text.
 func (w *richWriter) Text(s string) {
 	w.characters += utf8.RuneCountInString(s)
-	w.shown.WriteString(s)
 	w.out.WriteString(html.EscapeString(s))
 }
 
