@@ -41,27 +41,14 @@ type media struct {
 	State  string `json:"state,omitempty"` // gone or changed, if it is not served any more
 }
 
-// closeEvent says that a question is closed.
-type closeEvent struct {
-	Seq     int64  `json:"seq"`
-	Chat    string `json:"chat"`
-	ID      string `json:"id"`
-	Outcome string `json:"outcome"`
-}
-
-// removeEvent says that the text of a message was removed.
-type removeEvent struct {
-	Seq  int64  `json:"seq"`
-	Chat string `json:"chat"`
-	ID   string `json:"id"`
-}
-
-// pressEvent says that a button was pressed.
-type pressEvent struct {
-	Seq  int64  `json:"seq"`
-	Chat string `json:"chat"`
-	ID   string `json:"id"`
-	Data string `json:"data"`
+// changeEvent says that a message has changed: its question was closed, its text was removed, or one
+// of its buttons was pressed.
+type changeEvent struct {
+	Seq     int64   `json:"seq"`
+	Chat    string  `json:"chat"`
+	ID      string  `json:"id"`
+	Outcome *string `json:"outcome,omitempty"` // of a question that was closed
+	Data    *string `json:"data,omitempty"`    // of a pressed button
 }
 
 // toStreamEvent returns the stream event of a stored event; nil: there is none. An inserted message
@@ -70,11 +57,11 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 	f := &streamEvent{name: e.Type, seq: e.Seq, owner: e.Owner}
 	switch m := e.Message; {
 	case e.Type == history.Pressed:
-		f.data = func() any { return pressEvent{e.Seq, e.Chat, e.ID, e.Data} }
+		f.data = func() any { return changeEvent{Seq: e.Seq, Chat: e.Chat, ID: e.ID, Data: &e.Data} }
 	case e.Type == history.Closed:
-		f.data = func() any { return closeEvent{e.Seq, e.Chat, e.ID, e.Outcome} }
+		f.data = func() any { return changeEvent{Seq: e.Seq, Chat: e.Chat, ID: e.ID, Outcome: &e.Outcome} }
 	case e.Type == history.Removed:
-		f.data = func() any { return removeEvent{e.Seq, e.Chat, e.ID} }
+		f.data = func() any { return changeEvent{Seq: e.Seq, Chat: e.Chat, ID: e.ID} }
 	case e.Type == history.Inserted && m != nil:
 		f.name, f.data = history.Message, func() any { return c.toMessage(*m) }
 	case e.Type == history.Message && !e.Inserted:
