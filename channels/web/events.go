@@ -41,8 +41,8 @@ type media struct {
 	State  string `json:"state,omitempty"` // gone or changed, if it is not served any more
 }
 
-// changeEvent says that a message has changed: its question was closed, its text was removed, or one
-// of its buttons was pressed.
+// changeEvent says that a message has changed: its question was closed, its text was removed, or
+// one of its buttons was pressed.
 type changeEvent struct {
 	Seq     int64   `json:"seq"`
 	Chat    string  `json:"chat"`

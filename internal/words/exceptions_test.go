@@ -63,7 +63,7 @@ var exceptions = map[string]string{
 	"channels/discord/ratelimits.go":    forLog,
 	"channels/discord/settings.go":      forOperator,
 
-	"channels/telegram/botapi/files.go":       forLog,
+	"channels/httpclient/client.go":           forLog,
 	"channels/telegram/botapi/refusals.go":    foreign,
 	"channels/telegram/examine.go":            forOperator,
 	"channels/telegram/receiving/download.go": forLog,
