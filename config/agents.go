@@ -89,14 +89,13 @@ func (c *Config) supportsInject(t *Terminal) bool {
 // otherAgentSecrets returns the secrets of other agents that the agent in Terminal does not have
 // itself.
 func (c *Config) otherAgentSecrets() []Secret {
-	own := map[Secret]bool{"": true}
-	walkSecrets(reflect.ValueOf(&c.Terminal), nil, func(_ []string, v reflect.Value) { own[v.Interface().(Secret)] = true })
+	own := append(secretsIn(&c.Terminal), "")
 	var all []Secret
 	walkSecrets(reflect.ValueOf(c.Agents), nil, func(path []string, v reflect.Value) {
 		// A literal value in the env of an MCP server may be as common as "1". As a secret it would
 		// hide every text that contains a 1.
 		common := path[len(path)-2] == "env" && !v.Interface().(Secret).IsReference()
-		if s := v.Interface().(Secret); !own[s] && !common {
+		if s := v.Interface().(Secret); !slices.Contains(own, s) && !common {
 			all = append(all, s)
 		}
 	})

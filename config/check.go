@@ -32,11 +32,7 @@ func checkWords(c *Config) []Problem {
 		at := joinPath(splitKey("gateway.words"), name)
 		key, _, _ := strings.Cut(name, ".")
 		if !slices.Contains(known.Keys, key) {
-			f := Problem{Path: at, Text: `there is no text of this name; "nanobot words" lists them`, AboutKey: true}
-			if near := ClosestMatch(key, known.Keys); near != "" {
-				f.Hint = didYouMean(near)
-			}
-			all = append(all, f)
+			all = append(all, Problem{Path: at, Text: `there is no text of this name; "nanobot words" lists them`, Hint: suggest(key, known.Keys), AboutKey: true})
 		} else if problem := known.Check(name, c.Gateway.Words); problem != "" {
 			all = append(all, Problem{Path: at, Text: problem})
 		}

@@ -183,6 +183,15 @@ func (e Extensions) protocolNames(f func(Protocol) bool) []any {
 	return names
 }
 
+// channelNames returns the names of all channels.
+func (e Extensions) channelNames() []string {
+	names := make([]string, 0, len(e.Channels))
+	for _, ch := range e.Channels {
+		names = append(names, ch.Name)
+	}
+	return names
+}
+
 // eachChannel calls f with the settings of each channel, in the order of the extensions.
 func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
 	for _, ch := range c.extensions.Channels {

@@ -126,8 +126,5 @@ func suggestAlternative(got any, want []any) string {
 	for i, w := range want {
 		words[i] = fmt.Sprint(w)
 	}
-	if near := ClosestMatch(s, words); near != "" {
-		return didYouMean(near)
-	}
-	return ""
+	return suggest(s, words)
 }

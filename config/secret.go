@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -74,12 +73,10 @@ func (s Secret) reference() (kind, name string) {
 // must not reach the agent in Terminal and are removed from output.
 func (c *Config) SecretsToHide() []Secret {
 	var all []Secret
-	for _, section := range []any{c.Channels, c.HTTP} {
-		walkSecrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) {
-			if s := v.Interface().(Secret); s != "" {
-				all = append(all, s)
-			}
-		})
+	for _, s := range append(secretsIn(c.Channels), secretsIn(c.HTTP)...) {
+		if s != "" {
+			all = append(all, s)
+		}
 	}
 	return append(all, c.otherAgentSecrets()...)
 }
@@ -87,22 +84,21 @@ func (c *Config) SecretsToHide() []Secret {
 // SecretFiles returns the paths of all file: references. These files must not be sent to chats.
 func (c *Config) SecretFiles() []string {
 	var all []string
-	walkSecrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
-		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
+	for _, s := range secretsIn(c) {
+		if kind, name := s.reference(); kind == "file" {
 			all = append(all, name)
 		}
-	})
+	}
 	return all
 }
 
 // NeedsCredentials reports whether a secret of the agent is a systemd credential.
-func (t *Terminal) NeedsCredentials() (needs bool) {
-	walkSecrets(reflect.ValueOf(t).Elem(), nil, func(_ []string, v reflect.Value) {
-		kind, _ := v.Interface().(Secret).reference()
-		needs = needs || kind == "cred"
-	})
-	return needs
-}
+func (t *Terminal) NeedsCredentials() bool { return needsCredential(t) }
+
+// needsCredential reports whether a section has a secret that is a systemd credential.
+func needsCredential(section any) bool { return slices.ContainsFunc(secretsIn(section), isCredential) }
+
+func isCredential(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
 
 // WithoutCredentials returns the part of the configuration that can be used outside of the systemd
 // service, where there are no credentials: secrets that are credentials and channels that need one
@@ -111,45 +107,32 @@ func (c *Config) WithoutCredentials() *Config {
 	if os.Getenv("CREDENTIALS_DIRECTORY") != "" {
 		return c
 	}
-	credential := func(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
 	part := *c
 	part.Channels = maps.Clone(c.Channels)
-	for name, settings := range c.Channels {
-		walkSecrets(reflect.ValueOf(settings), nil, func(_ []string, v reflect.Value) {
-			if credential(v.Interface().(Secret)) {
-				delete(part.Channels, name)
-			}
-		})
-	}
-	if credential(part.HTTP.Token) {
+	maps.DeleteFunc(part.Channels, func(_ string, settings ChannelSettings) bool { return needsCredential(settings) })
+	if isCredential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}
-	part.Terminal = c.Terminal.withoutSecrets(credential)
+	part.Terminal = c.Terminal.withoutCredentials()
 	part.Agents = Agents{}
 	for name, t := range c.Agents {
-		rest := t.withoutSecrets(credential)
+		rest := t.withoutCredentials()
 		part.Agents[name] = &rest
 	}
 	return &part
 }
 
-// withoutSecrets returns a copy of the section without the provider keys that match, and without
-// the MCP servers that need a secret that matches.
-func (t *Terminal) withoutSecrets(match func(Secret) bool) Terminal {
+// withoutCredentials returns a copy of the section without the provider keys that are credentials,
+// and without the MCP servers that need one.
+func (t *Terminal) withoutCredentials() Terminal {
 	rest := *t
 	rest.Providers = map[string]Provider{}
 	for name, p := range t.Providers {
-		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), match)
+		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), isCredential)
 		rest.Providers[name] = p
 	}
-	rest.MCPServers = map[string]MCPServer{}
-	for name, server := range t.MCPServers {
-		needs := false
-		walkSecrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || match(v.Interface().(Secret)) })
-		if !needs {
-			rest.MCPServers[name] = server
-		}
-	}
+	rest.MCPServers = maps.Clone(t.MCPServers)
+	maps.DeleteFunc(rest.MCPServers, func(_ string, server MCPServer) bool { return needsCredential(server) })
 	return rest
 }
 

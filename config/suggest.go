@@ -25,10 +25,7 @@ func (n typeNode) suggestKey(path []string, key string) string {
 	if len(homes) > 0 && homes[0] != "" {
 		return "belongs in " + strings.Join(homes, " or ")
 	}
-	if near := ClosestMatch(key, section.knownKeys()); near != "" {
-		return didYouMean(near)
-	}
-	return ""
+	return suggest(key, section.knownKeys())
 }
 
 // suggestVariable returns a hint for a variable whose segment is not a key of p, or "". The segment
@@ -75,6 +72,14 @@ func walkKeys(p typeNode, path []string, f func(path []string)) {
 }
 
 func didYouMean(s string) string { return fmt.Sprintf("did you mean %q?", s) }
+
+// suggest returns a hint with the candidate that s is probably a misspelling of, or "".
+func suggest(s string, candidates []string) string {
+	if near := ClosestMatch(s, candidates); near != "" {
+		return didYouMean(near)
+	}
+	return ""
+}
 
 // normalizeKey makes allow_from, allow-from and AllowFrom equal.
 func normalizeKey(s string) string {

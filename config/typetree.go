@@ -35,13 +35,10 @@ func (n typeNode) isSection() bool {
 
 // knownKeys returns the keys of a section.
 func (n typeNode) knownKeys() []string {
-	var names []string
 	if n.typ == channelsType {
-		for _, ch := range n.extensions.Channels {
-			names = append(names, ch.Name)
-		}
-		return names
+		return n.extensions.channelNames()
 	}
+	var names []string
 	for i := range n.typ.NumField() {
 		f := n.typ.Field(i)
 		if f.Type == protocolsType {
@@ -170,6 +167,12 @@ func walkSecrets(v reflect.Value, path []string, f func(path []string, s reflect
 			walkSecrets(v.Index(i), joinPath(path, strconv.Itoa(i)), f)
 		}
 	}
+}
+
+// secretsIn returns every Secret below a section.
+func secretsIn(section any) (all []Secret) {
+	walkSecrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) { all = append(all, v.Interface().(Secret)) })
+	return all
 }
 
 // formatPath formats a path from the root for people: terminal.env."my.key",
