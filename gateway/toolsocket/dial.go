@@ -28,7 +28,7 @@ func Dial(ctx context.Context, path string, h Hello) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	return dialledConn{in, conn}, nil
+	return bufferedConn{in, conn}, nil
 }
 
 // handshake sends the hello and waits for the welcome.
@@ -37,13 +37,10 @@ func handshake(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, erro
 	if err := conn.SetDeadline(time.Now().Add(welcomeTimeout)); err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
-	}
-	_, unsaid := conn.Write(append(line, '\n')) // the daemon may refuse the process before reading, and its answer has the reason
+	unsaid := writeLine(conn, h) // the daemon may refuse the process before reading, and its answer has the reason
 	in := bufio.NewReaderSize(conn, maxHello)
-	if line, err = in.ReadSlice('\n'); err != nil {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the daemon does not answer: %w", cmp.Or(unsaid, err)), context.Cause(ctx))
 	}
 	var w Welcome
@@ -56,11 +53,11 @@ func handshake(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, erro
 	return in, conn.SetDeadline(time.Time{})
 }
 
-// dialledConn is a connection whose first bytes are in a buffer.
-type dialledConn struct {
+// bufferedConn is a connection whose first bytes are in a buffer.
+type bufferedConn struct {
 	in *bufio.Reader
 	*net.UnixConn
 }
 
 // Read returns the buffered bytes first, and then reads from the connection.
-func (c dialledConn) Read(p []byte) (int, error) { return c.in.Read(p) }
+func (c bufferedConn) Read(p []byte) (int, error) { return c.in.Read(p) }

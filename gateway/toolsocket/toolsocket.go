@@ -142,10 +142,10 @@ func (s *server) serveConn(ctx context.Context, conn *peersocket.Conn) {
 		s.refuseConn(conn, caller, refusal.Error())
 		return
 	}
-	if writeWelcome(conn, Welcome{Chat: ownerChat(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
+	if writeLine(conn, Welcome{Chat: ownerChat(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
 		return
 	}
-	err := s.Serve(ctx, bufferedConn{in, conn}, caller)
+	err := s.Serve(ctx, bufferedConn{in, conn.UnixConn}, caller)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Debug("connection of a tool ended", zap.String("chat", ownerChat(caller.Owner)), zap.Error(err))
 	}
@@ -197,8 +197,9 @@ func readHello(in *bufio.Reader) (h Hello, err error) {
 	return h, json.Unmarshal(line, &h)
 }
 
-func writeWelcome(w io.Writer, welcome Welcome) error {
-	line, err := json.Marshal(welcome)
+// writeLine writes the first line of either side.
+func writeLine(w io.Writer, value any) error {
+	line, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
@@ -206,18 +207,9 @@ func writeWelcome(w io.Writer, welcome Welcome) error {
 	return err
 }
 
-// bufferedConn is a connection whose first bytes are in a buffer.
-type bufferedConn struct {
-	in *bufio.Reader
-	*peersocket.Conn
-}
-
-// Read returns the buffered bytes first, and then reads from the connection.
-func (c bufferedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
-
 // refuseConn refuses a process.
 func (s *server) refuseConn(conn *peersocket.Conn, c Caller, reason string) {
-	defer func() { _ = writeWelcome(conn, Welcome{Error: reason}) }()
+	defer func() { _ = writeLine(conn, Welcome{Error: reason}) }()
 	if !s.recordLimit.Allow() {
 		return
 	}
