@@ -49,17 +49,12 @@ type Verification struct {
 	JSON     bool
 }
 
-// unmetError means that the records are valid, but not as demanded.
-type unmetError struct{ error }
-
-// Unwrap returns the reason.
-func (e unmetError) Unwrap() error { return e.error }
-
-// signatureError means that the records of an export are valid, but not its signature.
-type signatureError struct{ error }
-
-// Unwrap returns the reason.
-func (e signatureError) Unwrap() error { return e.error }
+// The sentences about a run that is not accepted: its ID and the reason are inserted.
+const (
+	invalidRecords   = "The records of run %s are not valid: %s.\n"
+	invalidSignature = "The export of run %s is not accepted: %s.\n"
+	unmetDemands     = "The records of run %s are valid, but %s.\n"
+)
 
 // maxExport is the largest export that is read, in bytes: far more than the records of the longest
 // runbook.
@@ -76,12 +71,10 @@ func (v Verification) VerifyFile(path string) error {
 	if err == nil {
 		_, err = runbook.Verify(e)
 	}
-	if err == nil {
-		if wrong := v.checkSignature(e); wrong != nil {
-			err = signatureError{wrong}
-		}
+	if err != nil {
+		return v.print(e, invalidRecords, err)
 	}
-	return v.print(e, err)
+	return v.print(e, invalidSignature, v.checkSignature(e))
 }
 
 func (v Verification) checkSignature(e runbook.Export) error {
@@ -97,14 +90,14 @@ func (v Verification) checkSignature(e runbook.Export) error {
 func (v Verification) VerifyRun(ctx context.Context, runs runbook.Runs, id string) error {
 	r, err := runs.Load(ctx, id)
 	if errors.Is(err, runbook.ErrNoRun) {
-		return noRunError(id)
+		return fmt.Errorf("there is no run %s, and no file of that name", id)
 	}
 	if err == nil {
 		_, err = r.Verify()
 	}
 	e := r.Export()
 	e.Run = id
-	return v.print(e, err)
+	return v.print(e, invalidRecords, err)
 }
 
 // checkDemands returns which demand a valid run does not meet.
@@ -112,14 +105,14 @@ func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
 	last := e.LastHash()
 	switch {
 	case v.Complete && e.Status != runbook.Complete:
-		return unmetError{fmt.Errorf("the run is %s, and not complete", e.Status)}
+		return fmt.Errorf("the run is %s, and not complete", e.Status)
 	case v.Hash != "" && !strings.EqualFold(v.Hash, last) && !strings.EqualFold(v.Hash, e.TextHash()):
-		return unmetError{fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s",
-			last, e.TextHash(), v.Hash)}
+		return fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s",
+			last, e.TextHash(), v.Hash)
 	}
 	if v.Require != "" && (len(proofs) == 0 || e.Status != runbook.Complete) {
-		return unmetError{fmt.Errorf("%d of its steps have a proof and the run is %s; --require needs the proofs of a complete run",
-			len(proofs), e.Status)}
+		return fmt.Errorf("%d of its steps have a proof and the run is %s; --require needs the proofs of a complete run",
+			len(proofs), e.Status)
 	}
 	for _, p := range proofs {
 		if v.Require == "" || p.Status != runbook.SkippedProof && p.Word.AtLeast(v.Require) {
@@ -129,7 +122,7 @@ func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
 		if p.Status == runbook.SkippedProof {
 			why = "it was skipped, and a proof is required"
 		}
-		return unmetError{&runbook.RecordError{Step: p.Step, Label: p.Label, Message: why}}
+		return &runbook.RecordError{Step: p.Step, Label: p.Label, Message: why}
 	}
 	return nil
 }
@@ -143,13 +136,14 @@ func listProofs(e runbook.Export) (proofs []proof) {
 	return proofs
 }
 
-// print prints the result, where err is what is wrong with the records or the signature.
-func (v Verification) print(e runbook.Export, err error) error {
+// print prints the result, where err is what is wrong with the records or the signature, and refusal
+// the sentence about it.
+func (v Verification) print(e runbook.Export, refusal string, err error) error {
 	result := verification{Run: e.Run, Status: e.Status, Records: len(e.Records)}
 	if err == nil {
 		result.ProofHash, result.TextHash, result.Proofs = e.LastHash(), e.TextHash(), listProofs(e)
 		result.SignedBy = runbook.FormatKey(e.PublicKey)
-		err = v.checkDemands(e, result.Proofs)
+		refusal, err = unmetDemands, v.checkDemands(e, result.Proofs)
 	}
 	result.Valid = err == nil
 	var record *runbook.RecordError
@@ -159,18 +153,13 @@ func (v Verification) print(e runbook.Export, err error) error {
 		result.Message = err.Error()
 	}
 	var printErr error
-	run := terminal.Clean(e.Run)
 	switch {
 	case v.JSON:
 		printErr = writeLine(v.Out, result)
 	case e.Run == "":
 		_, printErr = fmt.Fprintf(v.Out, "This is not the export of a run: %s.\n", terminal.Clean(err.Error()))
-	case errors.As(err, new(unmetError)):
-		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are valid, but %s.\n", run, terminal.Clean(err.Error()))
-	case errors.As(err, new(signatureError)):
-		_, printErr = fmt.Fprintf(v.Out, "The export of run %s is not accepted: %s.\n", run, terminal.Clean(err.Error()))
 	case err != nil:
-		_, printErr = fmt.Fprintf(v.Out, "The records of run %s are not valid: %s.\n", run, terminal.Clean(err.Error()))
+		_, printErr = fmt.Fprintf(v.Out, refusal, terminal.Clean(e.Run), terminal.Clean(err.Error()))
 	default:
 		printErr = printValid(e, result, v.Out)
 	}
@@ -212,10 +201,6 @@ func describeRecords(records int) string {
 		return "record is valid"
 	}
 	return fmt.Sprintf("%d records are valid", records)
-}
-
-func noRunError(id string) error {
-	return fmt.Errorf("there is no run %s, and no file of that name", id)
 }
 
 // Export prints a run as signed JSON with everything that is needed to verify it.
