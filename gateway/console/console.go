@@ -130,20 +130,15 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	}
 	handle("GET /api/turns", c.serveTurns)
 	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.serveTurn(r, g) })
-	handle("POST /api/turns/{id}/stop", func(r *http.Request) (any, error) {
-		inbound, err := c.requestedInbound(r)
-		if err != nil {
-			return nil, err
-		}
-		return accepted, g.Stop(r.Context(), inbound.ID)
-	})
-	handle("POST /api/turns/{id}/retry", func(r *http.Request) (any, error) {
-		inbound, err := c.requestedInbound(r)
-		if err != nil {
-			return nil, err
-		}
-		return accepted, g.Retry(r.Context(), inbound.ID)
-	})
+	for command, execute := range map[string]func(context.Context, int64) error{"stop": g.Stop, "retry": g.Retry} {
+		handle("POST /api/turns/{id}/"+command, func(r *http.Request) (any, error) {
+			inbound, err := c.requestedInbound(r)
+			if err != nil {
+				return nil, err
+			}
+			return accepted, execute(r.Context(), inbound.ID)
+		})
+	}
 	handle("GET /api/undelivered", c.serveUndelivered)
 	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
 	return mux

@@ -10,21 +10,15 @@ type stepPosition struct {
 	Count int `json:"step_count"`
 }
 
-type dumpedStep struct {
+// dump is a step, or a whole runbook, which has no position.
+type dump struct {
 	Text       string          `json:"markdown_doc"`
 	URI        string          `json:"uri"`
 	Label      string          `json:"label"`
 	ChainLabel string          `json:"chain_label"`
-	Position   stepPosition    `json:"position"`
+	Position   *stepPosition   `json:"position,omitempty"`
 	Challenge  json.RawMessage `json:"challenge,omitempty"`
-}
-
-type dumpedBook struct {
-	Text       string `json:"markdown_doc"`
-	URI        string `json:"uri"`
-	Label      string `json:"label"`
-	ChainLabel string `json:"chain_label"`
-	Count      int    `json:"step_count"`
+	Count      int             `json:"step_count,omitempty"` // of a whole runbook
 }
 
 // kairosDump returns the text of a step or of a whole runbook.
@@ -35,10 +29,10 @@ func (s *session) kairosDump(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	if whole {
-		return dumpedBook{Text: b.Text, URI: b.stepURI(1), Label: b.Label, ChainLabel: b.Label, Count: len(b.Steps)}, nil
+		return dump{Text: b.Text, URI: b.stepURI(1), Label: b.Label, ChainLabel: b.Label, Count: len(b.Steps)}, nil
 	}
-	return dumpedStep{
+	return dump{
 		Text: step.Body, URI: b.stepURI(step.Index), Label: step.Label, ChainLabel: b.Label,
-		Position: stepPosition{step.Index, len(b.Steps)}, Challenge: step.Definition,
+		Position: &stepPosition{step.Index, len(b.Steps)}, Challenge: step.Definition,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nanobot/gateway/runbook"
+	"nanobot/terminal"
 )
 
 // The error codes of results with isError.
@@ -83,13 +84,11 @@ func toSentence(err error) string {
 
 // encodeResult returns a result whose JSON is both the text and the structured content.
 func encodeResult(value any, isError bool) (*mcp.CallToolResult, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil {
+	line, err := terminal.EncodeLine(value)
+	if err != nil {
 		return nil, err
 	}
-	text := bytes.TrimRight(b.Bytes(), "\n")
+	text := bytes.TrimRight(line, "\n")
 	return &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text), IsError: isError,
 	}, nil

@@ -51,7 +51,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
+			err = errors.Join(err, ignore(fs.ErrNotExist, os.Remove(f.Name())))
 		}
 	}()
 	if err := errors.Join(writeAsOwner(ctx, o, f), f.Sync(), f.Close()); err != nil {
@@ -96,8 +96,9 @@ func checkOutside(o Options, path string) error {
 	return nil
 }
 
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+// ignore returns an error unless it is the harmless one.
+func ignore(harmless, err error) error {
+	if errors.Is(err, harmless) {
 		return nil
 	}
 	return err

@@ -94,7 +94,7 @@ func (a archive) restore(ctx context.Context, from io.Reader) (oldState string, 
 // daemon uses a half-replaced state.
 func (a archive) replaceState(from string, whole bool) (oldState string, err error) {
 	mark := filepath.Join(a.dir, sqlite.Unfinished)
-	if err := ignoreExisting(storeFile(mark, strings.NewReader("run nanobot restore again\n"))); err != nil {
+	if err := ignore(fs.ErrExist, storeFile(mark, strings.NewReader("run nanobot restore again\n"))); err != nil {
 		return "", err
 	}
 	oldState = filepath.Join(a.dir, sqlite.Copies, "replaced-"+time.Now().UTC().Format("20060102T150405.000000Z"))
@@ -103,24 +103,17 @@ func (a archive) replaceState(from string, whole bool) (oldState string, err err
 	}
 	for _, p := range a.parts {
 		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
-			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(oldState, p.Name))); err != nil {
+			if err := ignore(fs.ErrNotExist, os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(oldState, p.Name))); err != nil {
 				return "", err
 			}
 		}
 	}
 	for _, p := range a.parts {
-		if err := ignoreMissing(os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
+		if err := ignore(fs.ErrNotExist, os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
 			return "", err
 		}
 	}
 	return oldState, errors.Join(dbfile.SyncFolder(oldState), dbfile.SyncFolder(a.dir), os.Remove(mark), dbfile.SyncFolder(a.dir))
-}
-
-func ignoreExisting(err error) error {
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }
 
 // unpack extracts a backup. It also accepts a single database, which is not a whole state.
