@@ -11,26 +11,13 @@ import (
 	"nanobot/config"
 )
 
-// Start starts the named bots, or all, now and after each reboot.
+// Start starts the named bots, or all, now and after each reboot. It skips bots whose config has
+// mistakes, and returns the mistakes.
 func (s *Server) Start(ctx context.Context, names []string, all bool) error {
 	chosen, err := s.selectBots(names, all)
 	if err != nil {
 		return err
 	}
-	return s.startBots(ctx, chosen)
-}
-
-// Stop stops the named bots, or all, until they are started again.
-func (s *Server) Stop(ctx context.Context, names []string, all bool) error {
-	chosen, err := s.selectBots(names, all)
-	if err != nil {
-		return err
-	}
-	return s.callSystemctl(ctx, chosen, "disable")
-}
-
-// startBots starts the bots whose config has no mistakes, and returns the mistakes of the others.
-func (s *Server) startBots(ctx context.Context, chosen []systemd.Bot) error {
 	var good []systemd.Bot
 	var mistakes config.Mistakes
 	for _, f := range chosen {
@@ -44,7 +31,7 @@ func (s *Server) startBots(ctx context.Context, chosen []systemd.Bot) error {
 	if len(mistakes) > 0 && len(good) == 0 {
 		return mistakes
 	}
-	err := s.callSystemctl(ctx, good, "enable")
+	err = s.callSystemctl(ctx, good, "enable")
 	switch {
 	case len(mistakes) == 0:
 		return err
@@ -52,6 +39,15 @@ func (s *Server) startBots(ctx context.Context, chosen []systemd.Bot) error {
 		return mistakes
 	}
 	return fmt.Errorf("%w\n%s", err, mistakes.Error()) // not wrapped, since not all of it is about configs
+}
+
+// Stop stops the named bots, or all, until they are started again.
+func (s *Server) Stop(ctx context.Context, names []string, all bool) error {
+	chosen, err := s.selectBots(names, all)
+	if err != nil {
+		return err
+	}
+	return s.callSystemctl(ctx, chosen, "disable")
 }
 
 // maxParallel is how many units are started or stopped at the same time. A stop may take the whole
