@@ -24,8 +24,8 @@ var templates embed.FS
 type Agent struct {
 	File    string // its name in the workspace
 	Command string // the command that runs it there
-	source  string // its name among the templates; "": it is an example
-	example string // its name among the examples
+	files   embed.FS
+	source  string // its path in files
 	config  string // its config's name among the templates
 }
 
@@ -36,11 +36,11 @@ const Protocol = rich.Name
 const plainConfig = "config.json"
 
 var agents = map[string]Agent{
-	"python": {File: "agent.py", Command: "python3 agent.py", source: "agent.py", config: plainConfig},
-	"node":   {File: "agent.mjs", Command: "node agent.mjs", source: "agent.mjs", config: plainConfig},
-	"go":     {File: "agent.go", Command: "go run agent.go", source: "agent.go.txt", config: plainConfig},
-	"bash":   {File: "agent.sh", Command: "bash agent.sh", source: "agent.sh", config: plainConfig},
-	"llm":    {File: "agent.py", Command: "python3 agent.py", example: "llm/agent.py", config: "config-llm.json"},
+	"python": {File: "agent.py", Command: "python3 agent.py", files: templates, source: "templates/agent.py", config: plainConfig},
+	"node":   {File: "agent.mjs", Command: "node agent.mjs", files: templates, source: "templates/agent.mjs", config: plainConfig},
+	"go":     {File: "agent.go", Command: "go run agent.go", files: templates, source: "templates/agent.go.txt", config: plainConfig},
+	"bash":   {File: "agent.sh", Command: "bash agent.sh", files: templates, source: "templates/agent.sh", config: plainConfig},
+	"llm":    {File: "agent.py", Command: "python3 agent.py", files: examples.Agents, source: "llm/agent.py", config: "config-llm.json"},
 }
 
 // Names returns the names of the agents, in order.
@@ -54,14 +54,7 @@ func Find(name string) (Agent, bool) {
 
 // Source returns the agent's program.
 func (a Agent) Source() ([]byte, error) {
-	if a.source == "" {
-		b, err := examples.Agents.ReadFile(a.example)
-		if err != nil {
-			return nil, fmt.Errorf("read example: %w", err)
-		}
-		return b, nil
-	}
-	b, err := templates.ReadFile("templates/" + a.source)
+	b, err := a.files.ReadFile(a.source)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
