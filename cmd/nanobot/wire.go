@@ -127,10 +127,7 @@ func wordSettings(cfg *config.Config) words.Settings {
 // agent could otherwise make a link to files that it must not read.
 func runbooksFolder(cfg *config.Config) string {
 	folder := cfg.Runbooks.Folder
-	if !slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {
-		own, ok := cfg.ForAgent(name)
-		return ok && (own.Terminal.Sandbox != "none" && own.Terminal.Sandbox != "" || own.Terminal.User != "")
-	}) {
+	if !anyAgent(cfg, func(t config.Terminal) bool { return t.Sandbox != "none" && t.Sandbox != "" || t.User != "" }) {
 		return folder
 	}
 	real, err := filepath.EvalSymlinks(folder)

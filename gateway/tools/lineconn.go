@@ -146,22 +146,27 @@ func (c *lineConn) awaitAnswers() {
 	c.onInputEnd()
 	grace := time.NewTimer(answerGrace)
 	defer grace.Stop()
-	for c.isBusy() {
+	c.awaitCalls(grace.C, func() bool { return len(c.calls) == 0 })
+}
+
+// awaitCalls waits until a condition of the calls is met, the connection is closed or the timeout is
+// over.
+func (c *lineConn) awaitCalls(timeout <-chan time.Time, isMet func() bool) {
+	for {
+		c.mu.Lock()
+		met := isMet()
+		c.mu.Unlock()
+		if met {
+			return
+		}
 		select {
 		case <-c.changed:
 		case <-c.closed:
 			return
-		case <-grace.C:
+		case <-timeout:
 			return
 		}
 	}
-}
-
-// isBusy reports whether a call has no answer yet.
-func (c *lineConn) isBusy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.calls) > 0
 }
 
 // readMessage reads a line. The message is nil if the line was blank or refused.
@@ -213,23 +218,15 @@ func (c *lineConn) admitCall(r *jsonrpc.Request, size int) bool {
 // awaitClient waits while the client leaves too many answers unread, so that they do not
 // accumulate.
 func (c *lineConn) awaitClient() {
-	unread := func() (n int) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	c.awaitCalls(nil, func() bool {
+		unread := 0
 		for _, call := range c.calls {
 			if !call.executing {
-				n++
+				unread++
 			}
 		}
-		return n
-	}
-	for unread() > maxUnread {
-		select {
-		case <-c.changed:
-		case <-c.closed:
-			return
-		}
-	}
+		return unread <= maxUnread
+	})
 }
 
 // readLine reads a line. Of a line that is too long it returns the beginning, and the end as tail.
