@@ -17,6 +17,7 @@ import (
 )
 
 func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
 			s := newOtherUsersState(t, closed)
@@ -60,6 +61,7 @@ func mountSmallDisk(t *testing.T, size string) string {
 }
 
 func TestABackupThatDoesNotFitOnTheDiskLeavesNoFile(t *testing.T) {
+	t.Parallel()
 	cfg, state := newStoppedBot(t)
 	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
 	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(300<<10))), 0o600))
@@ -77,6 +79,7 @@ func TestABackupThatDoesNotFitOnTheDiskLeavesNoFile(t *testing.T) {
 }
 
 func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {
+	t.Parallel()
 	disk := mountSmallDisk(t, "20m")
 	must(t, os.WriteFile(filepath.Join(disk, "config.json"), []byte(harmlessBot), 0o600))
 	state := filepath.Join(disk, ".nanobot")

@@ -18,9 +18,16 @@ import (
 // startDemo runs the demo and returns it with the link that it prints.
 func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
 	t.Helper()
+	return startDemoWith(t, nil, args...)
+}
+
+// startDemoWith is startDemo with more in the environment.
+func startDemoWith(t *testing.T, env []string, args ...string) (b *webBot, link string) {
+	t.Helper()
 	self := filepath.Join(t.TempDir(), "nanobot") // which is also its agent
 	linkProgram(t, self)
-	b = &webBot{program: startBinary(t, self, nil, append([]string{"demo"}, args...)...), t: t}
+	env = append([]string{"XDG_CACHE_HOME=" + t.TempDir()}, env...)
+	b = &webBot{program: startBinary(t, self, env, append([]string{"demo"}, args...)...), t: t}
 	for !strings.Contains(link, "http://") {
 		link = strings.TrimSpace(b.readLine())
 	}
@@ -81,7 +88,7 @@ func (p *browser) awaitAnswer(chat, text string) []demoFile {
 type demoFile struct{ ID, Name, Type string }
 
 func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Parallel()
 	b, link := startDemo(t, "--no-browser")
 	person := b.openLink(link)
 	person.awaitAnswer("web-demo", "Write one of these words:") // without a message of the person
@@ -165,7 +172,7 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 }
 
 func TestDemoPrintsANewLinkForABrowserThatIsSignedOut(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Parallel()
 	b, link := startDemo(t, "--no-browser")
 	person := b.openLink(link)
 	if status, body := person.request("POST", "/out", "", nil); status != http.StatusNoContent {
@@ -184,9 +191,10 @@ func TestDemoPrintsANewLinkForABrowserThatIsSignedOut(t *testing.T) {
 }
 
 func TestDemoSendsItsFirstMessageOnce(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Parallel()
+	cache := []string{"XDG_CACHE_HOME=" + t.TempDir()}
 	for range 2 {
-		b, link := startDemo(t, "--no-browser")
+		b, link := startDemoWith(t, cache, "--no-browser")
 		person := b.openLink(link)
 		person.awaitAnswer("web-demo", "Write one of these words:")
 		if _, body := person.request("GET", "/api/chats/web-demo/messages", "", nil); strings.Count(body, `"from":"user"`) != 1 {
@@ -198,7 +206,7 @@ func TestDemoSendsItsFirstMessageOnce(t *testing.T) {
 }
 
 func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Parallel()
 	without := false
 	if _, err := exec.LookPath("python3"); err != nil {
 		without = true
@@ -229,9 +237,8 @@ func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
 }
 
 func TestDemoSaysThatPythonIsMissing(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("PATH", t.TempDir())
-	b, link := startDemo(t, "--no-browser")
+	t.Parallel()
+	b, link := startDemoWith(t, []string{"PATH=" + t.TempDir()}, "--no-browser")
 	person := b.openLink(link)
 	chat := person.newChat()
 	person.sendMessage(chat, "minimal hello")
@@ -239,14 +246,13 @@ func TestDemoSaysThatPythonIsMissing(t *testing.T) {
 }
 
 func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Parallel()
 	bin, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	script := "#!/bin/sh\necho \"$@\" >" + out + ".new; mv " + out + ".new " + out + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+":/usr/bin:/bin")
-	b, link := startDemo(t)
+	b, link := startDemoWith(t, []string{"PATH=" + bin + ":/usr/bin:/bin"})
 	var shown []byte
 	for deadline := time.Now().Add(waitTimeout); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
 		shown, _ = os.ReadFile(out)
@@ -275,6 +281,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 }
 
 func TestDemoIsForThisMachineOnly(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "demo", "--listen", "0.0.0.0:0")
 	if got := p.awaitExit(); got != exit.Usage || !strings.Contains(p.log(), "this machine only") {
 		t.Errorf("status %d, %s", got, p.log())

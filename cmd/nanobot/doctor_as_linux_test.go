@@ -80,6 +80,7 @@ func linkByAgent(t *testing.T, to, path string) {
 }
 
 func TestRootsDoctorFollowsNoLinkOfTheAgent(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, workspace, victim string){
 		"a link for the workspace": func(t *testing.T, workspace, victim string) {
 			must(t, os.Remove(workspace))

@@ -102,6 +102,7 @@ func TestRootsDoctorDoesNotRunAnAgentThatNeedsCredentials(t *testing.T) {
 }
 
 func TestRootsDoctorAppliesVariablesThatOverrideTheConfig(t *testing.T) {
+	t.Parallel()
 	dir, _ := rootsDoctor(t, nobodysBot)
 	cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
 	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TERMINAL__COMMAND=echo one; env | grep -c NANOBOT_TERMINAL")
@@ -139,6 +140,7 @@ func TestDoctorWithoutPermissionsSuggestsSudo(t *testing.T) {
 }
 
 func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
+	t.Parallel()
 	dir, _ := rootsDoctor(t, nobodysBot)
 	path, state := filepath.Join(dir, "etc/nanobot/faq/config.json"), filepath.Join(dir, "var/lib/nanobot/faq")
 	actual := filepath.Join(dir, "var/lib/private/nanobot/faq")

@@ -66,6 +66,7 @@ echo tried
 `
 
 func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
+	t.Parallel()
 	dir, net := startAsOtherUser(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
 	must(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
 	if got := awaitAnswer(t, net, "1", "hello"); got != "signals nanobot\ntried" {

@@ -134,6 +134,7 @@ func (b *fullDiskBot) awaitWebText(t *testing.T, chat, text string) {
 
 // People of all channels send about 600 MB at the same time to a disk of 300 MiB.
 func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
+	t.Parallel()
 	const each = 6
 	b := startFullDiskBot(t, 300, `"queueLimit": 0`)
 	part := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
@@ -198,6 +199,7 @@ func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
 }
 
 func TestAReloadChangesTheLimitOfReceivedFilesOnEveryChannel(t *testing.T) {
+	t.Parallel()
 	b := startFullDiskBot(t, 64, `"files": {"max": 1}`)
 	big := bytes.Repeat([]byte("x"), 2<<20)
 	send := func(n int) {

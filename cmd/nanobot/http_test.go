@@ -198,6 +198,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 }
 
 func TestTheOperatorsAPIAndTheMetricsNeedTheToken(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		http string
 		httpHeaders
@@ -311,6 +312,7 @@ func TestAChannelThatIsDownMakesTheDaemonNotReady(t *testing.T) {
 }
 
 func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
+	t.Parallel()
 	listen := freeAddress(t)
 	scrape := freeAddress(t)
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)

@@ -138,6 +138,7 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 }
 
 func TestMCPExecutesTheCommandsThatAgentsReport(t *testing.T) {
+	t.Parallel()
 	path := mcpBot(t, `"agentShell": "check"`)
 	cmd, _ := mcpCommand(t, path)
 	c := connectMCP(t, &mcp.CommandTransport{Command: cmd})

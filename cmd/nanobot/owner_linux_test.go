@@ -67,6 +67,7 @@ func (s *otherUsersState) runAsRoot(args ...string) (string, error) {
 }
 
 func TestRootsCommandsDoNotChangeTheOwnerOfTheState(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
 			s := newOtherUsersState(t, closed)
@@ -95,6 +96,7 @@ func TestRootsCommandsDoNotChangeTheOwnerOfTheState(t *testing.T) {
 }
 
 func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
 			s := newOtherUsersState(t, closed)

@@ -40,6 +40,7 @@ func TestTheFormatOfAnOutputIsOneOfItsProtocol(t *testing.T) {
 }
 
 func TestAnOutputThatIsTooLongIsRefused(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "output")
 	must(t, os.WriteFile(file, nil, 0o600))
 	must(t, os.Truncate(file, maxParsed+1))

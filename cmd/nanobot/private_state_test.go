@@ -48,6 +48,7 @@ esac
 
 // The workspace has a state folder, or is it.
 func TestCommandBlocksReachNothingOfTheState(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ state, sandbox string }{
 		"state folder":             {".nanobot", "none"},
 		"state folder and sandbox": {".nanobot", "landlock"},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestServeReloadsTheProtectedFiles(t *testing.T) {
+	t.Parallel()
 	const cfg = `{"terminal": {"protocol": "blocks", "command": "sh agent.sh", "protect": [%s], "blocks": {"approve": "never"}}` + anybody
 	b := newBot(t)
 	file := func(name string) string { return filepath.Join(filepath.Dir(b.cfg), name) }

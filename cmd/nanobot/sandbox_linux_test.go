@@ -30,6 +30,7 @@ ls .nanobot users
 echo tried`
 
 func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
+	t.Parallel()
 	requireLandlock(t)
 	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"net": {"allowFrom": ["7"]}}}`
 	b := startBotIn(t, outsideTemp(t), cfg, map[string]string{"agent.sh": takeOver, "token.txt": "hush-hush-hush-hush"})

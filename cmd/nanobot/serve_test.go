@@ -52,7 +52,7 @@ func newBot(t *testing.T) *bot {
 	b := &bot{net: gatewaytest.NewNetwork(), cfg: filepath.Join(t.TempDir(), "config.json")}
 	sqlitetest.Prepare(t, filepath.Join(filepath.Dir(b.cfg), ".nanobot"))
 	t.Cleanup(b.net.Close)
-	t.Setenv("TEST_NETWORK_URL", b.net.URL)
+	networkURLs.Store(t.Name(), b.net.URL)
 	return b
 }
 
@@ -209,6 +209,7 @@ func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 }
 
 func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
+	t.Parallel()
 	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"net": {"allowFrom": []}}}`)
 	b.net.UserWrites("1", "7", "let me in")
 	text := b.awaitText("1", "nanobot pair ").Text

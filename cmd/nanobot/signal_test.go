@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,12 +33,26 @@ type program struct {
 	end   io.Closer // of out
 }
 
+// networkURLs has the URL of the test network of each test, by the name of the test. Tests run in
+// parallel, so it cannot be a variable of the environment.
+var networkURLs sync.Map
+
+// networkEnviron tells a program of a test, or of its subtest, the URL of the test's network.
+func networkEnviron(t testing.TB) []string {
+	for name := t.Name(); name != "."; name = path.Dir(name) {
+		if url, ok := networkURLs.Load(name); ok {
+			return []string{fmt.Sprintf("TEST_NETWORK_URL=%s", url)}
+		}
+	}
+	return nil
+}
+
 // programCommand is the real program with these arguments, which is not started yet.
 func programCommand(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	killtest.SkipIfShort(t)
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(environWithoutTestSettings(), append(networkEnviron(t), "NANOBOT_TEST_MAIN=1")...)
 	return cmd
 }
 
@@ -57,7 +74,7 @@ func startBinary(t *testing.T, path string, env []string, args ...string) *progr
 	dir := t.TempDir()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
+	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), append(networkEnviron(t), env...)...)
 	return startCommand(t, cmd, dir)
 }
 

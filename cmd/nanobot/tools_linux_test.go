@@ -163,6 +163,7 @@ func newBotWithStolenToken(t *testing.T) (b *bot, token string) {
 }
 
 func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
+	t.Parallel()
 	b, token := newBotWithStolenToken(t)
 	send := toolScript{Env: []string{"NANOBOT_CHAT_TOKEN=" + token}}.withCall("send_message", map[string]any{"text": "stolen"})
 	for name, s := range map[string]toolScript{"an agent": send, "a detached process": {Detached: true, Env: send.Env, Calls: send.Calls}} {
@@ -266,6 +267,7 @@ func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
 }
 
 func TestAFloodOfMessagesIsBoundedForTheWholeChat(t *testing.T) {
+	t.Parallel()
 	b := toolBot(t, "")
 	s := toolScript{Connections: 3}
 	for range 10 {
@@ -471,12 +473,14 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 }
 
 func TestAnAgentInASandboxUsesTheTools(t *testing.T) {
+	t.Parallel()
 	requireLandlock(t)
 	b := toolBotIn(t, map[string]any{"sandbox": "landlock"})
 	checkSandboxedTools(t, b)
 }
 
 func TestAnAgentOfAnotherUserUsesTheTools(t *testing.T) {
+	t.Parallel()
 	b := toolBotIn(t, map[string]any{"user": "nobody"})
 	checkSandboxedTools(t, b)
 }

@@ -22,6 +22,7 @@ func newPublicFolder(t *testing.T) string {
 }
 
 func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
+	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"of another user": func(t *testing.T, dir string) {
 			must(t, os.Chown(filepath.Join(dir, "config.json"), stranger, stranger))
@@ -69,6 +70,7 @@ func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
 
 // In a container everybody is root, also where the folder comes from outside.
 func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
+	t.Parallel()
 	for _, owner := range []int{0, stranger} {
 		dir := newPublicFolder(t)
 		must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))

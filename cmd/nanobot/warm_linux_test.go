@@ -44,6 +44,7 @@ func (b *bot) awaitGone(pids []string) {
 }
 
 func TestProcessesWaitForMessagesAndEndWithTheDaemon(t *testing.T) {
+	t.Parallel()
 	for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		b, metrics := warmBot(t)
 		b.awaitStarts(1)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,11 +19,8 @@ import (
 // write, each message until it is answered with 202, and watch, coming back with the last event
 // that they saw. With NANOBOT_LONG=1 there are 100 kills.
 func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
+	t.Parallel()
 	kills := killtest.Rounds(t, 6, 100)
-	if killtest.IsLong() {
-		t.Setenv("NANOBOT_LONG", "") // which is restored at the end
-		os.Unsetenv("NANOBOT_LONG")  // the daemon would take it for a setting
-	}
 	b := newWebBot(t)
 	ann := b.signIn()
 	s := &webKillTest{b: b, ann: ann, seen: map[string]int{}, last: map[string]int{}}
