@@ -21,8 +21,8 @@ func addConfigFlag(cmd *cobra.Command, path *string) {
 	_ = cmd.MarkFlagFilename("config", "json")
 }
 
-// withConfig adds the flag --config to a command that works while the daemon may be running, and has
-// it call run with the config.
+// withConfig adds the flag --config to a command that works while the daemon may be running, and
+// has it call run with the config.
 func withConfig(cmd *cobra.Command, run func(cmd *cobra.Command, cfg *config.Config, args []string) error) *cobra.Command {
 	var path string
 	addConfigFlag(cmd, &path)

@@ -149,8 +149,8 @@ func (c *lineConn) awaitAnswers() {
 	c.awaitCalls(grace.C, func() bool { return len(c.calls) == 0 })
 }
 
-// awaitCalls waits until a condition of the calls is met, the connection is closed or the timeout is
-// over.
+// awaitCalls waits until a condition of the calls is met, the connection is closed or the timeout
+// is over.
 func (c *lineConn) awaitCalls(timeout <-chan time.Time, isMet func() bool) {
 	for {
 		c.mu.Lock()

@@ -136,8 +136,8 @@ func listProofs(e runbook.Export) (proofs []proof) {
 	return proofs
 }
 
-// print prints the result, where err is what is wrong with the records or the signature, and refusal
-// the sentence about it.
+// print prints the result, where err is what is wrong with the records or the signature, and
+// refusal the sentence about it.
 func (v Verification) print(e runbook.Export, refusal string, err error) error {
 	result := verification{Run: e.Run, Status: e.Status, Records: len(e.Records)}
 	if err == nil {
