@@ -21,7 +21,7 @@ var exceptions = map[string]string{
 	"gateway/outbox/chat.go":              "the state of a delivery, for the console",
 	"gateway/outbox/send.go":              "the state of a delivery, for the console",
 	"gateway/turn/audit.go ":              forLog,
-	"gateway/turn/duration.go":            unit,
+	"gateway/display/duration.go":         unit,
 	"gateway/tools":                       "the tools of agents: read by the agent, and by the user of an MCP client, whose language is unknown",
 	"gateway/toolrates.go":                forAgent,
 	"gateway/toolserve.go":                "output of a command of an agent",
@@ -102,8 +102,7 @@ var exceptions = map[string]string{
 	"terminal/blocks/protocol.go":             forModel,
 	"terminal/blocks/run.go ":                 forModel,
 	"terminal/blocks/settings.go":             forOperator,
-	"terminal/blocks/trial.go":                forOperator,
-	"terminal/blocks/turn.go task":            forModel,
+	"terminal/blocks/turn.go findSession":     forModel,
 
 	"terminal/keys/control.go ":          "names of keys",
 	"terminal/keys/control.go runTake":   "in the log of the terminal",
