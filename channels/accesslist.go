@@ -27,7 +27,8 @@ func CheckToken(at config.Scope, enabled bool, token config.Secret) []config.Pro
 		return nil
 	}
 	return []config.Problem{{
-		Path: []string{"token"}, Cause: []string{"enabled"}, Text: fmt.Sprintf("must be set, because %s is true", at.Key("enabled")),
+		Path: []string{"token"}, Cause: []string{"enabled"},
+		Text: fmt.Sprintf("must be set, because %s is true", at.Key("enabled")),
 	}}
 }
 
@@ -37,7 +38,8 @@ func CheckNumericList(allowFrom []string) []config.Problem {
 	for i, id := range allowFrom {
 		if hint, ok := checkNumeric(id); !ok && id != "*" {
 			all = append(all, config.Problem{
-				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user ID or "*"`, Hint: hint, HideValue: config.LooksLikeSecret(id),
+				Path: []string{"allowFrom", strconv.Itoa(i)}, Text: `must be a numeric user ID or "*"`, Hint: hint,
+				HideValue: config.LooksLikeSecret(id),
 			})
 		}
 	}

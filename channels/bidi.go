@@ -24,7 +24,8 @@ const (
 
 // IsBidiControl reports whether a character is a bidi control character.
 func IsBidiControl(r rune) bool {
-	return r >= embedLeft && r <= overrideRight || r >= isolateLeft && r <= popIsolate || r == markLeft || r == markRight || r == markArabic
+	return r >= embedLeft && r <= overrideRight || r >= isolateLeft && r <= popIsolate || r == markLeft ||
+		r == markRight || r == markArabic
 }
 
 // SanitizeBidi returns a copy of a message in which bidi control characters affect only the text of
@@ -62,7 +63,10 @@ func StripBidi(name string) string {
 // the embeddings and isolates that the line opens, so that they do not affect the text after it.
 // Marks and balanced pairs stay.
 func SanitizeBidiText(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return IsBidiControl(r) && r != markLeft && r != markRight && r != markArabic }) {
+	if !strings.ContainsFunc(text, func(r rune) bool {
+		return IsBidiControl(r) && r != markLeft && r != markRight &&
+			r != markArabic
+	}) {
 		return text
 	}
 	var b strings.Builder

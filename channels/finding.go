@@ -39,7 +39,8 @@ func ClockSkewFinding(check string, skew time.Duration) Finding {
 		way = "ahead of"
 	}
 	return Finding{
-		Check: check, Status: Doubtful, Detail: "the clock is " + skew.Abs().Round(time.Second).String() + " " + way + " the network's",
+		Check: check, Status: Doubtful, Detail: "the clock is " + skew.Abs().Round(time.Second).String() + " " + way +
+			" the network's",
 		Fix: "synchronise it: timedatectl set-ntp true",
 	}
 }

@@ -101,7 +101,9 @@ func targetHost(target string) (string, bool) {
 		target = "http://" + strings.TrimLeft(target, "/")
 	}
 	u, err := url.Parse(target)
-	if err != nil || u.Hostname() == "" || strings.ContainsRune(target, '\\') || u.Scheme != "http" && u.Scheme != "https" { // browsers take a backslash for a slash
+	// browsers take a backslash for a slash
+	if err != nil || u.Hostname() == "" || strings.ContainsRune(target, '\\') || u.Scheme != "http" &&
+		u.Scheme != "https" {
 		return "", false
 	}
 	return asciiHost(u.Hostname()), true
@@ -121,7 +123,8 @@ func foldAddress(s string) string {
 		switch {
 		case r < utf8.RuneSelf:
 			return r
-		case unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0':
+		case unicode.In(r, unicode.Cf, unicode.Variation_Selector) || r == '\u034f' || r == '\u115f' || r == '\u1160' ||
+			r == '\u3164' || r == '\uffa0':
 			return -1
 		case r >= '\uff01' && r <= '\uff5e': // full width
 			return r - 0xfee0
@@ -167,7 +170,8 @@ func imitatesLatin(host string) bool {
 		}
 	}
 	return strings.ContainsFunc(host, func(r rune) bool {
-		return r >= utf8.RuneSelf && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu)
+		return r >= utf8.RuneSelf && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee,
+			unicode.Coptic, unicode.Lisu)
 	})
 }
 

@@ -121,7 +121,10 @@ func (s *Screen) View(o ViewOptions) ScreenView {
 		w.from, w.to = at, at+1
 		lines[at] = cutRow(lines[at], o)
 	}
-	return ScreenView{Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to, words: o.Words}
+	return ScreenView{
+		Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to,
+		words: o.Words,
+	}
 }
 
 // rowWindow is a window of rows that grows while more rows fit.

@@ -94,14 +94,16 @@ func hasHostLabels(name string) bool {
 	if len(labels) < 2 || slices.Contains(labels, "") || utf8.RuneCountInString(last) < 2 {
 		return false
 	}
-	return strings.HasPrefix(last, "xn--") || !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	return strings.HasPrefix(last, "xn--") ||
+		!strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
 
 // hasPublicSuffix reports whether a name ends in a top-level domain, or in letters of another
 // script, which may imitate one and never end the name of a file or of code.
 func hasPublicSuffix(name string) bool {
 	last := lastLabel(name)
-	if last == "example" || last == "onion" || strings.ContainsFunc(last, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if last == "example" || last == "onion" ||
+		strings.ContainsFunc(last, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return true
 	}
 	_, icann := publicsuffix.PublicSuffix("x." + last)
@@ -125,7 +127,8 @@ func isFileOrCode(name string) bool {
 	case len(last) > 3 && startsUpper(labels[len(labels)-1]) && !startsUpper(labels[0]): // errgroup.Group
 		return last != "info"
 	}
-	return len(labels) == 2 && codeRoots[strings.ToLower(labels[0])] && !slices.Contains([]string{"com", "net", "org"}, last)
+	return len(labels) == 2 && codeRoots[strings.ToLower(labels[0])] &&
+		!slices.Contains([]string{"com", "net", "org"}, last)
 }
 
 func startsUpper(s string) bool {

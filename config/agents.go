@@ -109,9 +109,15 @@ func checkAgents(c *Config) []Problem {
 		path := []string{"agents", name}
 		switch {
 		case name == DefaultAgent:
-			all = append(all, Problem{Path: path, Text: "is reserved for the agent of the section terminal; choose another name", AboutKey: true})
+			all = append(all, Problem{
+				Path: path, Text: "is reserved for the agent of the section terminal; choose another name",
+				AboutKey: true,
+			})
 		case !agentNamePattern().MatchString(name):
-			all = append(all, Problem{Path: path, Text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens", AboutKey: true})
+			all = append(all, Problem{
+				Path: path, Text: "an agent's name must be 1 to 32 lower-case letters, digits and hyphens",
+				AboutKey: true,
+			})
 		}
 		if t.Command == "" && t.Enabled == nil {
 			all = append(all, Problem{Path: joinPath(path, "command"), Text: "must be set"})

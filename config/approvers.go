@@ -17,7 +17,10 @@ func checkApprovers(c *Config, at, list []string) []Problem {
 	var all []Problem
 	for i, entry := range list {
 		if want, hint := c.approverMistake(entry); want != "" {
-			all = append(all, Problem{Path: joinPath(at, strconv.Itoa(i)), Text: want, Hint: hint, HideValue: LooksLikeSecret(entry)})
+			all = append(all, Problem{
+				Path: joinPath(at, strconv.Itoa(i)), Text: want, Hint: hint,
+				HideValue: LooksLikeSecret(entry),
+			})
 		}
 	}
 	return all

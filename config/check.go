@@ -15,9 +15,11 @@ import (
 
 // checkCombinations reports values that are valid by themselves, but cannot work together.
 func checkCombinations(c *Config) []Problem {
-	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
+	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c),
+		checkSecrets(c))
 	for _, agent := range c.agentSections() {
-		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent))
+		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent),
+			checkMCPServers(c, agent))
 		all = append(all, checkProtect(c, agent)...)
 		all = append(all, checkApprovers(c, agent.keyPath("approvers"), agent.Approvers)...)
 	}
@@ -32,7 +34,10 @@ func checkWords(c *Config) []Problem {
 		at := joinPath(splitKey("gateway.words"), name)
 		key, _, _ := strings.Cut(name, ".")
 		if !slices.Contains(known.Keys, key) {
-			all = append(all, Problem{Path: at, Text: `there is no text of this name; "nanobot words" lists them`, Hint: suggest(key, known.Keys), AboutKey: true})
+			all = append(all, Problem{
+				Path: at, Text: `there is no text of this name; "nanobot words" lists them`,
+				Hint: suggest(key, known.Keys), AboutKey: true,
+			})
 		} else if problem := known.Check(name, c.Gateway.Words); problem != "" {
 			all = append(all, Problem{Path: at, Text: problem})
 		}
@@ -74,10 +79,16 @@ func checkTerminal(t agentSection) []Problem {
 	}
 	for name := range t.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, Problem{Path: joinPath(t.keyPath("env"), name), Text: `a variable name must not be empty or contain "="`, AboutKey: true})
+			all = append(all, Problem{
+				Path: joinPath(t.keyPath("env"), name),
+				Text: `a variable name must not be empty or contain "="`, AboutKey: true,
+			})
 		}
 		if slices.Contains(agentVariables, name) {
-			all = append(all, Problem{Path: joinPath(t.keyPath("env"), name), Text: "is set by nanobot itself; choose another name", AboutKey: true})
+			all = append(all, Problem{
+				Path: joinPath(t.keyPath("env"), name),
+				Text: "is set by nanobot itself; choose another name", AboutKey: true,
+			})
 		}
 	}
 	if isBlank(t.Cwd) {
@@ -85,7 +96,10 @@ func checkTerminal(t agentSection) []Problem {
 	}
 	for i, folder := range t.MediaRoots {
 		if strings.TrimSpace(folder) == "" {
-			all = append(all, Problem{Path: joinPath(t.keyPath("mediaRoots"), strconv.Itoa(i)), Text: "must be the path of a folder"})
+			all = append(all, Problem{
+				Path: joinPath(t.keyPath("mediaRoots"), strconv.Itoa(i)),
+				Text: "must be the path of a folder",
+			})
 		}
 	}
 	return slices.Concat(all, checkWarm(t), checkSandbox(t))
@@ -98,22 +112,32 @@ func checkProtocol(c *Config, t agentSection) []Problem {
 	p := c.extensions.protocol(t.Protocol)
 	if !p.SupportsQuestions && t.Interactive {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsQuestions })
-		all = append(all, Problem{Path: t.keyPath("interactive"), Cause: t.keyPath("protocol"), Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+		all = append(all, Problem{
+			Path: t.keyPath("interactive"), Cause: t.keyPath("protocol"),
+			Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
+		})
 	}
 	if !p.SupportsFormat && t.Format != "" {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsFormat })
-		all = append(all, Problem{Path: t.keyPath("format"), Cause: t.keyPath("protocol"), Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+		all = append(all, Problem{
+			Path: t.keyPath("format"), Cause: t.keyPath("protocol"),
+			Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
+		})
 	}
 	if p.Persistent && strings.Contains(t.Command, placeholder.Message) {
 		all = append(all, Problem{
 			Path: t.keyPath("command"), Cause: t.keyPath("protocol"),
-			Text: fmt.Sprintf("must not contain %s, because with %s.protocol %q one process works on many messages", placeholder.Message, t.dottedKey, p.Name),
+			Text: fmt.Sprintf("must not contain %s, because with %s.protocol %q one process works on many messages",
+				placeholder.Message, t.dottedKey, p.Name),
 		})
 	}
 	// Questions and messages to a running agent are lines on stdin, like the envelope.
 	for name, needs := range map[string]bool{"protocol": p.Persistent, "interactive": t.Interactive} {
 		if needs && t.Stdin != "envelope" {
-			all = append(all, Problem{Path: t.keyPath(name), Cause: t.keyPath("stdin"), Text: fmt.Sprintf(`needs %s.stdin to be "envelope"`, t.dottedKey)})
+			all = append(all, Problem{
+				Path: t.keyPath(name), Cause: t.keyPath("stdin"),
+				Text: fmt.Sprintf(`needs %s.stdin to be "envelope"`, t.dottedKey),
+			})
 		}
 	}
 	if at, s := c.protocolScope(t.Terminal, t.path); s != nil {
@@ -131,10 +155,16 @@ func checkInject(c *Config) []Problem {
 	var all []Problem
 	if !c.extensions.protocol(c.Terminal.Protocol).SupportsInject {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsInject })
-		all = append(all, Problem{Path: splitKey("gateway.whileRunning"), Cause: splitKey("terminal.protocol"), Text: "needs terminal.protocol to be " + quotedAlternatives(able)})
+		all = append(all, Problem{
+			Path: splitKey("gateway.whileRunning"), Cause: splitKey("terminal.protocol"),
+			Text: "needs terminal.protocol to be " + quotedAlternatives(able),
+		})
 	}
 	if c.Terminal.Stdin != "envelope" {
-		all = append(all, Problem{Path: splitKey("gateway.whileRunning"), Cause: splitKey("terminal.stdin"), Text: `needs terminal.stdin to be "envelope"`})
+		all = append(all, Problem{
+			Path: splitKey("gateway.whileRunning"), Cause: splitKey("terminal.stdin"),
+			Text: `needs terminal.stdin to be "envelope"`,
+		})
 	}
 	return all
 }
@@ -196,7 +226,10 @@ func checkSecrets(c *Config) []Problem {
 				all = append(all, Problem{Path: path, Text: fmt.Sprintf("must have %s after %q", noun, kind+":")})
 			}
 		} else if name := shellVariable().FindStringSubmatch(string(s)); name != nil {
-			all = append(all, Problem{Path: path, Text: fmt.Sprintf(`would be used literally; write "env:%s" to use the value of the variable`, name[1])})
+			all = append(all, Problem{
+				Path: path,
+				Text: fmt.Sprintf(`would be used literally; write "env:%s" to use the value of the variable`, name[1]),
+			})
 		} else if strings.ContainsFunc(string(s), isInvisible) && !mayContainSpaces(path) {
 			all = append(all, Problem{Path: path, Text: "must not contain spaces, line breaks or invisible characters"})
 		}

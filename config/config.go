@@ -138,7 +138,8 @@ func Default() Config {
 		Terminal: Terminal{
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
-			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{}, MCPServers: map[string]MCPServer{},
+			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{},
+			MCPServers:   map[string]MCPServer{},
 			Warm:         Warm{For: 300, Watch: []string{}},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
@@ -200,7 +201,10 @@ func checkRunbookFolder(c *Config) []Problem {
 		return []Problem{{Path: at, Text: "must be the path of a folder"}}
 	}
 	if clean := filepath.Clean(folder); clean == "." || clean == ".." || strings.HasSuffix(clean, "/..") {
-		return []Problem{{Path: at, Text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files"}}
+		return []Problem{{
+			Path: at,
+			Text: "must not be the workspace or a folder above it, because agents in a sandbox cannot change its files",
+		}}
 	}
 	return nil
 }
@@ -221,7 +225,8 @@ const (
 // agentVariables lists every variable that nanobot sets for an agent. The last three identify the
 // turn, the daemon and the process.
 var agentVariables = []string{
-	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable, SocketVariable,
+	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable,
+	SocketVariable,
 	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",
 }
 
@@ -251,11 +256,17 @@ func checkSandbox(t agentSection) []Problem {
 	}
 	for i, path := range t.SandboxPaths {
 		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnlySuffix)) == "" {
-			all = append(all, Problem{Path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)), Text: "must be the path of a file or folder"})
+			all = append(all, Problem{
+				Path: joinPath(t.keyPath("sandboxPaths"), strconv.Itoa(i)),
+				Text: "must be the path of a file or folder",
+			})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
-		all = append(all, Problem{Path: t.keyPath("sandboxPaths"), Cause: t.keyPath("sandbox"), Text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey)})
+		all = append(all, Problem{
+			Path: t.keyPath("sandboxPaths"), Cause: t.keyPath("sandbox"),
+			Text: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.dottedKey),
+		})
 	}
 	return all
 }

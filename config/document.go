@@ -42,7 +42,8 @@ func parseDocument(types typeNode, name string, text []byte) *document {
 	}
 	opened, depth := unclosedBrackets(d.text)
 	if depth > maxNesting {
-		d.addMistake(opened[min(maxNesting, len(opened)-1)], nil, Mistake{Text: fmt.Sprintf("is nested more than %d levels deep", maxNesting)})
+		d.addMistake(opened[min(maxNesting, len(opened)-1)], nil,
+			Mistake{Text: fmt.Sprintf("is nested more than %d levels deep", maxNesting)})
 		return d
 	}
 	// hujson requires a newline after a line comment, even at the end of the file.
@@ -103,7 +104,8 @@ func (d *document) buildNode(v hujson.Value, path []string) *valueNode {
 			at := joinPath(path, name)
 			if first, twice := n.members[name]; twice {
 				line, _ := d.position(first.keyOffset)
-				d.addMistake(m.Name.StartOffset, at, Mistake{Text: "duplicate key", Hint: fmt.Sprintf("first set on line %d", line)})
+				d.addMistake(m.Name.StartOffset, at,
+					Mistake{Text: "duplicate key", Hint: fmt.Sprintf("first set on line %d", line)})
 			}
 			if strings.ContainsRune(name, 0) {
 				d.addMistake(m.Name.StartOffset, at, Mistake{Text: "a key must not contain a NUL character"})

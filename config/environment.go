@@ -60,7 +60,8 @@ func readEnvironment(root typeNode, environ []string) *environment {
 func (e *environment) addVariable(v variable) {
 	for name, other := range e.variables {
 		if name != v.name && slices.Equal(other.path, v.path) {
-			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.formatPath(v.path), Text: "is also set by " + name})
+			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.formatPath(v.path), Text: "is also set by " +
+				name})
 			return
 		}
 	}
@@ -70,7 +71,8 @@ func (e *environment) addVariable(v variable) {
 // isServiceVariable reports variables that Kubernetes and Docker set in containers if a service is
 // called nanobot.
 func isServiceVariable(name string) bool {
-	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
+	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" ||
+		strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
 // resolveVariable, called on the root, finds the key that a variable such as
@@ -114,7 +116,8 @@ func splitMapKey(p typeNode, rest, value string) (key, field string) {
 		return rest, ""
 	}
 	i := strings.LastIndex(rest, variableSeparator)
-	if above := strings.LastIndex(rest[:max(i, 0)], variableSeparator); above >= 0 && hasUserKeys(elem, rest[above+len(variableSeparator):i]) {
+	if above := strings.LastIndex(rest[:max(i, 0)], variableSeparator); above >= 0 &&
+		hasUserKeys(elem, rest[above+len(variableSeparator):i]) {
 		return rest[:above], rest[above+len(variableSeparator):]
 	}
 	if i < 0 || matchKey(elem, rest[i+len(variableSeparator):]) == "" && strings.HasPrefix(strings.TrimSpace(value), "{") {
@@ -219,7 +222,8 @@ func (e *environment) findSetter(path []string) (v variable, value any, found bo
 // findBelow returns a variable that sets a value below path.
 func (e *environment) findBelow(path []string) (v variable, found bool) {
 	for _, candidate := range e.variables {
-		if len(candidate.path) > len(path) && slices.Equal(candidate.path[:len(path)], path) && (!found || candidate.name < v.name) {
+		if len(candidate.path) > len(path) && slices.Equal(candidate.path[:len(path)], path) &&
+			(!found || candidate.name < v.name) {
 			v, found = candidate, true
 		}
 	}

@@ -23,14 +23,18 @@ func checkHTTP(c *Config) []Problem {
 	for i, host := range c.HTTP.Hosts {
 		if _, err := netip.ParseAddr(host); err != nil && !hostNamePattern().MatchString(host) {
 			all = append(all, Problem{
-				Path: joinPath(splitKey("http.hosts"), strconv.Itoa(i)), Text: `must be a host name such as "bot.example.com", without https:// and without a port`, HideValue: LooksLikeSecret(host),
+				Path:      joinPath(splitKey("http.hosts"), strconv.Itoa(i)),
+				Text:      `must be a host name such as "bot.example.com", without https:// and without a port`,
+				HideValue: LooksLikeSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
 			all = append(all, Problem{
-				Path: joinPath(splitKey("http.proxies"), strconv.Itoa(i)), Text: `must be an IP address or a network, such as "172.18.0.2" or "172.18.0.0/16"`, HideValue: LooksLikeSecret(proxy),
+				Path:      joinPath(splitKey("http.proxies"), strconv.Itoa(i)),
+				Text:      `must be an IP address or a network, such as "172.18.0.2" or "172.18.0.0/16"`,
+				HideValue: LooksLikeSecret(proxy),
 			})
 		}
 	}
@@ -48,7 +52,10 @@ func checkMetrics(c *Config) []Problem {
 	case address == "":
 		return nil
 	case !isListenAddress(address) || !isLoopback(address):
-		return []Problem{{Path: path, Text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines can read /metrics at http.listen with http.token`}}
+		return []Problem{{
+			Path: path,
+			Text: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines can read /metrics at http.listen with http.token`,
+		}}
 	case c.HTTP.Listen == "":
 		return []Problem{{Path: splitKey("http.listen"), Cause: path, Text: "must be set, because http.metricsListen is set"}}
 	}
@@ -113,7 +120,8 @@ func checkTokenRequired(c *Config) []Problem {
 		if need := httpNeed(s); need != nil && need.ServesPeople && !c.HTTP.LoopbackOnly() && c.HTTP.Token == "" {
 			all = append(all, Problem{
 				Path: splitKey("http.token"), Cause: splitKey("http.listen"),
-				Text: fmt.Sprintf("must be set, because other machines can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
+				Text: fmt.Sprintf("must be set, because other machines can reach http.listen and %s is %s", at.Key(need.Key),
+					need.Value),
 			})
 		}
 	})

@@ -120,7 +120,8 @@ func (p *documentParser) Unmarshal(b []byte) (map[string]any, error) {
 	}
 	m, ok := p.doc.root.goValue().(map[string]any)
 	if !ok {
-		p.doc.addMistake(p.doc.root.valueOffset, nil, Mistake{Text: "must be an object", Value: formatValue(p.doc.root.goValue(), "", true)})
+		p.doc.addMistake(p.doc.root.valueOffset, nil,
+			Mistake{Text: "must be an object", Value: formatValue(p.doc.root.goValue(), "", true)})
 		p.doc.root = nil
 		return nil, p.doc.mistakes
 	}

@@ -39,7 +39,10 @@ func checkMCPServers(c *Config, t agentSection) []Problem {
 	var all []Problem
 	if len(t.MCPServers) > 0 && !c.extensions.protocol(t.Protocol).SupportsMCP {
 		able := c.extensions.protocolNames(func(p Protocol) bool { return p.SupportsMCP })
-		all = append(all, Problem{Path: t.keyPath("mcpServers"), Cause: t.keyPath("protocol"), Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able))})
+		all = append(all, Problem{
+			Path: t.keyPath("mcpServers"), Cause: t.keyPath("protocol"),
+			Text: fmt.Sprintf("needs %s.protocol to be %s", t.dottedKey, quotedAlternatives(able)),
+		})
 	}
 	for name, server := range t.MCPServers {
 		path := joinPath(t.keyPath("mcpServers"), name)
@@ -59,18 +62,30 @@ func (s MCPServer) check() []Problem {
 	var all []Problem
 	switch {
 	case s.Command != "":
-		all = append(all, Problem{Path: splitKey("command"), Text: fmt.Sprintf("is only for servers of type %q; this server has type %q", MCPStdio, s.Type)})
+		all = append(all, Problem{
+			Path: splitKey("command"),
+			Text: fmt.Sprintf("is only for servers of type %q; this server has type %q", MCPStdio, s.Type),
+		})
 	case s.URL == "":
-		all = append(all, Problem{Path: splitKey("url"), Text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
+		all = append(all, Problem{
+			Path: splitKey("url"),
+			Text: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true,
+		})
 	case !IsURL(s.URL):
 		all = append(all, Problem{Path: splitKey("url"), Text: invalidURLText})
 	}
 	if len(s.Env) > 0 || len(s.Args) > 0 {
-		all = append(all, Problem{Path: splitKey("command"), Text: "must be set, because args and env need a command", missing: true})
+		all = append(all, Problem{
+			Path: splitKey("command"), Text: "must be set, because args and env need a command",
+			missing: true,
+		})
 	}
 	for name, value := range s.Headers {
 		if name == "" || strings.ContainsFunc(name, isInvisible) || strings.Contains(name, ":") {
-			all = append(all, Problem{Path: []string{"headers", name}, Text: `a header name must not be empty or contain spaces or ":"`, AboutKey: true})
+			all = append(all, Problem{
+				Path: []string{"headers", name},
+				Text: `a header name must not be empty or contain spaces or ":"`, AboutKey: true,
+			})
 		}
 		if strings.ContainsAny(string(value), "\r\n") {
 			all = append(all, Problem{Path: []string{"headers", name}, Text: "must not contain line breaks"})
@@ -85,7 +100,10 @@ func (s MCPServer) checkCommand() []Problem {
 	case s.Command == "" && s.Type == "" && s.URL == "":
 		all = append(all, Problem{Path: splitKey("command"), Text: "must be set, unless the server has a url", missing: true})
 	case s.Command == "":
-		all = append(all, Problem{Path: splitKey("command"), Text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
+		all = append(all, Problem{
+			Path: splitKey("command"),
+			Text: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true,
+		})
 	case isBlank(s.Command):
 		all = append(all, Problem{Path: splitKey("command"), Text: "must not be blank"})
 	}
@@ -94,7 +112,10 @@ func (s MCPServer) checkCommand() []Problem {
 	}
 	for name := range s.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, Problem{Path: []string{"env", name}, Text: `a variable name must not be empty or contain "="`, AboutKey: true})
+			all = append(all, Problem{
+				Path: []string{"env", name}, Text: `a variable name must not be empty or contain "="`,
+				AboutKey: true,
+			})
 		}
 	}
 	return all

@@ -35,11 +35,15 @@ func (e Extensions) generateSchema() (*generate.Schema, error) {
 	delete(s.Definitions, "Channels")
 	channels, _ := s.Properties.Get("channels")
 	s.Properties.Set("channels", &generate.Schema{
-		Type: "object", Properties: generate.NewProperties(), AdditionalProperties: generate.FalseSchema, Description: channels.Description,
+		Type: "object", Properties: generate.NewProperties(), AdditionalProperties: generate.FalseSchema,
+		Description: channels.Description,
 	})
 	channels, _ = s.Properties.Get("channels")
 	for _, ch := range e.Channels {
-		if err := addSection(s, channels, sectionSchema{"channels." + ch.Name, ch.Name, ch.Description, ch.New()}); err != nil {
+		if err := addSection(s, channels, sectionSchema{
+			"channels." + ch.Name, ch.Name, ch.Description,
+			ch.New(),
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +70,10 @@ func (e Extensions) describeProtocols(s *generate.Schema) error {
 		if pr.New == nil {
 			continue
 		}
-		if err := addSection(s, terminal, sectionSchema{"terminal." + pr.Name, pr.Name, pr.SectionDescription, pr.New()}); err != nil {
+		if err := addSection(s, terminal, sectionSchema{
+			"terminal." + pr.Name, pr.Name, pr.SectionDescription,
+			pr.New(),
+		}); err != nil {
 			return err
 		}
 	}
@@ -78,10 +85,14 @@ func (e Extensions) describeProtocols(s *generate.Schema) error {
 	protocol := describe("Terminal", "protocol", "How nanobot talks to the agent: "+joinWithOr(words)+".")
 	protocol.Enum = e.protocolNames(func(Protocol) bool { return true })
 	describe("Terminal", "timeout", e.timeoutDefaults())
-	describe("Terminal", "interactive", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsQuestions })))
-	describe("Terminal", "mcpServers", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsMCP })))
-	describe("Terminal", "protect", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsProtect })))
-	describe("Gateway", "whileRunning", protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsInject }), "inject"))
+	describe("Terminal", "interactive",
+		protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsQuestions })))
+	describe("Terminal", "mcpServers",
+		protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsMCP })))
+	describe("Terminal", "protect",
+		protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsProtect })))
+	describe("Gateway", "whileRunning",
+		protocolRequirement(e.protocolNames(func(e Protocol) bool { return e.SupportsInject }), "inject"))
 	return nil
 }
 
@@ -103,7 +114,8 @@ func protocolRequirement(names []any, value ...string) string {
 		return ""
 	}
 	subject := strings.Join(append(value, "needs"), " ")
-	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:], quotedAlternatives(names))
+	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:],
+		quotedAlternatives(names))
 }
 
 // joinWithOr joins words to a list with "or", as in a sentence.

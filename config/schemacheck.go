@@ -60,7 +60,10 @@ func (n typeNode) translateError(e *jsonschema.ValidationError) []Problem {
 func (n typeNode) unknownKeyProblems(path, keys []string) []Problem {
 	var all []Problem
 	for _, key := range keys {
-		all = append(all, Problem{Path: joinPath(path, key), Text: "unknown key", Hint: n.suggestKey(path, key), AboutKey: true})
+		all = append(all, Problem{
+			Path: joinPath(path, key), Text: "unknown key", Hint: n.suggestKey(path, key),
+			AboutKey: true,
+		})
 	}
 	return all
 }

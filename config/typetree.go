@@ -171,7 +171,8 @@ func walkSecrets(v reflect.Value, path []string, f func(path []string, s reflect
 
 // secretsIn returns every Secret below a section.
 func secretsIn(section any) (all []Secret) {
-	walkSecrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) { all = append(all, v.Interface().(Secret)) })
+	walkSecrets(reflect.ValueOf(section), nil,
+		func(_ []string, v reflect.Value) { all = append(all, v.Interface().(Secret)) })
 	return all
 }
 

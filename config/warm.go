@@ -73,7 +73,8 @@ func (c *Config) warnWarm(t agentSection) []string {
 		return nil
 	}
 	if obstacle := c.warmObstacle(*t.Terminal); obstacle != "" {
-		return []string{fmt.Sprintf("%s.warm has no effect: %s, so a process cannot be started before its message", t.dottedKey, obstacle)}
+		return []string{fmt.Sprintf("%s.warm has no effect: %s, so a process cannot be started before its message",
+			t.dottedKey, obstacle)}
 	}
 	var all []string
 	missing := messageVariables
@@ -82,7 +83,9 @@ func (c *Config) warnWarm(t agentSection) []string {
 	}
 	for _, name := range missing {
 		if namesVariable(t.Command, name) {
-			all = append(all, fmt.Sprintf("%s.command names $%s, which a process does not have if %[1]s.warm starts it before the message: read the envelope instead", t.dottedKey, name))
+			all = append(all,
+				fmt.Sprintf("%s.command names $%s, which a process does not have if %[1]s.warm starts it before the message: "+
+					"read the envelope instead", t.dottedKey, name))
 		}
 	}
 	return all

@@ -22,11 +22,14 @@ func (c *Config) Warnings() []string {
 		people = people || need != nil && need.ServesPeople
 	})
 	if c.HTTP.Listen != "" && !c.HTTP.LoopbackOnly() && (people || c.HTTP.Token != "") {
-		all = append(all, "other machines can reach http.listen: put a proxy with TLS in front of it, or the token and the chats can be read on the network")
+		all = append(all,
+			"other machines can reach http.listen: put a proxy with TLS in front of it, or the token and the chats can be "+
+				"read on the network")
 	}
 	if c.containsSecrets {
 		if info, err := os.Stat(c.file); err == nil && info.Mode().Perm()&0o004 != 0 {
-			all = append(all, fmt.Sprintf("%s contains secrets, and everybody on this machine can read it: run chmod o-r %[1]s", c.file))
+			all = append(all, fmt.Sprintf("%s contains secrets, and everybody on this machine can read it: run chmod o-r %[1]s",
+				c.file))
 		}
 	}
 	return all
@@ -51,7 +54,9 @@ func (c *Config) warnAgent(t agentSection) []string {
 	all = append(all, warnMissingFolders(t.dottedKey+".cwd", t.Cwd)...)
 	all = append(all, warnMissingFolders(t.dottedKey+".mediaRoots", t.MediaRoots...)...)
 	if c.Gateway.WhileRunning == "inject" && !c.supportsInject(t.Terminal) {
-		all = append(all, fmt.Sprintf(`gateway.whileRunning is "inject", which %s does not support: its messages wait in the queue`, t.dottedKey))
+		all = append(all,
+			fmt.Sprintf(`gateway.whileRunning is "inject", which %s does not support: its messages wait in the queue`,
+				t.dottedKey))
 	}
 	return all
 }
@@ -76,7 +81,8 @@ func warnPlaceholder(t agentSection) []string {
 	var all []string
 	c, err := placeholder.Parse(t.Shell, t.Command)
 	if program := c.InputEvaluator(); t.Stdin == "text" && program != "" {
-		all = append(all, fmt.Sprintf(`%s.stdin is "text", and %s executes its input: everybody who may talk to the bot can run any command as the bot's user`, t.dottedKey, program))
+		all = append(all,
+			fmt.Sprintf(`%s.stdin is "text", and %s executes its input: everybody who may talk to the bot can run any command as the bot's user`, t.dottedKey, program))
 	}
 	if err != nil || !c.HasPlaceholder() {
 		return all
@@ -85,8 +91,9 @@ func warnPlaceholder(t agentSection) []string {
 		all = append(all, t.dottedKey+".command: "+w)
 	}
 	if len(t.Providers) > 0 && t.Stdin == "envelope" {
-		all = append(all, fmt.Sprintf(`%[1]s.command has %[2]s and %[1]s.stdin is "envelope", so the agent also reads the keys of %[1]s.providers from its standard input, and tools such as claude -p append `+
-			`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.dottedKey, placeholder.Message))
+		all = append(all,
+			fmt.Sprintf(`%[1]s.command has %[2]s and %[1]s.stdin is "envelope", so the agent also reads the keys of %[1]s.providers from its standard input, and tools such as claude -p append `+
+				`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.dottedKey, placeholder.Message))
 	}
 	return all
 }

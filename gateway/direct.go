@@ -118,7 +118,8 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 		}
 		return out, err
 	}
-	log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), zap.Duration("took", time.Since(began)))
+	log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode),
+		zap.String("signal", out.Signal), zap.Duration("took", time.Since(began)))
 	return out, nil
 }
 

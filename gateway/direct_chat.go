@@ -28,7 +28,8 @@ func (c *directChat) Emit(f terminal.Frame) error {
 	switch {
 	case f.Kind == terminal.Partial && c.ShowDrafts:
 		return c.show(channels.Message{Kind: channels.Draft, Text: f.Text})
-	case f.Kind == terminal.Partial || f.Kind == terminal.Log || f.Preview || f.Kind == terminal.Progress && c.HideProgress:
+	case f.Kind == terminal.Partial || f.Kind == terminal.Log || f.Preview || f.Kind == terminal.Progress &&
+		c.HideProgress:
 		return nil
 	}
 	if f.Board { // the whole board, repeated, would fill the terminal

@@ -34,7 +34,8 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 	defer cancel()
 	r, err := g.Runner.Control(ctx, request)
 	if err != nil {
-		g.Log.Warn("command not carried out", zap.Stringer("chat", in.Chat), zap.String("command", request.Command), zap.Error(err))
+		g.Log.Warn("command not carried out", zap.Stringer("chat", in.Chat), zap.String("command", request.Command),
+			zap.Error(err))
 		r = terminal.ControlReply{Text: g.Words.Text(words.TextFailed, err)}
 	}
 	m := channels.Message{Kind: channels.Answer, Text: r.Text, Screen: display.Screen(r.Screen)}
@@ -45,7 +46,10 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 			m.Text = g.addNotSaved(m.Text, f.Name)
 			continue
 		}
-		m.Media = append(m.Media, channels.File{Path: path, Name: filepath.Base(path), Kind: channels.KindOf(path), Size: int64(len(f.Content))})
+		m.Media = append(m.Media, channels.File{
+			Path: path, Name: filepath.Base(path), Kind: channels.KindOf(path),
+			Size: int64(len(f.Content)),
+		})
 	}
 	return true, reply{ch: ch, in: in}.send(sending, m)
 }

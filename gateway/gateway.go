@@ -151,15 +151,24 @@ func New(o Options) *Gateway {
 		}
 	}
 	g.outbox = outbox.New(outbox.Options{
-		Words: g.words, Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
+		Words: g.words, Store: o.Store, Channels: o.Channels,
+		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
-		Words: g.words,
-		Runs:  runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
+		Words:     g.words,
+		Runs:      runbook.Runs{Records: o.Store},
+		Folder:    func() runbook.Folder { return runbook.Folder(g.currentSettings().Runbooks.Folder) },
 		Questions: o.Store, Outbox: g.outbox, Log: o.Log,
 	})
-	g.access = access.New(access.Options{Store: o.Store, Channels: o.Channels, Settings: func() access.Settings { return g.settings.Load().access }, Log: o.Log})
-	g.choice = choice.New(choice.Options{Store: o.Store, Agents: func() map[string]choice.Agent { return g.settings.Load().agents }, HasRunbooks: g.runbooks.Available, Words: g.words})
+	g.access = access.New(access.Options{
+		Store: o.Store, Channels: o.Channels,
+		Settings: func() access.Settings { return g.settings.Load().access }, Log: o.Log,
+	})
+	g.choice = choice.New(choice.Options{
+		Store:  o.Store,
+		Agents: func() map[string]choice.Agent { return g.settings.Load().agents }, HasRunbooks: g.runbooks.Available,
+		Words: g.words,
+	})
 	g.notices = notices.New(notices.Options{
 		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Delay: o.NoticeDelay, Words: g.words, Log: o.Log,
 	})
@@ -174,8 +183,10 @@ func New(o Options) *Gateway {
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
-		Access: g.access, Choice: g.choice, Notices: g.notices, Settings: func() intake.Settings { return g.settings.Load().intake },
-		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Dismissed: g.turns.Dismiss, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		Access: g.access, Choice: g.choice, Notices: g.notices,
+		Settings:  func() intake.Settings { return g.settings.Load().intake },
+		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Dismissed: g.turns.Dismiss,
+		Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
@@ -226,7 +237,8 @@ func newAppliedSettings(s Settings) *appliedSettings {
 	applied := &appliedSettings{
 		Settings: s,
 		intake: intake.Settings{
-			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather, Agents: map[string]intake.Agent{},
+			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather,
+			Agents: map[string]intake.Agent{},
 		},
 		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers},
 		agents: map[string]choice.Agent{},

@@ -19,11 +19,14 @@ import (
 
 // The errors of a chat's tools are read by the agent: they say what it can do.
 var (
-	errNoAccess    = errors.New("nobody who has written in this chat lately has access to the bot any more, so nothing can be sent to it")
-	errNoTurnToAsk = errors.New("no turn runs in this chat now, so there is nothing that a question could be about; send a message instead, and the person can write back")
-	errNoBoard     = errors.New("no turn runs in this chat now, so there is no progress to show; send a message if the person must know")
-	errNoAgent     = errors.New("the agent that this process belongs to is no longer configured, so no files can be sent")
-	errNoRoom      = errors.New("the bot cannot store messages at the moment; wait a little and try again")
+	errNoAccess = errors.New("nobody who has written in this chat lately has access to the bot any more, so nothing " +
+		"can be sent to it")
+	errNoTurnToAsk = errors.New("no turn runs in this chat now, so there is nothing that a question could be about; " +
+		"send a message instead, and the person can write back")
+	errNoBoard = errors.New("no turn runs in this chat now, so there is no progress to show; send a message if the " +
+		"person must know")
+	errNoAgent = errors.New("the agent that this process belongs to is no longer configured, so no files can be sent")
+	errNoRoom  = errors.New("the bot cannot store messages at the moment; wait a little and try again")
 )
 
 // toolChat is the chat of a tool's process. During a turn, tools act through the turn, like its
@@ -124,7 +127,8 @@ func (c *toolChat) openFiles(ctx context.Context, files []tools.File) ([]termina
 	for i, f := range open {
 		if most > 0 && f.Size > most {
 			terminal.CloseMedia(open)
-			return nil, fmt.Errorf("%q (%s) cannot be sent: %s; make it smaller or send it in parts", paths[i], channels.HumanSize(f.Size), words)
+			return nil, fmt.Errorf("%q (%s) cannot be sent: %s; make it smaller or send it in parts", paths[i],
+				channels.HumanSize(f.Size), words)
 		}
 	}
 	return open, nil

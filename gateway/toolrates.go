@@ -60,7 +60,8 @@ func (r *chatRates) allow(chat channels.Chat) error {
 		return nil
 	}
 	reserved.Cancel()
-	return &tools.RateLimitError{Reason: fmt.Sprintf("Too many %s: %d at once and %d a minute are allowed in a chat. Wait %d s, then try again.",
+	return &tools.RateLimitError{Reason: fmt.Sprintf("Too many %s: %d at once and %d a minute are allowed in a chat. "+
+		"Wait %d s, then try again.",
 		r.unit, r.burst, time.Minute/r.every, int(math.Ceil(wait.Seconds())))}
 }
 

@@ -45,7 +45,8 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 		o.CheckShell = func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
 			place, err := g.ownerExecEnv(ctx, c.Owner)
 			if err != nil {
-				return runbook.ShellProof{ExitCode: exitNotRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"}, ctx.Err()
+				return runbook.ShellProof{ExitCode: exitNotRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"},
+					ctx.Err()
 			}
 			return shellstep.Run(ctx, shellstep.ExecEnv(place, run), command, timeout)
 		}

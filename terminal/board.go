@@ -126,9 +126,12 @@ func (t Turn) ReadLinesShowingLast(ctx context.Context, handle LineFunc) (Outcom
 		work.Wait()
 	}
 	defer stop()
-	return t.runLines(ctx, lineOptions{watch: last, beforeFinal: stop, start: func(context.Context, io.Writer) (LineFunc, func(AgentExit)) {
-		return handle, func(AgentExit) {}
-	}})
+	return t.runLines(ctx, lineOptions{
+		watch: last, beforeFinal: stop,
+		start: func(context.Context, io.Writer) (LineFunc, func(AgentExit)) {
+			return handle, func(AgentExit) {}
+		},
+	})
 }
 
 // maxFoldDetails limits the details of a Fold, in bytes.

@@ -20,7 +20,9 @@ func isGatewayVariable(name string) bool {
 
 // agentEnviron returns the agent's environment: the parent's without the gateway's variables and
 // secrets, then the API keys of providers if configured, then the configured variables.
-func agentEnviron(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
+func agentEnviron(parent []string, secrets []config.Secret, providers map[string]Provider,
+	extra map[string]string,
+) []string {
 	names, values := map[string]bool{}, []string{}
 	for _, s := range secrets {
 		if name := s.EnvName(); name != "" {
@@ -88,7 +90,8 @@ func (t *turn) messageEnv(limit int) []string {
 	text, whole := envEntry(config.TextVariable, t.req.Text, limit)
 	env := append(t.chatEnv(), text)
 	if !whole {
-		t.log.Warn("text too long for a variable", zap.String("variable", config.TextVariable), zap.Int("bytes", len(t.req.Text)))
+		t.log.Warn("text too long for a variable", zap.String("variable", config.TextVariable),
+			zap.Int("bytes", len(t.req.Text)))
 		env = append(env, config.TruncatedVariable+"=1")
 	}
 	var user User

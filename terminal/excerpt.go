@@ -58,7 +58,8 @@ func SendDocument(w words.Words, name, text string, emit func(Frame) error) erro
 		return err
 	}
 	return emit(Frame{
-		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path}, MediaRequired: true,
+		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path},
+		MediaRequired: true,
 	})
 }
 

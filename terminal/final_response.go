@@ -124,7 +124,10 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	}
 	if failure != "" {
 		if text != "" {
-			if err := t.Emit(Frame{Kind: Message, Text: text, Format: t.Final.FormatOf(text), Media: r.media, Guessed: true, Silent: true}); err != nil {
+			if err := t.Emit(Frame{
+				Kind: Message, Text: text, Format: t.Final.FormatOf(text), Media: r.media, Guessed: true,
+				Silent: true,
+			}); err != nil {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
 		}
@@ -261,7 +264,8 @@ func (r *FinalResponse) appendix(t Turn, out Outcome, end AgentExit) string {
 // printedNothing reports whether the exit code is all that is known of the agent.
 func (r *FinalResponse) printedNothing(end AgentExit) bool {
 	text, _ := r.PlainText()
-	return r.prints && text == "" && !r.shown && !end.Forced && end.Signal == "" && r.errs.Len() == 0 && r.remarkCount == 0 && r.stderrOf(end) == ""
+	return r.prints && text == "" && !r.shown && !end.Forced && end.Signal == "" && r.errs.Len() == 0 &&
+		r.remarkCount == 0 && r.stderrOf(end) == ""
 }
 
 // The values of terminal.stderr other than "always".

@@ -62,7 +62,10 @@ func (t Turn) runLinesOnce(ctx context.Context, first []byte, o lineOptions) (Ou
 	// A question that is cancelled with the turn is answered after the agent got its signal.
 	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: o.keepOpen, onStop: cancel, onAllExited: func() { t.Report(AllExited{}) }})
+	agent, err := t.Launch(ctx, Input{
+		First: first, KeepOpen: o.keepOpen, onStop: cancel,
+		onAllExited: func() { t.Report(AllExited{}) },
+	})
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -134,7 +134,10 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	var forget func()
 	t.sent, forget = r.sent.Begin(req.Channel + ":" + req.ChatID)
 	defer forget()
-	t.echo = media.EchoFilter{Texts: t.personTexts, Began: began, Dirs: []string{t.workDir(), r.o.Workspace, userDir}, Home: lookupEnv(r.env, "HOME")}
+	t.echo = media.EchoFilter{
+		Texts: t.personTexts, Began: began, Dirs: []string{t.workDir(), r.o.Workspace, userDir},
+		Home: lookupEnv(r.env, "HOME"),
+	}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	t.pause, t.execEnvOnce = pause, sync.OnceValue(t.execEnv)
@@ -143,8 +146,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
 		Settings: Settings{
-			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
-			Final: FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
+			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine,
+			MaxOutput: cfg.MaxOutput,
+			Final:     FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
 		},
 		Chat: t, Host: t,
 	})
@@ -177,7 +181,10 @@ func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &turn{Runner: r, req: Request{Envelope: Envelope{Channel: channel, ChatID: chatID}}, userDir: userDir, dirs: chat}, nil
+	return &turn{
+		Runner: r, req: Request{Envelope: Envelope{Channel: channel, ChatID: chatID}}, userDir: userDir,
+		dirs: chat,
+	}, nil
 }
 
 // UserRoot creates the folder of a chat and opens it.
@@ -224,7 +231,8 @@ func (r *Runner) mediaRoots(chat sandbox.ChatDirs) []string {
 
 func (r *Runner) envelope(req Request, userDir string) Envelope {
 	e := req.Envelope
-	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, e.Channel+":"+e.ChatID, r.o.Workspace, userDir, r.providers
+	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, e.Channel+":"+e.ChatID, r.o.Workspace,
+		userDir, r.providers
 	e.History = slices.Clone(e.History)
 	for i := range e.History {
 		e.History[i].Time = e.History[i].Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds

@@ -21,7 +21,8 @@ func newSandbox(o Options) (*sandbox.Sandbox, error) {
 		return nil, err
 	}
 	// The sandbox protects the state folder by Options.State.
-	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return slices.Contains(o.Readable, path) || path == o.State })
+	secret := slices.DeleteFunc(slices.Clone(o.Private),
+		func(path string) bool { return slices.Contains(o.Readable, path) || path == o.State })
 	// A missing file cannot be protected without forbidding to create files in its folder.
 	fixed := slices.DeleteFunc(slices.Clone(o.Readable), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -29,7 +30,8 @@ func newSandbox(o Options) (*sandbox.Sandbox, error) {
 	})
 	return sandbox.New(sandbox.Options{
 		Limits: sandbox.Limits{
-			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
+			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes,
+			Files: cfg.Limits.Files,
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
 		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.workDirs(), Private: secret, ReadOnly: fixed,
@@ -61,7 +63,8 @@ func (o *Options) workDirs() []string {
 	}
 	cwd, through, err := nofollow.Resolve(o.Config.Cwd)
 	workspace, _, werr := nofollow.Resolve(o.Workspace)
-	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return nofollow.Within(workspace, at) }) {
+	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd),
+		func(at string) bool { return nofollow.Within(workspace, at) }) {
 		return []string{o.Workspace}
 	}
 	return []string{o.Workspace, o.Config.Cwd}

@@ -126,7 +126,8 @@ func refusalRemarks(w words.Words, notes []string, left int) string {
 // sent, and why.
 func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, err error) {
 	if len(paths) > maxOpenFiles {
-		return nil, fmt.Errorf("these are %d files, and %d can be sent at once; send them in several messages", len(paths), maxOpenFiles)
+		return nil, fmt.Errorf("these are %d files, and %d can be sent at once; send them in several messages", len(paths),
+			maxOpenFiles)
 	}
 	t, err := r.prepareOutsideTurn(o.Channel, o.ChatID)
 	if err != nil {

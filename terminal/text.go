@@ -52,7 +52,8 @@ func Visible(s string) string {
 			b.WriteRune('\u2400' + r)
 		case r == 0x7f:
 			b.WriteRune('\u2421')
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector),
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector),
 			r == '\u2800': // the Braille pattern without dots
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:

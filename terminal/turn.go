@@ -52,7 +52,8 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(),
+			Env: slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onAllExited
@@ -60,7 +61,9 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 		return launch(ctx, o, in.onStop)
 	}
 	agent, err := start(t.messageEnv(maxVariable))
-	if errors.Is(err, syscall.E2BIG) { // with a small stack limit, all arguments and variables together have less room than one may have
+	// with a small stack limit, all arguments and variables together have less room than one may
+	// have
+	if errors.Is(err, syscall.E2BIG) {
 		agent, err = start(t.messageEnv(0))
 	}
 	if errors.Is(err, syscall.E2BIG) && t.command.HasPlaceholder() {
@@ -77,7 +80,8 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 func (t *turn) execEnv() ExecEnv {
 	return ExecEnv{
 		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect, User: t.sandbox.User(), ApplySandbox: t.sandboxed,
+		Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect, User: t.sandbox.User(),
+		ApplySandbox: t.sandboxed,
 	}
 }
 
@@ -93,7 +97,10 @@ func (t *turn) chatFolders() []media.ChatFolders {
 }
 
 func (t *turn) emitTooLong() (Outcome, error) {
-	return Outcome{Status: Failed}, t.Chat.Emit(Frame{Kind: Error, Code: "TOO_LONG", Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10)})
+	return Outcome{Status: Failed}, t.Chat.Emit(Frame{
+		Kind: Error, Code: "TOO_LONG",
+		Text: t.req.Words.Text(words.MessageTooLong, maxCommand>>10),
+	})
 }
 
 // Emit cleans a frame, checks its media, and passes it on. Log frames are logged, too.
@@ -132,7 +139,9 @@ type stopwatchContext struct {
 // withTimeout is context.WithTimeoutCause with ErrTimeout, except that it only counts time in which
 // this program could run: an agent that finishes while the daemon is stopped has not timed out.
 // pause stops the time until resume is called.
-func withTimeout(ctx context.Context, d time.Duration) (_ context.Context, pause func() (resume func()), _ context.CancelFunc) {
+func withTimeout(ctx context.Context, d time.Duration) (_ context.Context, pause func() (resume func()),
+	_ context.CancelFunc,
+) {
 	inner, cancel := context.WithCancelCause(ctx)
 	watch := process.NewStopwatch(d, func() { cancel(ErrTimeout) })
 	return stopwatchContext{inner, watch}, watch.Pause, func() {

@@ -29,7 +29,8 @@ func (r *Runner) newWaiting() *warm.Waiting {
 func (r *Runner) StartWarming(gateway string) {
 	if r.o.Warm {
 		r.warm.Start(func() process.Options {
-			return r.sandbox.Apply(r.warmOptions(slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(gateway))), sandbox.ChatDirs{})
+			return r.sandbox.Apply(r.warmOptions(slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(gateway))),
+				sandbox.ChatDirs{})
 		})
 	}
 }

@@ -131,7 +131,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, nil
 	}
 	return []channels.Outgoing{{
-		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Format: m.Format, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
+		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Format: m.Format, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo,
+		Buttons: m.Buttons, Form: form,
 	}}, nil
 }
 

@@ -67,7 +67,8 @@ func endLine(text string) string {
 
 // kindNames are the texts of the kinds of files.
 var kindNames = map[channels.MediaKind]words.Key{
-	channels.Image: words.KindImage, channels.Video: words.KindVideo, channels.Audio: words.KindAudio, channels.Document: words.KindDocument,
+	channels.Image: words.KindImage, channels.Video: words.KindVideo, channels.Audio: words.KindAudio,
+	channels.Document: words.KindDocument,
 }
 
 // fileLines returns a line for each file of a message.

@@ -51,8 +51,14 @@ type library struct {
 func (a *api) call(ctx context.Context, r route, into any, do func(library) (any, error)) error {
 	return a.callWithPermit(ctx, r, into, func(ctx context.Context) {
 		_, _ = do(library{
-			&discordgo.Session{Client: a.client, UserAgent: userAgent, LogLevel: logNothing, Ratelimiter: discordgo.NewRatelimiter()},
-			[]discordgo.RequestOption{discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0)},
+			&discordgo.Session{
+				Client: a.client, UserAgent: userAgent, LogLevel: logNothing,
+				Ratelimiter: discordgo.NewRatelimiter(),
+			},
+			[]discordgo.RequestOption{
+				discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false),
+				discordgo.WithRestRetries(0),
+			},
 		})
 	})
 }

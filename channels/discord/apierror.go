@@ -50,7 +50,10 @@ func (a *api) newAPIError(got *callRecord) error {
 		RetryAfter float64         `json:"retry_after"`
 		Global     bool            `json:"global"`
 	}
-	e := &apiError{Name: got.route.name, Status: got.Status, NotDiscord: true, Shared: got.Header.Get("X-RateLimit-Scope") == "shared"}
+	e := &apiError{
+		Name: got.route.name, Status: got.Status, NotDiscord: true,
+		Shared: got.Header.Get("X-RateLimit-Scope") == "shared",
+	}
 	if json.Unmarshal(got.Body, &body) == nil {
 		e.NotDiscord, e.Global = false, body.Global
 		e.Code, e.Message = body.Code, a.http.Redact(body.Message)

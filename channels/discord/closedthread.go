@@ -69,7 +69,8 @@ func (c *Channel) recordRelocated(ctx context.Context, p *outgoingPost, message 
 	}
 	err := c.relocated.Add(ctx, c.store, relocated.Message{ID: message, Chat: p.outgoing.Chat.ID, In: p.channel.String()})
 	if err != nil {
-		c.log.Warn("presses of a message outside of its thread will not be understood after a restart", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
+		c.log.Warn("presses of a message outside of its thread will not be understood after a restart",
+			zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
 	}
 }
 

@@ -36,18 +36,26 @@ func isCommandName(name string) bool {
 // wantedCommands returns the slash commands of the bot: the gateway's commands, and one for the
 // agent.
 func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
-	text := discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Required: true}
+	text := discordgo.ApplicationCommandOption{
+		Type: discordgo.ApplicationCommandOptionString, Name: textOption,
+		Required: true,
+	}
 	c.describeOption(&text, words.HelpAskText)
 	file := discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionAttachment, Name: fileOption}
 	c.describeOption(&file, words.HelpAskFile)
-	ask := &discordgo.ApplicationCommand{Name: askCommand, Description: c.words.For("").Text(words.HelpAsk), Options: []*discordgo.ApplicationCommandOption{&text, &file}}
-	ask.DescriptionLocalizations = c.localizations(ask.Description, func(l string) string { return c.words.For(l).Text(words.HelpAsk) })
+	ask := &discordgo.ApplicationCommand{
+		Name: askCommand, Description: c.words.For("").Text(words.HelpAsk),
+		Options: []*discordgo.ApplicationCommandOption{&text, &file},
+	}
+	ask.DescriptionLocalizations = c.localizations(ask.Description,
+		func(l string) string { return c.words.For(l).Text(words.HelpAsk) })
 	all := []*discordgo.ApplicationCommand{ask}
 	for _, m := range c.menu.Commands() {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
 			command := &discordgo.ApplicationCommand{Name: name, Description: shortDescription(m.Help, name)}
-			command.DescriptionLocalizations = c.localizations(command.Description, func(l string) string { return shortDescription(m.HelpFor(l), name) })
+			command.DescriptionLocalizations = c.localizations(command.Description,
+				func(l string) string { return shortDescription(m.HelpFor(l), name) })
 			if m.Args {
 				option := &discordgo.ApplicationCommandOption{Type: discordgo.ApplicationCommandOptionString, Name: textOption}
 				c.describeOption(option, words.HelpArgument)
@@ -76,7 +84,9 @@ func (c *Channel) describeOption(o *discordgo.ApplicationCommandOption, help wor
 
 // localizations returns a description in the languages in which it differs from the one for
 // everybody; nil: in none. The languages of the catalogue are also locales of Discord.
-func (c *Channel) localizations(description string, translate func(language string) string) *map[discordgo.Locale]string {
+func (c *Channel) localizations(description string,
+	translate func(language string) string,
+) *map[discordgo.Locale]string {
 	all := map[discordgo.Locale]string{}
 	for _, l := range words.Languages() {
 		if text := translate(string(l)); text != description {
@@ -118,7 +128,8 @@ func (c *Channel) updateCommands(ctx context.Context, app snowflake) error {
 	defer cancel()
 	id := app.String()
 	var raw json.RawMessage
-	err := c.api.call(ctx, route{getCommands, id}, &raw, func(l library) (any, error) { return l.ApplicationCommands(id, "", l.options...) })
+	err := c.api.call(ctx, route{getCommands, id}, &raw,
+		func(l library) (any, error) { return l.ApplicationCommands(id, "", l.options...) })
 	if err != nil {
 		return err
 	}
@@ -149,7 +160,8 @@ func summaries(all []*discordgo.ApplicationCommand) []string {
 		}
 		for _, o := range c.Options {
 			if o != nil {
-				fields = append(fields, fmt.Sprintf("%q %q %d %t %v", o.Name, o.Description, o.Type, o.Required, o.DescriptionLocalizations))
+				fields = append(fields, fmt.Sprintf("%q %q %d %t %v", o.Name, o.Description, o.Type, o.Required,
+					o.DescriptionLocalizations))
 			}
 		}
 		out = append(out, strings.Join(fields, " "))

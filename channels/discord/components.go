@@ -37,7 +37,8 @@ func components(buttons []channels.Button, w words.Words) []discordgo.MessageCom
 		n := min(len(buttons), rowSize)
 		row := discordgo.ActionsRow{}
 		for _, b := range buttons[:n] {
-			row.Components = append(row.Components, discordgo.Button{Label: buttonLabel(b), Style: discordgo.SecondaryButton, CustomID: b.Encode()})
+			row.Components = append(row.Components,
+				discordgo.Button{Label: buttonLabel(b), Style: discordgo.SecondaryButton, CustomID: b.Encode()})
 		}
 		rows, buttons = append(rows, row), buttons[n:]
 	}
@@ -49,7 +50,10 @@ func selectMenus(buttons []channels.Button, w words.Words) []discordgo.MessageCo
 	var rows []discordgo.MessageComponent
 	for len(buttons) > 0 && len(rows) < maxRows {
 		n := min(len(buttons), maxOptions)
-		menu := discordgo.SelectMenu{MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1), Placeholder: w.Text(words.ButtonChoose)}
+		menu := discordgo.SelectMenu{
+			MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1),
+			Placeholder: w.Text(words.ButtonChoose),
+		}
 		for _, b := range buttons[:n] {
 			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: buttonLabel(b), Value: b.Encode()})
 		}

@@ -100,7 +100,8 @@ type Channel struct {
 	saveCursor func(ctx context.Context, cursor string) error // see KeepCursor
 	store      channels.Memory                                // see SetMemory; may be nil
 	state      syncState                                      // only Run uses it once it runs
-	refusedAt  time.Time                                      // when Discord last refused the bot permanently; only Run uses it
+	// when Discord last refused the bot permanently; only Run uses it
+	refusedAt time.Time
 }
 
 var (
@@ -137,9 +138,11 @@ func New(o Options) (*Channel, error) {
 	case o.Token == "":
 		return nil, errors.New("token: must be set; the Developer Portal gives you one, under Bot → Reset Token")
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
-		return nil, errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
+		return nil,
+			errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
+			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
 	case o.Folder == nil:
@@ -154,8 +157,9 @@ func New(o Options) (*Channel, error) {
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
 		api:         newAPI(o),
-		uploadSlots: semaphore.NewWeighted(maxUploads), downloadSlots: semaphore.NewWeighted(maxDownloads), downloads: downloads.New(o.Folder),
-		guilds: newGuildCache(), responses: newResponses(), state: newSyncState(""),
+		uploadSlots: semaphore.NewWeighted(maxUploads), downloadSlots: semaphore.NewWeighted(maxDownloads),
+		downloads: downloads.New(o.Folder),
+		guilds:    newGuildCache(), responses: newResponses(), state: newSyncState(""),
 	}, nil
 }
 

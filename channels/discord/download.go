@@ -44,7 +44,8 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 		saved, err := folder.Save(name, func(to io.Writer) error { return c.api.fetchAttachment(ctx, f.URL, to) })
 		var apiErr *apiError
 		var big *httpclient.TooBigError
-		final := errors.As(err, &big) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Status != http.StatusTooManyRequests
+		final := errors.As(err, &big) || downloads.IsRefusal(err) || errors.As(err, &apiErr) && apiErr.Status < 500 &&
+			apiErr.Status != http.StatusTooManyRequests
 		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, httpclient.RetryAfter(err))) {
 			return saved.Path, err
 		}

@@ -19,7 +19,10 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if rows == nil {
 		rows = []discordgo.MessageComponent{} // removes the buttons; nil would keep them
 	}
-	err := c.api.editMessage(ctx, &discordgo.MessageEdit{Channel: c.channelOf(ctx, o.Chat, id), ID: id, Content: &o.Text, AllowedMentions: noMentions, Components: &rows})
+	err := c.api.editMessage(ctx, &discordgo.MessageEdit{
+		Channel: c.channelOf(ctx, o.Chat, id), ID: id, Content: &o.Text,
+		AllowedMentions: noMentions, Components: &rows,
+	})
 	if isUnknownMessage(err) {
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
@@ -27,7 +30,8 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 }
 
 func (a *api) editMessage(ctx context.Context, m *discordgo.MessageEdit) error {
-	return a.call(ctx, route{editMessage, m.Channel}, nil, func(l library) (any, error) { return l.ChannelMessageEditComplex(m, l.options...) })
+	return a.call(ctx, route{editMessage, m.Channel}, nil,
+		func(l library) (any, error) { return l.ChannelMessageEditComplex(m, l.options...) })
 }
 
 // Replace edits a message. Discord's edits are permanent.

@@ -54,7 +54,8 @@ func (in *receiver) handleEvent(ctx context.Context, e event) {
 		}
 	}
 	if err != nil {
-		in.c.log.Error("undecodable event skipped", zap.String("event", e.name), zap.Int("bytes", len(e.data)), zap.Error(err))
+		in.c.log.Error("undecodable event skipped", zap.String("event", e.name), zap.Int("bytes", len(e.data)),
+			zap.Error(err))
 	}
 }
 
@@ -153,7 +154,8 @@ func (in *receiver) handleGuildDelete(g guildObject) {
 // saveCursor stores the watermark in the background when it has moved by cursorInterval since it
 // was last stored.
 func (in *receiver) saveCursor(ctx context.Context) {
-	if in.c.saveCursor == nil || in.sessionStart.IsZero() || in.savingCursor || in.state.savedVersion < in.state.chatsVersion {
+	if in.c.saveCursor == nil || in.sessionStart.IsZero() || in.savingCursor ||
+		in.state.savedVersion < in.state.chatsVersion {
 		return
 	}
 	mark := in.watermark(nil)

@@ -38,7 +38,8 @@ func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []chan
 	if errors.As(err, &apiErr) && apiErr.Status == http.StatusUnauthorized {
 		return []channels.Finding{{
 			Check: checkToken, Status: channels.Bad, Detail: "Discord rejects the token: " + apiErr.Error(),
-			Fix: "make a new one in the Developer Portal → your application → Bot → Reset Token, and put it where channels.discord.token says",
+			Fix: "make a new one in the Developer Portal → your application → Bot → Reset Token, and put it where " +
+				"channels.discord.token says",
 		}}
 	}
 	if err != nil {
@@ -58,10 +59,14 @@ func (c *Channel) Examine(ctx context.Context, _ channels.ExamineOptions) []chan
 
 func intentsFinding(flags int) channels.Finding {
 	if flags&(readsMessages|readsMessagesLimited) != 0 {
-		return channels.Finding{Check: checkIntents, Status: channels.Good, Detail: "the Message Content Intent is switched on"}
+		return channels.Finding{
+			Check: checkIntents, Status: channels.Good,
+			Detail: "the Message Content Intent is switched on",
+		}
 	}
 	return channels.Finding{
-		Check: checkIntents, Status: channels.Bad, Detail: "the Message Content Intent is switched off, so Discord refuses the connection",
-		Fix: "switch on Developer Portal → your application → Bot → Privileged Gateway Intents → Message Content Intent",
+		Check: checkIntents, Status: channels.Bad,
+		Detail: "the Message Content Intent is switched off, so Discord refuses the connection",
+		Fix:    "switch on Developer Portal → your application → Bot → Privileged Gateway Intents → Message Content Intent",
 	}
 }

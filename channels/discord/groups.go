@@ -67,7 +67,8 @@ func (c *Channel) contentText(m *message, r channelInfo) string {
 	if !cut {
 		return text
 	}
-	text = strings.NewReplacer(mentionPlaceholder+" ", "", " "+mentionPlaceholder, "", mentionPlaceholder, "").Replace(text)
+	text = strings.NewReplacer(mentionPlaceholder+" ", "", " "+mentionPlaceholder, "", mentionPlaceholder,
+		"").Replace(text)
 	return strings.TrimSpace(text)
 }
 

@@ -38,7 +38,10 @@ type channelInfo struct {
 }
 
 func newGuildCache() *guildCache {
-	return &guildCache{guilds: map[snowflake]guildInfo{}, channels: map[snowflake]channelInfo{}, parents: map[snowflake]snowflake{}}
+	return &guildCache{
+		guilds: map[snowflake]guildInfo{}, channels: map[snowflake]channelInfo{},
+		parents: map[snowflake]snowflake{},
+	}
 }
 
 func (c *guildCache) setBotID(me snowflake) {
@@ -123,7 +126,10 @@ func (c *guildCache) setChannel(ch channelObject, g snowflake) {
 	if ch.ID == 0 || g == 0 || !hasMessages(ch.Type) {
 		return
 	}
-	c.channels[ch.ID] = channelInfo{name: ch.Name, guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type, starter: c.channels[ch.ID].starter, unreadable: c.channels[ch.ID].unreadable}
+	c.channels[ch.ID] = channelInfo{
+		name: ch.Name, guild: g, parent: ch.Parent, owner: ch.Owner, kind: ch.Type,
+		starter: c.channels[ch.ID].starter, unreadable: c.channels[ch.ID].unreadable,
+	}
 }
 
 // setStarter sets the user for whom the bot has opened a thread.

@@ -105,7 +105,8 @@ func (c *Channel) fetchPage(ctx context.Context, id, after snowflake, thread boo
 	defer cancel()
 	if _, ok := c.guilds.channel(id); !ok && thread {
 		var ch channelObject
-		err := c.api.call(ctx, route{getChannel, id.String()}, &ch, func(l library) (any, error) { return l.Channel(id.String(), l.options...) })
+		err := c.api.call(ctx, route{getChannel, id.String()}, &ch,
+			func(l library) (any, error) { return l.Channel(id.String(), l.options...) })
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,9 @@ func (c *Channel) forwarded(m *message) *channels.Forwarded {
 type downloadedFiles struct{ paths, names []string }
 
 // downloadAll downloads files. problems describe the downloads that failed.
-func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles, problems []string) {
+func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles,
+	problems []string,
+) {
 	w := c.words.For(in.User.Language)
 	var big *httpclient.TooBigError
 	for _, f := range files {
@@ -100,7 +102,8 @@ func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files [
 		case err == nil:
 			got.paths, got.names = append(got.paths, path), append(got.names, f.displayName())
 		case errors.As(err, &big):
-			problems = append(problems, w.Text(words.FileNotReceivedSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), w.Text(words.FileLargerThan, channels.HumanSize(maxDownload))))
+			problems = append(problems, w.Text(words.FileNotReceivedSize, strconv.Quote(f.Name), channels.HumanSize(f.Size),
+				w.Text(words.FileLargerThan, channels.HumanSize(maxDownload))))
 		default:
 			if ctx.Err() == nil {
 				c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
@@ -121,7 +124,10 @@ func (c *Channel) reportMissingFiles(ctx context.Context, in channels.Incoming, 
 	if len(problems) == 0 || ctx.Err() != nil {
 		return
 	}
-	plan, err := c.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: joinLines(problems...), ReplyTo: in.ID, Language: in.User.Language})
+	plan, err := c.Plan(channels.Message{
+		Chat: in.Chat, Kind: channels.Answer, Text: joinLines(problems...),
+		ReplyTo: in.ID, Language: in.User.Language,
+	})
 	if err == nil && len(plan) > 0 {
 		plan[0].Key = "files of " + in.ID
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -129,6 +135,7 @@ func (c *Channel) reportMissingFiles(ctx context.Context, in channels.Incoming, 
 		_, err = c.Send(ctx, plan[0])
 	}
 	if err != nil {
-		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
+		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.String("id", in.ID),
+			zap.Error(err))
 	}
 }

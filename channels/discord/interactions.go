@@ -38,7 +38,8 @@ type receivedInteraction struct {
 // messages, which need no interaction token.
 func (s *session) receiveInteraction(data json.RawMessage) *receivedInteraction {
 	var i interaction
-	if json.Unmarshal(data, &i) != nil || i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent {
+	if json.Unmarshal(data, &i) != nil || i.Type != discordgo.InteractionApplicationCommand &&
+		i.Type != discordgo.InteractionMessageComponent {
 		return nil
 	}
 	if s.lastInteraction != nil && s.lastInteraction.ID == i.ID { // repeated after a reconnect
@@ -56,10 +57,12 @@ func (s *session) receiveInteraction(data json.RawMessage) *receivedInteraction 
 func (c *Channel) newResponse(i *interaction) *interactionResponse {
 	by, _ := i.sentBy()
 	r := &interactionResponse{
-		to: i.toLibrary(), asker: by.ID, receivedAt: time.Now(), acked: make(chan struct{}), command: i.Type == discordgo.InteractionApplicationCommand,
+		to: i.toLibrary(), asker: by.ID, receivedAt: time.Now(), acked: make(chan struct{}),
+		command: i.Type == discordgo.InteractionApplicationCommand,
 	}
 	if r.command {
-		r.private = slices.ContainsFunc(c.menu.Commands(), func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
+		r.private = slices.ContainsFunc(c.menu.Commands(),
+			func(m channels.Command) bool { return m.Private && strings.EqualFold(m.Name, i.Data.Name) })
 	} else { // the gateway answers only people whom it knows
 		r.private = i.pressed().Private && c.isAdmitted(by)
 	}
@@ -120,7 +123,10 @@ func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Ch
 // can be pressed again.
 func (i *interaction) incoming() channels.Incoming {
 	by, m := i.sentBy()
-	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m), Group: i.Guild != 0}
+	in := channels.Incoming{
+		Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m),
+		Group: i.Guild != 0,
+	}
 	in.User.Language = i.Locale
 	if i.isThread() {
 		in.ThreadID = in.Chat.ID
@@ -200,7 +206,9 @@ func (i *interaction) toLibrary() *discordgo.Interaction {
 }
 
 // respondToInteraction sends the response to an interaction, with retries until responseTimeout.
-func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction, response *discordgo.InteractionResponse, into any) error {
+func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction,
+	response *discordgo.InteractionResponse, into any,
+) error {
 	ctx, cancel := context.WithDeadline(ctx, u.receivedAt.Add(responseTimeout))
 	defer cancel()
 	i := u.to
@@ -213,9 +221,11 @@ func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteracti
 		})
 		var apiErr *apiError
 		switch {
-		case err == nil || errors.As(err, &apiErr) && apiErr.Code == alreadyAnswered: // by an earlier try whose response was lost
+		// by an earlier try whose response was lost
+		case err == nil || errors.As(err, &apiErr) && apiErr.Code == alreadyAnswered:
 			return nil
-		case apiErr != nil && apiErr.isPermanent(), !httpclient.Sleep(ctx, max(100*time.Millisecond, httpclient.RetryAfter(err))):
+		case apiErr != nil && apiErr.isPermanent(),
+			!httpclient.Sleep(ctx, max(100*time.Millisecond, httpclient.RetryAfter(err))):
 			return err
 		}
 	}
@@ -224,9 +234,12 @@ func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteracti
 // declineInteraction tells the user of a command on a server that the bot answers only direct
 // messages. Only that user sees it.
 func (c *Channel) declineInteraction(ctx context.Context, u *receivedInteraction) {
-	response := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
-		Content: c.words.For(u.Locale).Text(words.OnlyDirectMessages), Flags: discordgo.MessageFlagsEphemeral,
-	}}
+	response := &discordgo.InteractionResponse{
+		Type: discordgo.InteractionResponseChannelMessageWithSource,
+		Data: &discordgo.InteractionResponseData{
+			Content: c.words.For(u.Locale).Text(words.OnlyDirectMessages), Flags: discordgo.MessageFlagsEphemeral,
+		},
+	}
 	if err := c.respondToInteraction(ctx, u, response, nil); err != nil && ctx.Err() == nil {
 		c.log.Debug("interaction not declined", zap.Stringer("id", u.ID), zap.Error(err))
 	}
@@ -245,7 +258,10 @@ func (c *Channel) showReceived(ctx context.Context, u *receivedInteraction) {
 	switch {
 	case u.command && u.private && (c.isAdmitted(by) || !u.claimContent(quotedCommand)):
 	case u.command && inTime:
-		err = c.api.editOriginal(ctx, u.to, &discordgo.WebhookEdit{Content: new(u.quotedCommand()), AllowedMentions: noMentions})
+		err = c.api.editOriginal(ctx, u.to, &discordgo.WebhookEdit{
+			Content:         new(u.quotedCommand()),
+			AllowedMentions: noMentions,
+		})
 	case u.command || u.pressed().Stays: // its buttons stay
 	case u.Message == nil || !c.isAdmitted(by):
 	case u.Message.Flags&discordgo.MessageFlagsEphemeral != 0: // only the interaction's token can edit it
@@ -267,7 +283,8 @@ const quotedCommand = "quoted command"
 
 // editOriginal edits the message of a response, or the message whose button was pressed.
 func (a *api) editOriginal(ctx context.Context, i *discordgo.Interaction, edit *discordgo.WebhookEdit) error {
-	return a.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) { return l.InteractionResponseEdit(i, edit, l.options...) })
+	return a.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil,
+		func(l library) (any, error) { return l.InteractionResponseEdit(i, edit, l.options...) })
 }
 
 // quotedCommand is the text of a command as a quotation.

@@ -35,14 +35,18 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, fmt.Errorf("%q is not a Discord chat", m.Chat.ID)
 	}
 	if m.Details != "" && m.DetailsPress != "" { // Discord cannot fold text
-		m.Buttons = append(slices.Clone(m.Buttons), channels.Button{Label: w.Text(words.ButtonDetails), Data: m.DetailsPress, Stays: true, Private: true})
+		m.Buttons = append(slices.Clone(m.Buttons),
+			channels.Button{Label: w.Text(words.ButtonDetails), Data: m.DetailsPress, Stays: true, Private: true})
 	}
 	if err := channels.CheckButtons(m.Buttons, maxButtonData); err != nil {
 		return nil, err
 	}
 	var out []channels.Outgoing
 	for _, p := range splitMessage(m, w) {
-		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files, Language: m.Language, Notification: m.Notification})
+		out = append(out, channels.Outgoing{
+			Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.text, Media: p.files,
+			Language: m.Language, Notification: m.Notification,
+		})
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -131,7 +135,8 @@ func splitMessage(m channels.Message, w words.Words) []messagePart {
 // appendNotice adds a notice to the last part if it fits, otherwise as new parts.
 func appendNotice(parts []messagePart, notice string) []messagePart {
 	texts := split(markdown.Plain(notice), textLimit)
-	if n := len(parts); n > 0 && len(texts) == 1 && channels.Runes(parts[n-1].text)+1+channels.Runes(texts[0]) <= textLimit {
+	if n := len(parts); n > 0 && len(texts) == 1 && channels.Runes(parts[n-1].text)+1+
+		channels.Runes(texts[0]) <= textLimit {
 		parts[n-1].text += "\n" + texts[0]
 		return parts
 	}

@@ -50,7 +50,8 @@ func (c *Channel) privateResponse(ctx context.Context, o channels.Outgoing) *int
 // been created is marked when it is repeated.
 func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, error) {
 	r, text := p.private, p.text
-	call := messageCall{method: http.MethodPost, url: discordgo.EndpointWebhookToken(r.to.AppID, r.to.Token) + "?wait=true"}
+	call := messageCall{method: http.MethodPost, url: discordgo.EndpointWebhookToken(r.to.AppID, r.to.Token) +
+		"?wait=true"}
 	name, flags := followup, discordgo.MessageFlagsEphemeral
 	isContent := r.claimContent(p.nonce)
 	if isContent { // its flags were set with the response
@@ -61,7 +62,10 @@ func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, err
 	}
 	call.route = route{name, r.to.AppID + "/" + r.to.Token}
 	call.body = func(files []attachmentName) any {
-		return privateRequest{Content: text, Components: components(p.buttons, p.words), AllowedMentions: noMentions, Flags: flags, Attachments: files}
+		return privateRequest{
+			Content: text, Components: components(p.buttons, p.words), AllowedMentions: noMentions,
+			Flags: flags, Attachments: files,
+		}
 	}
 	id, err := c.postMessage(ctx, call, p.files)
 	switch {
@@ -77,5 +81,6 @@ func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, err
 // isUnanswerable reports whether an interaction can no longer be answered.
 func isUnanswerable(err error) bool {
 	var apiErr *apiError
-	return errors.As(err, &apiErr) && (apiErr.Code == unknownWebhook || apiErr.Code == unknownInteraction || apiErr.Code == invalidWebhookToken)
+	return errors.As(err, &apiErr) && (apiErr.Code == unknownWebhook || apiErr.Code == unknownInteraction ||
+		apiErr.Code == invalidWebhookToken)
 }

@@ -69,7 +69,8 @@ func newReceiver(c *Channel, receive channels.Receive, events <-chan event) *rec
 	return &receiver{
 		c: c, state: &c.state, receive: receive, events: events,
 		callbacks: make(chan func()), outcomes: make(chan receiveOutcome, maxReceives),
-		queues: map[snowflake]*chatQueue{}, searched: map[snowflake]bool{}, pendingGuilds: map[snowflake]snowflake{}, receiving: map[string]bool{},
+		queues: map[snowflake]*chatQueue{}, searched: map[snowflake]bool{}, pendingGuilds: map[snowflake]snowflake{},
+		receiving: map[string]bool{},
 		startedAt: time.Now(), receiveRetrier: c.newRetrier("message not received, will retry"),
 		chatsRetrier: c.newRetrier("known chats not stored, will retry"),
 	}
@@ -125,7 +126,8 @@ func (in *receiver) nextDelay() time.Duration {
 		if !q.retryAt.IsZero() {
 			wait = min(wait, time.Until(q.retryAt))
 		}
-		if q.history != nil && !q.history.fetching && !q.history.retryAt.IsZero() && len(q.entries) == 0 && in.historyCalls < maxHistoryCalls {
+		if q.history != nil && !q.history.fetching && !q.history.retryAt.IsZero() && len(q.entries) == 0 &&
+			in.historyCalls < maxHistoryCalls {
 			wait = min(wait, time.Until(q.history.retryAt))
 		}
 	}
@@ -158,7 +160,8 @@ func (in *receiver) queueOf(id snowflake) *chatQueue {
 // watermark returns the ID up to which every message was delivered, or will be once the given entry
 // is. It never decreases.
 func (in *receiver) watermark(with *entry) snowflake {
-	mark := max(in.state.newestMessage.minus(reorderMargin), in.state.firstRun) // older messages were decided on at the first run
+	// older messages were decided on at the first run
+	mark := max(in.state.newestMessage.minus(reorderMargin), in.state.firstRun)
 	for _, q := range in.queues {
 		mark = min(mark, lowestPending(q.entries, with), lowestPending(q.live, with))
 		if q.history != nil {

@@ -21,7 +21,8 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if wait := time.Until(c.refusedAt.Add(c.o.Timing.Refused)); !c.refusedAt.IsZero() && wait > 0 && !httpclient.Sleep(ctx, wait) {
+	if wait := time.Until(c.refusedAt.Add(c.o.Timing.Refused)); !c.refusedAt.IsZero() && wait > 0 &&
+		!httpclient.Sleep(ctx, wait) {
 		return nil
 	}
 	defer c.api.http.CloseIdleConnections()

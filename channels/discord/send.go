@@ -68,9 +68,15 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 	to := parseSnowflake(o.Chat.ID)
 	if to == 0 {
-		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is not a Discord chat", o.Chat.ID), Permanent: true}
+		return channels.Receipt{}, &channels.SendError{
+			Err:       fmt.Errorf("%q is not a Discord chat", o.Chat.ID),
+			Permanent: true,
+		}
 	}
-	p := &outgoingPost{outgoing: o, channel: to, text: o.Text, buttons: o.Buttons, nonce: messageNonce(o), words: c.words.For(o.Language)}
+	p := &outgoingPost{
+		outgoing: o, channel: to, text: o.Text, buttons: o.Buttons, nonce: messageNonce(o),
+		words: c.words.For(o.Language),
+	}
 	if o.ReplyTo != "" {
 		p.private = c.privateResponse(ctx, o)
 		p.replyTo = c.referencedMessage(ctx, o)
@@ -160,7 +166,8 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 	case len(p.files) > 0 && (isTooLarge(err) || isFileError(err)):
 		for _, f := range p.files {
 			if isTooLarge(err) {
-				p.appendLine(p.words.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size), p.words.Text(words.FileTooLargeForDiscord)))
+				p.appendLine(p.words.Text(words.FileNotSentSize, strconv.Quote(f.Name), channels.HumanSize(f.Size),
+					p.words.Text(words.FileTooLargeForDiscord)))
 			} else {
 				p.appendLine(p.words.Text(words.FileNotSent, strconv.Quote(f.Name), p.words.Text(words.FileOfMessageUnreadable)))
 			}
@@ -184,8 +191,11 @@ func (p *outgoingPost) dropRefusedPart(err error) bool {
 // notify nobody.
 func (c *Channel) sendPost(ctx context.Context, p *outgoingPost) (string, error) {
 	m := messageRequest{
-		MessageSend: discordgo.MessageSend{Content: p.text, AllowedMentions: noMentions, Components: components(p.buttons, p.words)},
-		Nonce:       p.nonce, EnforceNonce: true,
+		MessageSend: discordgo.MessageSend{
+			Content: p.text, AllowedMentions: noMentions,
+			Components: components(p.buttons, p.words),
+		},
+		Nonce: p.nonce, EnforceNonce: true,
 	}
 	if p.outgoing.Kind == channels.Progress || p.outgoing.Silent {
 		m.Flags = discordgo.MessageFlagsSuppressNotifications
@@ -199,10 +209,13 @@ func (c *Channel) sendPost(ctx context.Context, p *outgoingPost) (string, error)
 		m.AllowedMentions = &discordgo.MessageAllowedMentions{Parse: noMentions.Parse, Users: []string{asker}}
 	}
 	r := route{createMessage, p.channel.String()}
-	return c.postMessage(ctx, messageCall{r, http.MethodPost, discordgo.EndpointChannelMessages(r.major), func(files []attachmentName) any {
-		m.Attachments = files
-		return m
-	}}, p.files)
+	return c.postMessage(ctx, messageCall{
+		r, http.MethodPost, discordgo.EndpointChannelMessages(r.major),
+		func(files []attachmentName) any {
+			m.Attachments = files
+			return m
+		},
+	}, p.files)
 }
 
 // postMessage makes a call and returns the ID of the message.

@@ -18,7 +18,8 @@ import (
 )
 
 // intents select the events: guilds with channels and threads, messages, and their content.
-const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages | discordgo.IntentMessageContent
+const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages |
+	discordgo.IntentMessageContent
 
 // maxResumes is how often a session is resumed without success before a new one is started.
 const maxResumes = 3
@@ -145,7 +146,8 @@ func (s *session) gatewayURL(ctx context.Context) (string, error) {
 	if s.id != "" && !s.useDefaultURL {
 		return s.resumeURL, nil
 	}
-	if wait := time.Until(s.identifiedAt.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !httpclient.Sleep(ctx, wait) {
+	if wait := time.Until(s.identifiedAt.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 &&
+		!httpclient.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
 	var gateway struct {
@@ -157,11 +159,13 @@ func (s *session) gatewayURL(ctx context.Context) (string, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := s.c.api.call(call, route{name: getGateway}, &gateway, func(l library) (any, error) { return l.GatewayBot(l.options...) })
+	err := s.c.api.call(call, route{name: getGateway}, &gateway,
+		func(l library) (any, error) { return l.GatewayBot(l.options...) })
 	if err != nil {
 		return "", err
 	}
-	if wait := durationOf(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
+	if wait := durationOf(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 &&
+		wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
 		if !httpclient.Sleep(ctx, wait) {
 			return "", ctx.Err()

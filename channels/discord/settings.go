@@ -41,7 +41,8 @@ func open(o channels.OpenOptions) (channels.Channel, error) {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted, Log: o.Log, Folder: o.Folder,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted,
+		Log: o.Log, Folder: o.Folder,
 	})
 }
 
@@ -67,5 +68,6 @@ func (s *Settings) Warnings(at config.Scope) []string {
 
 // Check finds what is missing or has the wrong form.
 func (s *Settings) Check(at config.Scope) []config.Problem {
-	return slices.Concat(channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase), channels.CheckNumericList(s.AllowFrom))
+	return slices.Concat(channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase),
+		channels.CheckNumericList(s.AllowFrom))
 }

@@ -157,6 +157,7 @@ func (k *socket) close(forGood bool) {
 	if forGood {
 		code = websocket.CloseNormalClosure
 	}
-	_ = k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second)) // the peer may be gone
+	// the peer may be gone
+	_ = k.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
 	_ = k.ws.Close()
 }

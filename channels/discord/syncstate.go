@@ -23,8 +23,9 @@ const (
 // syncState is the position up to which all messages were stored, and the chats in which to look
 // for newer ones. IDs sort by time, so one watermark is enough for all chats.
 type syncState struct {
-	watermark     snowflake          // all messages up to this ID are stored; 0: there is no cursor
-	firstRun      snowflake          // the time of a first run without a cursor: which older messages were answered is not known
+	watermark snowflake // all messages up to this ID are stored; 0: there is no cursor
+	// the time of a first run without a cursor: which older messages were answered is not known
+	firstRun      snowflake
 	newestMessage snowflake          // the highest message ID seen
 	chats         []chat             // most recently used first
 	accepted      map[snowflake]bool // IDs above the watermark that were accepted

@@ -26,7 +26,8 @@ const (
 
 // opensThread reports whether a message in a channel starts a new thread.
 func (c *Channel) opensThread(r channelInfo) bool {
-	return c.o.Thread && r.guild != 0 && (r.kind == discordgo.ChannelTypeGuildText || r.kind == discordgo.ChannelTypeGuildNews)
+	return c.o.Thread && r.guild != 0 && (r.kind == discordgo.ChannelTypeGuildText ||
+		r.kind == discordgo.ChannelTypeGuildNews)
 }
 
 // openThread starts a thread at a message and returns it with its ID. If that fails, the
@@ -37,7 +38,10 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 	if r.kind == discordgo.ChannelTypeGuildNews {
 		r2.kind = discordgo.ChannelTypeGuildNewsThread
 	}
-	thread := &discordgo.ThreadStart{Name: threadName(c.contentText(m, r), c.words.For(c.guilds.guild(r.guild).language)), AutoArchiveDuration: archiveAfter}
+	thread := &discordgo.ThreadStart{
+		Name:                threadName(c.contentText(m, r), c.words.For(c.guilds.guild(r.guild).language)),
+		AutoArchiveDuration: archiveAfter,
+	}
 	at := route{startThread, m.Channel.String()}
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
@@ -51,7 +55,8 @@ func (c *Channel) openThread(ctx context.Context, m *message, r channelInfo) (ch
 			c.guilds.setStarter(m.ID, m.Author.ID)
 			return r2, m.ID
 		}
-		if apiErr != nil && apiErr.isPermanent() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, httpclient.RetryAfter(err))) {
+		if apiErr != nil && apiErr.isPermanent() || try == threadTries ||
+			!httpclient.Sleep(ctx, max(time.Second/2, httpclient.RetryAfter(err))) {
 			if ctx.Err() == nil {
 				c.log.Warn("no thread opened, the conversation stays in the channel", zap.Stringer("id", m.ID), zap.Error(err))
 			}

@@ -191,7 +191,8 @@ func sender(u user, m *member) channels.User {
 
 func isThread(t discordgo.ChannelType) bool {
 	switch t {
-	case discordgo.ChannelTypeGuildNewsThread, discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread:
+	case discordgo.ChannelTypeGuildNewsThread, discordgo.ChannelTypeGuildPublicThread,
+		discordgo.ChannelTypeGuildPrivateThread:
 		return true
 	default:
 		return false
@@ -207,7 +208,8 @@ func isPublicThread(t discordgo.ChannelType) bool {
 // its posts are threads.
 func hasMessages(t discordgo.ChannelType) bool {
 	switch t {
-	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice,
+	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice,
+		discordgo.ChannelTypeGuildStageVoice,
 		discordgo.ChannelTypeDM, discordgo.ChannelTypeGroupDM:
 		return true
 	default:

@@ -48,7 +48,7 @@ func stampOf(f *os.File) (fileStamp, error) {
 	if s.Mode&unix.S_IFMT != unix.S_IFREG {
 		return fileStamp{}, ErrGone
 	}
-	return fileStamp{uint64(s.Dev), s.Ino, s.Size, s.Mtim, s.Ctim}, nil //nolint:unconvert // the types differ between systems
+	return fileStamp{uint64(s.Dev), s.Ino, s.Size, s.Mtim, s.Ctim}, nil //nolint:unconvert // types differ by system
 }
 
 // isSettled reports whether a later change gives the file another stamp.
@@ -162,7 +162,9 @@ func openNoFollow(root *os.Root, name string) (*os.File, error) {
 // Prune removes the received files of all chats that were recorded before a time, oldest first, if
 // they are unchanged: never one that an agent or a person has changed or moved. open opens the
 // folder of a chat and does not create it.
-func Prune(ctx context.Context, open func(chat string) (*os.Root, error), records channels.FileRecords, before time.Time) (removed int, err error) {
+func Prune(ctx context.Context, open func(chat string) (*os.Root, error), records channels.FileRecords,
+	before time.Time,
+) (removed int, err error) {
 	values, err := records.ListRecords(ctx, recordPrefix)
 	if err != nil {
 		return 0, err

@@ -64,7 +64,8 @@ func blankLen(s string) int { return len(s) - len(strings.TrimLeftFunc(s, unicod
 
 // rank orders marks with the same range from the outer to the inner.
 var rank = [kinds]int{
-	Quote: 1, Heading: 2, WarnedLink: 3, Link: 3, Spoiler: 4, Bold: 5, Italic: 6, Strike: 7, Code: 8, CodeBlock: 8, Marker: 9, AutoLink: 9,
+	Quote: 1, Heading: 2, WarnedLink: 3, Link: 3, Spoiler: 4, Bold: 5, Italic: 6, Strike: 7, Code: 8, CodeBlock: 8,
+	Marker: 9, AutoLink: 9,
 }
 
 func compareMarks(a, b Mark) int {

@@ -33,7 +33,8 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	c := line[0]
 	paired := c == '~' || c == '|'
 	before := block.PrecendingCharacter()
-	if paired && before == rune(c) { // within a longer run, which would be counted again for each character: quadratic time
+	// within a longer run, which would be counted again for each character: quadratic time
+	if paired && before == rune(c) {
 		return nil
 	}
 	n := 1

@@ -25,7 +25,10 @@ func Links(source string) (all []Destination) {
 	Walk(source, channels.Markdown, shown)
 	text := shown.text.String()
 	for _, l := range shown.links {
-		all = append(all, Destination{Text: head(strings.ReplaceAll(text[l.Start:l.End], "\n", " "), maxLinkText), URL: l.Target})
+		all = append(all, Destination{
+			Text: head(strings.ReplaceAll(text[l.Start:l.End], "\n", " "), maxLinkText),
+			URL:  l.Target,
+		})
 	}
 	return all
 }

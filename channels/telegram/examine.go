@@ -21,7 +21,8 @@ const (
 )
 
 // fixSharedToken is the fix for two programs that use the same token.
-const fixSharedToken = "stop the other program, or get a token of its own from @BotFather (/newbot), or a new one for this bot (/revoke)"
+const fixSharedToken = "stop the other program, or get a token of its own from @BotFather (/newbot), or a new one " +
+	"for this bot (/revoke)"
 
 // Examine checks the token, the bot's privacy mode, the webhook, and whether another program uses
 // the token.
@@ -64,7 +65,8 @@ func (x *examination) addFailure(check string, err error) {
 func (x *examination) examineToken(ctx context.Context) bool {
 	me, err := x.api.GetMe(ctx)
 	if tokenErr := botapi.TokenError(err); tokenErr != nil {
-		x.addFinding(checkToken, channels.Bad, tokenErr.Error(), "copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
+		x.addFinding(checkToken, channels.Bad, tokenErr.Error(),
+			"copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
 		return false
 	}
 	if err != nil {
@@ -74,12 +76,14 @@ func (x *examination) examineToken(ctx context.Context) bool {
 	x.addFinding(checkToken, channels.Good, "the bot is @"+me.Username, "")
 	switch {
 	case x.groups == "all" && !me.ReadsAll:
-		x.addFinding(checkPrivacy, channels.Doubtful, `channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
+		x.addFinding(checkPrivacy, channels.Doubtful,
+			`channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
 			`send /setprivacy to @BotFather, choose the bot, then Disable, and add the bot to its groups again; or set channels.telegram.groups to "mention"`)
 	case x.groups == "all":
 		x.addFinding(checkPrivacy, channels.Good, "privacy mode is off: the bot sees all messages of its groups", "")
 	default:
-		x.addFinding(checkPrivacy, channels.Good, fmt.Sprintf("channels.telegram.groups is %q, for which privacy mode makes no difference", x.groups), "")
+		x.addFinding(checkPrivacy, channels.Good,
+			fmt.Sprintf("channels.telegram.groups is %q, for which privacy mode makes no difference", x.groups), "")
 	}
 	return true
 }
@@ -100,9 +104,11 @@ func (x *examination) examineWebhook(ctx context.Context) {
 		x.addFinding(checkWebhook, channels.Good, "none is set, as polling requires", "")
 		x.examinePoller(ctx)
 	case x.options.Running:
-		x.addFinding(checkWebhook, channels.Bad, fmt.Sprintf("another program has set a webhook to %s while our daemon polls", webhookHost(info.URL)), fixSharedToken)
+		x.addFinding(checkWebhook, channels.Bad,
+			fmt.Sprintf("another program has set a webhook to %s while our daemon polls", webhookHost(info.URL)), fixSharedToken)
 	default:
-		x.addFinding(checkWebhook, channels.Doubtful, fmt.Sprintf("one to %s is left over, and the mode is poll; the next start removes it", webhookHost(info.URL)),
+		x.addFinding(checkWebhook, channels.Doubtful,
+			fmt.Sprintf("one to %s is left over, and the mode is poll; the next start removes it", webhookHost(info.URL)),
 			"nothing if an earlier run set it; if another program did, "+fixSharedToken)
 	}
 }
@@ -118,15 +124,20 @@ func (x *examination) examineOwnWebhook(info *botapi.WebhookInfo) {
 	case info.URL == "" && !x.options.Running:
 		x.addFinding(checkWebhook, channels.Good, "none is set yet; the start sets it", "")
 	case info.URL != x.webhook.URL() && !x.options.Running:
-		x.addFinding(checkWebhook, channels.Doubtful, fmt.Sprintf("another one is set, to %s; the next start replaces it", webhookHost(info.URL)),
+		x.addFinding(checkWebhook, channels.Doubtful,
+			fmt.Sprintf("another one is set, to %s; the next start replaces it", webhookHost(info.URL)),
 			"nothing if an earlier run set it; if another program did, "+fixSharedToken)
 	case info.URL != x.webhook.URL():
 		x.addFinding(checkWebhook, channels.Bad, "the one that our daemon has set was removed or replaced", fixSharedToken)
 	case info.LastError > 0 && time.Since(failed) < recentFailure:
-		x.addFinding(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Reason, failed.Format(time.TimeOnly), info.Pending),
-			"check that the daemon runs, and that the proxy in front of http.listen has a valid certificate and forwards the path unchanged")
+		x.addFinding(checkWebhook, channels.Bad,
+			fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Reason, failed.Format(time.TimeOnly),
+				info.Pending),
+			"check that the daemon runs, and that the proxy in front of http.listen has a valid certificate and forwards the "+
+				"path unchanged")
 	default:
-		x.addFinding(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", webhookHost(info.URL), info.Pending), "")
+		x.addFinding(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", webhookHost(info.URL), info.Pending),
+			"")
 	}
 }
 
@@ -135,7 +146,8 @@ func (x *examination) examineOwnWebhook(info *botapi.WebhookInfo) {
 // confirmed, so no update is lost.
 func (x *examination) examinePoller(ctx context.Context) {
 	if x.options.Running {
-		x.addFinding(checkPoller, channels.Good, "our own daemon polls, so this was not tried; its log would name another program", "")
+		x.addFinding(checkPoller, channels.Good,
+			"our own daemon polls, so this was not tried; its log would name another program", "")
 		return
 	}
 	wait := max(x.options.Listen, time.Second)

@@ -48,7 +48,10 @@ func Describe(timing Timing) channels.Description {
 		Channel: config.Channel{
 			Name: Name, Description: "The Telegram bot.",
 			New: func() config.ChannelSettings {
-				return &Settings{AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto", Drafts: "auto", Reactions: "auto"}
+				return &Settings{
+					AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto",
+					Drafts: "auto", Reactions: "auto",
+				}
 			},
 		},
 		Token: "a Telegram bot", StateFolders: []string{stateFolder},
@@ -67,9 +70,12 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 		return nil, fmt.Errorf("webhookSecret: %w", err)
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted, Log: o.Log, Timing: timing,
-		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
-		NoRich: s.Rich == "off", NoDrafts: s.Drafts == "off", NoReactions: s.Reactions == "off", GroupDocuments: s.GroupDocuments,
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted,
+		Log: o.Log, Timing: timing,
+		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder),
+		Folder: o.Folder,
+		NoRich: s.Rich == "off", NoDrafts: s.Drafts == "off", NoReactions: s.Reactions == "off",
+		GroupDocuments: s.GroupDocuments,
 	})
 }
 
@@ -108,7 +114,8 @@ func (s *Settings) Warnings(at config.Scope) []string {
 // Check finds what is missing or Telegram would refuse.
 func (s *Settings) Check(at config.Scope) []config.Problem {
 	return slices.Concat(
-		channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase), channels.CheckNumericList(s.AllowFrom), s.checkWebhook(at),
+		channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase),
+		channels.CheckNumericList(s.AllowFrom), s.checkWebhook(at),
 	)
 }
 
@@ -121,7 +128,10 @@ func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
 			all = append(all, config.Problem{Path: key, Text: want, HideValue: config.LooksLikeSecret(s.WebhookURL)})
 		}
 	} else if s.Enabled && s.Mode == "webhook" {
-		all = append(all, config.Problem{Path: key, Cause: []string{"mode"}, Text: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
+		all = append(all, config.Problem{
+			Path: key, Cause: []string{"mode"},
+			Text: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode")),
+		})
 	}
 	secret := string(s.WebhookSecret)
 	if !s.WebhookSecret.IsReference() && secret != "" && !receiving.IsWebhookSecret(secret) {

@@ -112,7 +112,8 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
+			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))
 	case !slices.Contains([]string{"", "poll", "webhook"}, o.Mode):
 		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):

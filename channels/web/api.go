@@ -84,7 +84,8 @@ const maxLanguage = 35
 func requestLanguage(r *http.Request) string {
 	first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
 	tag, _, _ := strings.Cut(strings.TrimSpace(first), ";")
-	if len(tag) > maxLanguage || strings.ContainsFunc(tag, func(c rune) bool { return c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+	if len(tag) > maxLanguage || strings.ContainsFunc(tag,
+		func(c rune) bool { return c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
 		return ""
 	}
 	return tag

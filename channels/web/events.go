@@ -74,8 +74,10 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
-		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details, Media: []media{}, Buttons: nonNil(e.Buttons),
-		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo, Removed: e.Removed,
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details,
+		Media: []media{}, Buttons: nonNil(e.Buttons),
+		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
+		Removed: e.Removed,
 	}
 	if e.From == fromBot {
 		m.HTML = c.rendered.html(e.Seq, e.Body)

@@ -21,10 +21,12 @@ type htmlWriter struct {
 // The tags of inline elements. Spoilers keep their Markdown delimiters.
 var (
 	openTags = map[markdown.Kind]string{
-		markdown.Bold: "<strong>", markdown.Italic: "<em>", markdown.Strike: "<del>", markdown.Code: "<code>", markdown.Spoiler: "||",
+		markdown.Bold: "<strong>", markdown.Italic: "<em>", markdown.Strike: "<del>", markdown.Code: "<code>",
+		markdown.Spoiler: "||",
 	}
 	closeTags = map[markdown.Kind]string{
-		markdown.Bold: "</strong>", markdown.Italic: "</em>", markdown.Strike: "</del>", markdown.Code: "</code>", markdown.Spoiler: "||",
+		markdown.Bold: "</strong>", markdown.Italic: "</em>", markdown.Strike: "</del>", markdown.Code: "</code>",
+		markdown.Spoiler: "||",
 	}
 )
 
@@ -189,7 +191,10 @@ func (w *htmlWriter) Table(t markdown.Table) {
 func (w *htmlWriter) writeRow(t markdown.Table, row int, tag string) {
 	w.write("<tr>\n")
 	for i, cell := range t.Rows[row] {
-		align := [...]string{markdown.AlignNone: "", markdown.AlignLeft: "left", markdown.AlignCenter: "center", markdown.AlignRight: "right"}
+		align := [...]string{
+			markdown.AlignNone: "", markdown.AlignLeft: "left", markdown.AlignCenter: "center",
+			markdown.AlignRight: "right",
+		}
 		w.write("<" + tag + attribute("align", "", align[t.Aligns[i]]) + ">")
 		cell.Walk(w)
 		w.write("</" + tag + ">\n")
@@ -218,7 +223,8 @@ func (w *htmlWriter) endLink(e markdown.Element) {
 	switch {
 	case safeURL(e.URL) != "":
 		w.write("</a>" + html.EscapeString(e.Warning))
-	case e.Kind == markdown.Link && !isEmpty && e.URL != "" && e.Label != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
+	case e.Kind == markdown.Link && !isEmpty && e.URL != "" && e.Label != markdown.ShownURL(e.URL) &&
+		!strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}
 }

@@ -15,7 +15,8 @@ import (
 // htmlPolicy lists the elements and attributes that a message may have, whatever produced it.
 var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li",
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre",
+		"blockquote", "ul", "ol", "li",
 		"table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+#.-]+$`)).OnElements("code")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^plain$`)).OnElements("p")

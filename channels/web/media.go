@@ -22,8 +22,9 @@ var inlineTypes = map[string]string{
 	"image/png": "image/png", "image/vnd.mozilla.apng": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif",
 	"image/webp": "image/webp", "image/avif": "image/avif", "image/bmp": "image/bmp",
 	"video/mp4": "video/mp4", "video/webm": "video/webm", "video/ogg": "video/ogg", "video/quicktime": "video/mp4",
-	"audio/mpeg": "audio/mpeg", "audio/ogg": "audio/ogg", "application/ogg": "audio/ogg", "audio/wav": "audio/wav", "audio/flac": "audio/flac",
-	"audio/aac": "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
+	"audio/mpeg": "audio/mpeg", "audio/ogg": "audio/ogg", "application/ogg": "audio/ogg", "audio/wav": "audio/wav",
+	"audio/flac": "audio/flac",
+	"audio/aac":  "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
 }
 
 // safeType returns the type of a file for the response. It does not depend on the file's name.

@@ -48,7 +48,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, nil
 	}
 	return []channels.Outgoing{{
-		Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Format: m.Format, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form,
+		Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Format: m.Format, Media: files, ReplyTo: m.ReplyTo,
+		Buttons: m.Buttons, Form: form,
 		Details: planDetails(m.Details), Notification: m.Notification,
 	}}, nil
 }

@@ -69,7 +69,8 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	most, ok := maxConcurrentPosts[kind]
 	if !ok {
-		return requestError{status: http.StatusUnsupportedMediaType, text: "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
+		return requestError{status: http.StatusUnsupportedMediaType, text: "Send a form (" + formType + ") or JSON (" +
+			jsonType + ")."}
 	}
 	name := kind + " " + actor.User
 	if !c.inFlight.tryAdd(name, most) {
@@ -85,8 +86,12 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		return p.discard(r.Context(), h, chat, err)
 	}
 	d := history.NewEvent{
-		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting, MaxChats: maxOwnedChats,
-		Body: history.Body{From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
+		Chat: chat, Actor: actor, Type: history.Message, ID: newID(), ForGateway: true, MaxWaiting: maxWaiting,
+		MaxChats: maxOwnedChats,
+		Body: history.Body{
+			From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer),
+			Text: p.Text, Media: p.media, ClientID: p.ClientID,
+		},
 	}
 	if p.ClientID != "" {
 		d.Key = "user " + chat + " " + actor.User + " " + p.ClientID
@@ -132,7 +137,8 @@ func (p *postedMessage) validate() error {
 		return shownError(http.StatusBadRequest, words.PageEmptyMessage)
 	case len(p.Text) > maxText:
 		return textTooLong
-	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) || !utf8.ValidString(p.ClientID):
+	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) ||
+		!utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
 	}
 	for _, problem := range p.problems { // the agent and the person read which files are missing
@@ -144,7 +150,10 @@ func (p *postedMessage) validate() error {
 // readMessage reads a message to a chat, a form with files or JSON. After an error the caller
 // discards the files that it returns.
 func (c *Channel) readMessage(w http.ResponseWriter, r *http.Request, chat, kind string) (p postedMessage, err error) {
-	body := &bodyReader{ReadCloser: r.Body, conn: http.NewResponseController(w), limit: time.Now().Add(uploadTimeout), drainLimit: 256 << 10}
+	body := &bodyReader{
+		ReadCloser: r.Body, conn: http.NewResponseController(w), limit: time.Now().Add(uploadTimeout),
+		drainLimit: 256 << 10,
+	}
 	defer body.drain()
 	limit := c.o.MaxUpload + maxText + 64<<10 // with room for the form's headers and boundaries
 	tooMuch := shownError(http.StatusRequestEntityTooLarge, words.PageFilesTooLarge, channels.HumanSize(c.o.MaxUpload))
@@ -222,7 +231,9 @@ func readField(part *multipart.Part, limit int64) (string, error) {
 // saveUpload streams a file of a message to the chat's folder and returns its size, which may be up
 // to a limit. A file that does not fit into the chat or onto the disk becomes a problem of the
 // message, which is received without it.
-func (c *Channel) saveUpload(part *multipart.Part, chat string, p *postedMessage, limit int64, w words.Words) (n int64, err error) {
+func (c *Channel) saveUpload(part *multipart.Part, chat string, p *postedMessage, limit int64, w words.Words) (n int64,
+	err error,
+) {
 	if p.folder == nil {
 		if p.folder, err = c.downloads.Open(chat); err != nil {
 			return 0, err

@@ -44,7 +44,10 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	actor := c.requester(r)
 	d := history.NewEvent{
 		Chat: chat, Actor: actor, Type: history.Pressed, ID: press.Message, ForGateway: true,
-		Body: history.Body{User: actor.User, Language: requestLanguage(r), Data: press.Data, Press: channels.PressID(newID())},
+		Body: history.Body{
+			User: actor.User, Language: requestLanguage(r), Data: press.Data,
+			Press: channels.PressID(newID()),
+		},
 	}
 	var e history.Event
 	d.MaxWaiting = maxWaiting

@@ -92,7 +92,9 @@ func (c *Channel) receiveWaiting(ctx context.Context, h *history.History, receiv
 
 // receiveEvents receives the events of several chats in parallel, in order within a chat. It
 // returns the numbers of the received events, and adds the chats with an error to held.
-func receiveEvents(ctx context.Context, events []history.Event, held map[string]bool, receive channels.Receive) (taken []int64, trouble error) {
+func receiveEvents(ctx context.Context, events []history.Event, held map[string]bool,
+	receive channels.Receive,
+) (taken []int64, trouble error) {
 	byChat := map[string][]history.Event{}
 	for _, e := range events {
 		if !held[e.Chat] {
@@ -125,7 +127,8 @@ func receiveEvents(ctx context.Context, events []history.Event, held map[string]
 // toIncoming returns an event as the gateway receives it.
 func toIncoming(e history.Event) channels.Incoming {
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID, User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
+		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID,
+		User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
 		Text: e.Text, Title: e.ChatTitle,
 	}
 	if e.Type == history.Pressed {

@@ -57,7 +57,8 @@ func renderBody(b history.Body) string {
 // script applies. All text is escaped.
 func renderScreen(s *channels.Screen) string {
 	var b strings.Builder
-	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // HTML ignores a line break directly after <pre>
+	// HTML ignores a line break directly after <pre>
+	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n")
 	last := len(s.Rows)
 	for last > 0 && len(shownRuns(s, last-1)) == 0 {
 		last--
@@ -85,7 +86,8 @@ func shownRuns(s *channels.Screen, row int) []shownRun {
 	var runs []shownRun
 	used, col := 0, 0
 	for _, run := range s.Rows[row] {
-		r := shownRun{ScreenRun: run, cursor: s.Cursor != nil && s.Cursor.Row == row && col <= s.Cursor.Col && s.Cursor.Col < col+run.Width}
+		r := shownRun{ScreenRun: run, cursor: s.Cursor != nil && s.Cursor.Row == row && col <= s.Cursor.Col &&
+			s.Cursor.Col < col+run.Width}
 		r.resolveColors()
 		runs = append(runs, r)
 		col += run.Width

@@ -66,7 +66,10 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
 	d := history.NewEvent{
 		Chat: o.Chat.ID, Actor: history.Actor{All: true}, Type: history.Message, ID: id,
-		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Format: o.Format, Details: o.Details, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
+		Body: history.Body{
+			From: fromBot, Kind: string(o.Kind), Text: o.Text, Format: o.Format, Details: o.Details,
+			Buttons: o.Buttons, ReplyTo: o.ReplyTo,
+		},
 	}
 	var err error
 	if d.Terminal, err = decodeTerminal(o); err != nil {
@@ -79,7 +82,9 @@ func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
 }
 
 // saveFiles copies the files of a message into the history.
-func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media, err error) {
+func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media,
+	err error,
+) {
 	defer func() {
 		if err != nil {
 			h.RemoveFiles(kept)

@@ -39,7 +39,8 @@ func openChannel(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	watch, _ := o.State.(*dbfile.Watch) // another type cannot watch databases; New then creates a watch that can
 	return New(Options{
-		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log, Folder: o.Folder, Requester: o.Requester,
+		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log,
+		Folder: o.Folder, Requester: o.Requester,
 	})
 }
 

@@ -88,7 +88,8 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	s := &stream{w: w, conn: http.NewResponseController(w)}
 	// The ID is the start of the stream, not its end: a client that loses the connection at once
 	// must not skip events.
-	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(readyEvent{after, p.User, p.All, c.o.MaxUpload, missed})))
+	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after,
+		toJSON(readyEvent{after, p.User, p.All, c.o.MaxUpload, missed})))
 	s.flush()
 	c.catchUp(r.Context(), s, missedEvents{h, p, after, last})
 	for _, f := range now {

@@ -155,7 +155,10 @@ func (h *hub) findTransient(id transientID) transient {
 
 func (h *hub) setTransient(id transientID, owner string, t transient, o channels.Outgoing) {
 	f := &streamEvent{name: "progress", owner: owner, data: func() any {
-		return progressEvent{Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: t.since, Buttons: nonNil(o.Buttons), Draft: o.Kind == channels.Draft}
+		return progressEvent{
+			Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: t.since,
+			Buttons: nonNil(o.Buttons), Draft: o.Kind == channels.Draft,
+		}
 	}}
 	t.buttons, t.event = o.Buttons, f
 	h.transients[id] = &t
@@ -169,7 +172,10 @@ func (h *hub) removeTransient(id transientID) bool {
 	b := h.transients[id]
 	if b != nil {
 		delete(h.transients, id)
-		h.notifyWatchers(&streamEvent{name: "gone", owner: b.event.owner, data: func() any { return chatEvent{id.chat, id.id} }})
+		h.notifyWatchers(&streamEvent{
+			name: "gone", owner: b.event.owner,
+			data: func() any { return chatEvent{id.chat, id.id} },
+		})
 	}
 	return b != nil
 }

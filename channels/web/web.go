@@ -102,7 +102,11 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), diskSpace: &diskspace.Disk{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}}, wake: make(chan struct{}, 1)}, nil
+	return &Channel{
+		o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder),
+		diskSpace: &diskspace.Disk{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}},
+		wake: make(chan struct{}, 1),
+	}, nil
 }
 
 // SetFiles sets the limit and the records of received files. It must be called before the first

@@ -55,8 +55,9 @@ the upgrade; this replaces only the messages.
 Messages sent after the backup may be sent again. Messages received after it are lost.
 
 Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damaged or from a newer nanobot.`,
-		Example: "  systemctl stop nanobot@mybot; nanobot restore --config /etc/nanobot/mybot/config.json mybot.tar.gz; systemctl start nanobot@mybot",
-		Args:    oneArgument("the FILE that nanobot backup has written"),
+		Example: "  systemctl stop nanobot@mybot; nanobot restore --config /etc/nanobot/mybot/config.json mybot.tar.gz; " +
+			"systemctl start nanobot@mybot",
+		Args: oneArgument("the FILE that nanobot backup has written"),
 	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()

@@ -20,13 +20,15 @@ func newBots(std stdio) *cobra.Command {
 		Long: `Creates, starts, stops and removes named bots on a server with systemd. Each bot runs as
 nanobot@NAME.service under its own user, with its config and tokens in /etc/nanobot/NAME and its state in
 /var/lib/nanobot/NAME. All commands except status and list need root.`,
-		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() +
+			` token.txt
   nanobot bots start faq
   nanobot bots list`,
 		Args: requireSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().StringVar(&s.Root, "root", "/", "root folder of the server's files, to prepare the image of another machine")
+	cmd.PersistentFlags().StringVar(&s.Root, "root", "/",
+		"root folder of the server's files, to prepare the image of another machine")
 	cmd.PersistentFlags().BoolVar(&s.JSON, "json", false, "print JSON")
 	_ = cmd.MarkPersistentFlagDirname("root")
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
@@ -46,23 +48,29 @@ func newBotsCreate(s *bots.Server) *cobra.Command {
 		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json and its tokens to
 /etc/nanobot/NAME/credentials, which only root can read and systemd passes to the bot. With --template it also
 writes a first agent. It never changes an existing bot. Start the bot with: nanobot bots start NAME`,
-		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() +
+			` token.txt
   pass show bots/helper | nanobot bots create helper --template python --` + tokenFlagExample() + ` -`,
 		Args: requireOneBot,
 		RunE: func(_ *cobra.Command, args []string) error { return s.Create(args[0], d) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as --name={message}")
-	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+protocols[0].Name+"; "+starter.Protocol+" with --template)")
+	flags.StringVar(&d.Command, "command", "",
+		"the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as "+
+			"--name={message}")
+	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+
+		protocols[0].Name+"; "+starter.Protocol+" with --template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
 	for _, n := range networks {
 		if n.Token != "" {
 			d.TokenFiles[n.Name] = flags.String(bots.TokenFlag(n.Name), "", "file with the token of "+n.Token+", or - for stdin")
 		}
 	}
-	flags.StringArrayVar(&d.Allow, "allow", nil, "ID of a user who may talk to the bot, or * for everybody; may be repeated (default: only paired users)")
+	flags.StringArrayVar(&d.Allow, "allow", nil,
+		"ID of a user who may talk to the bot, or * for everybody; may be repeated (default: only paired users)")
 	flags.BoolVar(&d.KeepState, "keep-state", false, "keep the users and messages of a removed bot of the same name")
-	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("template",
+		cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -257,7 +257,8 @@ func (s *chatSession) runTurn(ctx context.Context, in channels.Incoming) error {
 // greeting tells the person what the chat talks to.
 func (s *chatSession) greeting(demo bool) string {
 	if demo {
-		return s.words.Text(words.ChatDemo, demoExampleWords, "nanobot init --template python", "nanobot chat --command 'your program'")
+		return s.words.Text(words.ChatDemo, demoExampleWords, "nanobot init --template python",
+			"nanobot chat --command 'your program'")
 	}
 	return s.words.Text(words.ChatGreeting, firstLine(s.cfg.Terminal.Command))
 }

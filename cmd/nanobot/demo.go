@@ -29,6 +29,7 @@ import (
 	"nanobot/terminal/process"
 )
 
+//nolint:lll // the text has lines of its own
 func newDemo(std stdio) *cobra.Command {
 	var listen string
 	var quiet bool
@@ -60,7 +61,10 @@ func runDemo(ctx context.Context, listen string, browse bool, std stdio) error {
 	cfg.Log.Level = "warn"
 	cfg.HTTP.Token = config.Secret(rand.Text()) // for postFirstMessage
 	// NoSubreaper: the supervisor must not reap the browser.
-	d := daemon{cfg: &cfg, reload: func(*gateway.Gateway, agentHost) error { return nil }, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
+	d := daemon{
+		cfg: &cfg, reload: func(*gateway.Gateway, agentHost) error { return nil },
+		supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true}),
+	}
 	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	redirectPage := filepath.Join(cfg.Gateway.StateDir, state.OpenPage)
@@ -125,7 +129,8 @@ func (d *demoLinks) offer(ctx context.Context) words.Key {
 func postFirstMessage(ctx context.Context, base string, token config.Secret) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/chats/web-demo/messages", strings.NewReader(`{"text":"help","client_id":"demo"}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/api/chats/web-demo/messages",
+		strings.NewReader(`{"text":"help","client_id":"demo"}`))
 	if err != nil {
 		return err
 	}
@@ -154,7 +159,8 @@ func openBrowser(ctx context.Context, link, redirectPage string) {
 	if err != nil || isSnapBrowser(ctx) {
 		return
 	}
-	page := `<!doctype html><meta charset="utf-8"><title>nanobot</title><meta http-equiv="refresh" content="0; url=` + link + `"><a href="` + link + `">Open the demo</a>`
+	page := `<!doctype html><meta charset="utf-8"><title>nanobot</title><meta http-equiv="refresh" content="0; url=` +
+		link + `"><a href="` + link + `">Open the demo</a>`
 	_ = os.Remove(redirectPage) // an existing file would keep its mode
 	if os.WriteFile(redirectPage, []byte(page), 0o600) != nil {
 		return

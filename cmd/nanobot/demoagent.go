@@ -90,7 +90,10 @@ func (d demoAgent) handleMessage() error {
 	case "stream":
 		d.streamAnswer()
 	case "buttons":
-		d.printFrame(demoFrame{Type: "message", Text: "What next? A press is your next message.", Buttons: []string{"album", "stream", "ask"}})
+		d.printFrame(demoFrame{
+			Type: "message", Text: "What next? A press is your next message.",
+			Buttons: []string{"album", "stream", "ask"},
+		})
 	case "markdown":
 		d.printFrame(demoFrame{Type: "message", Text: demoMarkdown})
 	case "help":
@@ -102,6 +105,8 @@ func (d demoAgent) handleMessage() error {
 }
 
 // demoHelp is the answer to "help".
+//
+//nolint:lll // the text has lines of its own
 const demoHelp = `Write one of these words:
 
 - **album**: three pictures, drawn on the spot
@@ -123,9 +128,11 @@ your message:
 - **user-images**, with a picture: removes the hidden data from it
 - **errors** 1 / 0: a calculator that reports its errors`
 
-const demoMarkdown = "# An answer\n\n*Markdown* becomes what the chat has: **bold**, ~~struck~~, `code`, [links](https://example.com).\n\n" +
+const demoMarkdown = "# An answer\n\n*Markdown* becomes what the chat has: **bold**, ~~struck~~, `code`, " +
+	"[links](https://example.com).\n\n" +
 	"| language | lines for an agent |\n| --- | ---: |\n| Python | 5 |\n| shell | 3 |\n\n" +
-	"```python\nimport json\nenvelope = json.loads(input())\nprint(json.dumps({\"type\": \"message\", \"text\": \"You said: \" + envelope[\"text\"]}))\n```\n\n" +
+	"```python\nimport json\nenvelope = json.loads(input())\nprint(json.dumps({\"type\": \"message\", \"text\": \"You " +
+	"said: \" + envelope[\"text\"]}))\n```\n\n" +
 	"1. lists\n2. in order\n   - and nested\n\n> and quotes"
 
 func (d demoAgent) echo() {
@@ -136,12 +143,17 @@ func (d demoAgent) echo() {
 	}
 	d.printFrame(demoFrame{Type: "message", Text: strings.Join(said, "\n"), Media: d.envelope.Media})
 	d.printProgress("Thinking of more to say…")
-	d.printFrame(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, stream, buttons, markdown, fail, or help for more."})
+	d.printFrame(demoFrame{
+		Type: "message",
+		Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, stream, buttons, " +
+			"markdown, fail, or help for more.",
+	})
 }
 
 // streamAnswer writes an answer in pieces, about as fast as a model.
 func (d demoAgent) streamAnswer() {
-	const answer = "This answer comes **word by word**, as a model writes it. The agent prints a `delta` frame for each piece, and the chat shows the message " +
+	const answer = "This answer comes **word by word**, as a model writes it. The agent prints a `delta` frame for each " +
+		"piece, and the chat shows the message " +
 		"while it grows. At the end it is an ordinary message, which is sent once."
 	for _, piece := range strings.SplitAfter(answer, " ") {
 		d.printFrame(demoFrame{Type: "delta", Text: piece})
@@ -152,11 +164,17 @@ func (d demoAgent) streamAnswer() {
 // askQuestion asks the person a question and repeats the answer. If terminal.interactive is off,
 // stdin has ended already.
 func (d demoAgent) askQuestion() {
-	d.printFrame(demoFrame{Type: "ask", ID: "colour", Text: "Which colour do you like best?", Options: []string{"Red", "Green", "Blue"}})
+	d.printFrame(demoFrame{
+		Type: "ask", ID: "colour", Text: "Which colour do you like best?",
+		Options: []string{"Red", "Green", "Blue"},
+	})
 	var answer struct{ Text, Error string }
 	switch err := d.in.Decode(&answer); {
 	case err != nil:
-		d.printFrame(demoFrame{Type: "message", Text: "I cannot ask questions here. They need `\"interactive\": true` in the config."})
+		d.printFrame(demoFrame{
+			Type: "message",
+			Text: "I cannot ask questions here. They need `\"interactive\": true` in the config.",
+		})
 	case answer.Error != "":
 		d.printFrame(demoFrame{Type: "message", Text: "Nobody answered: " + answer.Error})
 	default:
@@ -175,7 +193,10 @@ func (d demoAgent) sendAlbum() error {
 		}
 		files = append(files, path)
 	}
-	d.printFrame(demoFrame{Type: "message", Text: "Three pictures, as an album if the chat supports albums:", Media: files})
+	d.printFrame(demoFrame{
+		Type: "message", Text: "Three pictures, as an album if the chat supports albums:",
+		Media: files,
+	})
 	return nil
 }
 
@@ -185,7 +206,10 @@ func drawPattern(path string, pattern int) error {
 	for y := range size {
 		for x := range size {
 			fx, fy := float64(x)/size-0.5, float64(y)/size-0.5
-			v := [...]float64{math.Sin(60 * math.Hypot(fx, fy)), math.Sin(20*fx + 3*math.Sin(10*fy)), math.Sin(40*fx) * math.Sin(40*fy)}[pattern]
+			v := [...]float64{
+				math.Sin(60 * math.Hypot(fx, fy)), math.Sin(20*fx + 3*math.Sin(10*fy)),
+				math.Sin(40*fx) * math.Sin(40*fy),
+			}[pattern]
 			img.Set(x, y, color.RGBA{R: uint8(128 + 100*v), G: uint8(x / 2), B: uint8(80 + y/2), A: 255})
 		}
 	}

@@ -28,7 +28,10 @@ func (d demoAgent) runExample(folder string) error {
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		d.printFrame(demoFrame{Type: "error", Text: "This example needs python3, which is not installed on this machine.", Code: "NO_PYTHON"})
+		d.printFrame(demoFrame{
+			Type: "error", Text: "This example needs python3, which is not installed on this machine.",
+			Code: "NO_PYTHON",
+		})
 		return exit.Error{Status: exit.Failed}
 	}
 	envelope := d.envelope

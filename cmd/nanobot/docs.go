@@ -38,7 +38,8 @@ func writeDocs(root *cobra.Command, folder string) error {
 		return fmt.Errorf("write man pages: %w", err)
 	}
 	path := func(shell string) string { return filepath.Join(folder, "nanobot."+shell) }
-	err := errors.Join(root.GenBashCompletionFileV2(path("bash"), true), root.GenZshCompletionFile(path("zsh")), root.GenFishCompletionFile(path("fish"), true))
+	err := errors.Join(root.GenBashCompletionFileV2(path("bash"), true), root.GenZshCompletionFile(path("zsh")),
+		root.GenFishCompletionFile(path("fish"), true))
 	if err != nil {
 		return fmt.Errorf("write completions: %w", err)
 	}

@@ -76,13 +76,19 @@ func addWiring(o doctor.Options) doctor.Options {
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()
-		settings, open, err := prepare(cfg, prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
+		settings, open, err := prepare(cfg, prepareOptions{
+			agentHost{supervisor: supervisor},
+			admitsNobody, dbfile.NewWatch(),
+			zap.NewNop(),
+		})
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
 		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
 	}
-	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
+	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor,
+		wrap func(terminal.Protocol) terminal.Protocol,
+	) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)
 		if err != nil {
 			return nil, err

@@ -23,7 +23,9 @@ func addConfigFlag(cmd *cobra.Command, path *string) {
 
 // withConfig adds the flag --config to a command that works while the daemon may be running, and
 // has it call run with the config.
-func withConfig(cmd *cobra.Command, run func(cmd *cobra.Command, cfg *config.Config, args []string) error) *cobra.Command {
+func withConfig(cmd *cobra.Command, run func(cmd *cobra.Command, cfg *config.Config,
+	args []string) error,
+) *cobra.Command {
 	var path string
 	addConfigFlag(cmd, &path)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,22 +55,26 @@ type agentFlags struct {
 
 func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json if it exists)")
+	flags.StringVarP(&f.config, "config", "c", "",
+		"config file (default: $NANOBOT_CONFIG, else ./config.json if it exists)")
 	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "name of a configured agent")
-	flags.StringVar(&f.command, "command", "", "run this command instead of the configured one; the other settings stay, so add --protocol if it needs another")
+	flags.StringVar(&f.command, "command", "",
+		"run this command instead of the configured one; the other settings stay, so add --protocol if it needs another")
 	flags.StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
 	flags.IntVar(&f.timeout, "timeout", 0, "time limit of a turn in seconds")
 	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
-	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := loadConfig(configPath(f.config))
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
-	})
-	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("agent",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			cfg, err := loadConfig(configPath(f.config))
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
+		})
+	_ = cmd.RegisterFlagCompletionFunc("protocol",
+		cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // load reads the config and applies the flags to it.

@@ -45,7 +45,11 @@ func tuneGarbageCollector() {
 		return
 	}
 	c, percent := gcTuner{last: time.Now()}, usualGCPercent
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	live := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/scan/stack:bytes"},
+		{Name: "/gc/scan/globals:bytes"},
+	}
 	type cycle struct{ _ [16]byte } // large enough that the tiny allocator does not combine it with other objects
 	var collected func(*cycle)
 	collected = func(at *cycle) {

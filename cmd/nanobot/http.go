@@ -55,7 +55,10 @@ func openSite(ctx context.Context, o siteOptions) (*site, error) {
 	webhooks, pages := channelMounts(open)
 	if cfg.HTTP.Listen == "" {
 		if names := slices.Concat(slices.Collect(maps.Keys(webhooks)), slices.Collect(maps.Keys(pages))); len(names) > 0 {
-			return nil, exit.Error{Status: exit.Config, Err: fmt.Errorf("http.listen: must be set, because channels.%s needs the HTTP server", slices.Min(names))}
+			return nil, exit.Error{
+				Status: exit.Config,
+				Err:    fmt.Errorf("http.listen: must be set, because channels.%s needs the HTTP server", slices.Min(names)),
+			}
 		}
 		return nil, nil
 	}
@@ -100,7 +103,8 @@ func (s *site) mountSignIn(ctx context.Context, o siteOptions) error {
 	if err := httpd.Import(ctx, o.records, o.cfg.Gateway.StateDir); err != nil {
 		return err
 	}
-	if s.access, err = httpd.NewAccess(ctx, httpd.Options{Records: o.records, Token: token, Attempts: s.attempts, Words: o.words}); err != nil {
+	if s.access, err = httpd.NewAccess(ctx,
+		httpd.Options{Records: o.records, Token: token, Attempts: s.attempts, Words: o.words}); err != nil {
 		return err
 	}
 	s.access.Mount(s.authenticated, o.log)
@@ -131,19 +135,24 @@ func (s *site) mountMetrics(h http.Handler) {
 		return
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", httpd.Guard{Listen: s.metricsServer.Addr().String()}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !httpd.IsLocal(r) {
-			http.Error(w, "http.metricsListen must not be behind a proxy.", http.StatusForbidden)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})))
+	mux.Handle("GET /metrics",
+		httpd.Guard{Listen: s.metricsServer.Addr().String()}.Wrap(http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request,
+		) {
+			if !httpd.IsLocal(r) {
+				http.Error(w, "http.metricsListen must not be behind a proxy.", http.StatusForbidden)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})))
 	s.metricsHandler = mux
 }
 
 // mountGateway adds readiness, metrics and the operators' API of a gateway. The function that it
 // returns publishes events to the channels and must run while the gateway runs.
-func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.Metrics, open map[string]channels.Channel) func(context.Context) {
+func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
+	open map[string]channels.Channel,
+) func(context.Context) {
 	healthy := cachedHealth(g)
 	s.public.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !healthy() {

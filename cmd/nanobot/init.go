@@ -51,7 +51,8 @@ Then try the agent with: nanobot chat`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&template, "template", "python", "agent to write: a language, or llm for a chat with a model: "+strings.Join(names, ", "))
+	cmd.Flags().StringVar(&template, "template", "python", "agent to write: a language, or llm for a chat with a model: "+
+		strings.Join(names, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -55,11 +55,13 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 		return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 	})
 	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "role of the user: chat or operator")
-	cmd.Flags().StringVar(&user, "user", "", "name of the user: letters, digits, - and _ (default: a random name, or operator)")
+	cmd.Flags().StringVar(&user, "user", "",
+		"name of the user: letters, digits, - and _ (default: a random name, or operator)")
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke access: an ID of --list, the name of a user, or * for everybody")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{string(httpd.Chat), string(httpd.Operator)}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("role",
+		cobra.FixedCompletions([]string{string(httpd.Chat), string(httpd.Operator)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -58,7 +58,8 @@ type loginStreams struct {
 func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStreams) error {
 	p, ok := findProtocol(cfg.Terminal.Protocol)
 	if !ok || p.SignIn == nil {
-		return exit.Usagef("login: agents of the protocol %s have no sign-in that nanobot knows; sign in as the agent's manual says", cfg.Terminal.Protocol)
+		return exit.Usagef("login: agents of the protocol %s have no sign-in that nanobot knows; sign in as the agent's "+
+			"manual says", cfg.Terminal.Protocol)
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
@@ -69,7 +70,10 @@ func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStr
 	}
 	defer runner.Close()
 	asking, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	_, err = runner.Turn(asking, terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local", RunID: "login", Attempt: 1}}, terminal.NoChat{})
+	_, err = runner.Turn(asking, terminal.Request{Envelope: terminal.Envelope{
+		Channel: "cli", ChatID: "local",
+		RunID: "login", Attempt: 1,
+	}}, terminal.NoChat{})
 	stop()
 	if err != nil {
 		return fmt.Errorf("ask the agent how to sign in: %w", err)
@@ -92,7 +96,10 @@ func chooseSignIn(all []terminal.SignInMethod, wanted string) (terminal.SignInMe
 		return none, errors.New("the agent names no command to sign in; sign in as its manual says")
 	}
 	if wanted != "" {
-		i := slices.IndexFunc(all, func(m terminal.SignInMethod) bool { return m.ID == wanted || strings.EqualFold(m.Name, wanted) })
+		i := slices.IndexFunc(all, func(m terminal.SignInMethod) bool {
+			return m.ID == wanted ||
+				strings.EqualFold(m.Name, wanted)
+		})
 		if i < 0 {
 			return none, exit.Usagef("login: there is no method %q:\n%s", wanted, signInList(all))
 		}

@@ -20,7 +20,8 @@ func main() {
 	// The process makes itself undumpable before it reads any secret. Two commands have no secrets
 	// and stay dumpable: the sandbox helper, which maps users in a namespace, and mcp on the
 	// daemon's socket, whose process the daemon looks up in /proc.
-	if len(os.Args) < 2 || os.Args[1] != sandbox.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
+	if len(os.Args) < 2 || os.Args[1] != sandbox.Command &&
+		(os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read the environment of this process:", err)
 		}
@@ -89,7 +90,8 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
 		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
-		newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newLogin(std), newBots(std),
+		newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std),
+		newLogin(std), newBots(std),
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)

@@ -154,7 +154,8 @@ func auditTool(l *audit.Log, tool string, err error) {
 
 // newShellCheck returns a function that executes the command that an agent reports as its proof, as
 // nanobot runbook run does.
-func newShellCheck(runner *terminal.Runner, workspace string) func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
+func newShellCheck(runner *terminal.Runner, workspace string) func(context.Context, string, string,
+	time.Duration) (runbook.ShellProof, error) {
 	return func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
 		shell, err := shellSteps(runner, workspace, run)
 		if err != nil {

@@ -80,7 +80,8 @@ func (n *notifier) stopping(g *gateway.Gateway) {
 	}
 	n.stoppingSent = true
 	const spare = 15 * time.Second // to close the channels and the state
-	n.notify(sdnotify.SdNotifyStopping, "STATUS=stopping, running turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
+	n.notify(sdnotify.SdNotifyStopping, "STATUS=stopping, running turns may finish",
+		fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.ShutdownTimeout()+spare).Microseconds()))
 }
 
 // run updates the status line, and notifies the watchdog while the gateway is alive, until ctx
@@ -118,7 +119,9 @@ func (n *notifier) run(ctx context.Context, g *gateway.Gateway) {
 
 // notifyWatchdog notifies the watchdog if the gateway is alive. It returns the problem otherwise,
 // and logs it if it differs from the last one.
-func (n *notifier) notifyWatchdog(ctx context.Context, liveness *gateway.Liveness, within time.Duration, last string) (problem string) {
+func (n *notifier) notifyWatchdog(ctx context.Context, liveness *gateway.Liveness, within time.Duration,
+	last string,
+) (problem string) {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	err := liveness.Check(soon)

@@ -57,10 +57,11 @@ Exit status: 0 the output is valid, 1 it is not, 2 wrong usage.`,
 	cmd.Flags().StringVar(&protocol, "protocol", "", "protocol of the agent: "+strings.Join(names, ", "))
 	cmd.Flags().StringVar(&format, "format", "", "format of the output, if the protocol has several"+formats)
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		p, _ := findProtocol(protocol)
-		return p.Parser.Formats, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("format",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			p, _ := findProtocol(protocol)
+			return p.Parser.Formats, cobra.ShellCompDirectiveNoFileComp
+		})
 	return cmd
 }
 

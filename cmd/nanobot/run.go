@@ -63,7 +63,10 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			if asJSON {
 				printer = cli.JSONPrinter{Out: std.out}
 			}
-			return runOnce(cmd.Context(), cfg, oneTurn{flags: flags, printer: printer, text: text, media: files, stderr: std.err})
+			return runOnce(cmd.Context(), cfg, oneTurn{
+				flags: flags, printer: printer, text: text, media: files,
+				stderr: std.err,
+			})
 		},
 	}
 	flags.add(cmd)
@@ -158,9 +161,15 @@ func absoluteFiles(paths []string) ([]string, error) {
 
 func noAgentError(cfg *config.Config) error {
 	if cfg.File() == "" {
-		return exit.Error{Status: exit.Config, Err: errors.New(`no agent: there is no config.json in this folder; run "nanobot init" to write one, or use --command`)}
+		return exit.Error{
+			Status: exit.Config,
+			Err:    errors.New(`no agent: there is no config.json in this folder; run "nanobot init" to write one, or use --command`),
+		}
 	}
-	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Text: "must name the agent's command; or use --command"}}
+	return config.Mistakes{{
+		File: cfg.File(), Key: "terminal.command",
+		Text: "must name the agent's command; or use --command",
+	}}
 }
 
 // localUser returns the user who runs this program.

@@ -86,7 +86,8 @@ func newRunbookCheck(std stdio) *cobra.Command {
 the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 		Args: oneArgument("the FILE or the name of a runbook"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one byte more, so that Check reports a text that is too long
+			// one byte more, so that Check reports a text that is too long
+			text, err := runbook.ReadFile(args[0], runbook.MaxText+1)
 			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
 				cfg, err := loadForCommand(flags.config)
 				if err != nil {
@@ -172,11 +173,14 @@ func newRunbookExport(std stdio) *cobra.Command {
 }
 
 // newRunsCommand completes a command that uses the runs of the state, as the owner of the state.
-func newRunsCommand(std stdio, cmd *cobra.Command, do func(ctx context.Context, runs runbook.Runs, args []string, asJSON bool) error) *cobra.Command {
+func newRunsCommand(std stdio, cmd *cobra.Command,
+	do func(ctx context.Context, runs runbook.Runs, args []string, asJSON bool) error,
+) *cobra.Command {
 	var flags runbookFlags
 	flags.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error { return do(cmd.Context(), runs, args, flags.asJSON) })
+		return withRuns(cmd.Context(), flags.config, std,
+			func(runs runbook.Runs) error { return do(cmd.Context(), runs, args, flags.asJSON) })
 	}
 	return cmd
 }
@@ -196,6 +200,7 @@ func withRuns(ctx context.Context, path string, std stdio, f func(runbook.Runs) 
 	})
 }
 
+//nolint:lll // the text has lines of its own
 func newRunbookRun(std stdio) *cobra.Command {
 	var flags runbookFlags
 	var resume string
@@ -259,7 +264,9 @@ func (d runbookCommand) run(ctx context.Context) error {
 }
 
 // executeRun starts a run of a runbook, or resumes one, and executes its steps.
-func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book runbook.Runbook, source runbook.Source) error {
+func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book runbook.Runbook,
+	source runbook.Source,
+) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	runner, err := newRunner(d.cfg, agentHost{supervisor: supervisor}, newLog(d.std.err, false))
@@ -281,7 +288,10 @@ func (d runbookCommand) executeRun(ctx context.Context, runs runbook.Runs, book 
 	if err != nil {
 		return err
 	}
-	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Out: d.std.out, JSON: d.asJSON, By: by, Resumed: d.resume != ""}
+	driver := runbooks.Driver{
+		Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Out: d.std.out,
+		JSON: d.asJSON, By: by, Resumed: d.resume != "",
+	}
 	r, err = driver.Drive(ctx, r)
 	switch {
 	case err != nil:

@@ -86,7 +86,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	settings, open, err := prepare(d.cfg, prepareOptions{h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log})
+	isAdmitted := func(channel, user string) bool { return g.IsAdmitted(channel, user) }
+	settings, open, err := prepare(d.cfg, prepareOptions{h, isAdmitted, files, d.log})
 	if err != nil {
 		return err
 	}
@@ -112,22 +113,18 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer auditLog.Close()
 	options := gateway.Options{
-		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: auditLog.Write,
-		PruneFiles: d.pruneFiles(db),
+		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log,
+		Audit: auditLog.Write, PruneFiles: d.pruneFiles(db),
 	}
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
 	d.log.Info(d.supervisor.Describe())
-	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
+	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()),
+		zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()
-	work.Go(func() error {
-		<-ctx.Done()
-		d.log.Info("stopping")
-		sd.stopping(g)
-		return nil
-	})
+	work.Go(func() error { return d.announceEnd(ctx, sd, g) })
 	// The web page is served until the turns are drained, so that people see their output.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
@@ -149,6 +146,14 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// announceEnd says at the end of ctx that the daemon stops.
+func (d daemon) announceEnd(ctx context.Context, sd *notifier, g *gateway.Gateway) error {
+	<-ctx.Done()
+	d.log.Info("stopping")
+	sd.stopping(g)
+	return nil
 }
 
 // pruneFiles returns the function that removes old received files.

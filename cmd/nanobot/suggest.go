@@ -107,7 +107,8 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 func explainFlagValue(invalid *pflag.InvalidValueError) error {
 	f := invalid.GetFlag()
 	want, ok := map[string]string{
-		"int": "must be a whole number of seconds", "duration": "must be a time such as 30s or 5m", "bool": "must be true or false",
+		"int": "must be a whole number of seconds", "duration": "must be a time such as 30s or 5m",
+		"bool": "must be true or false",
 	}[f.Value.Type()]
 	if !ok {
 		return exit.Error{Status: exit.Usage, Err: invalid}

@@ -30,7 +30,10 @@ func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gatew
 			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir})
 		},
 		Refused: func(r toolsocket.Refusal) {
-			record := audit.Record{Event: audit.Denied, Decision: audit.Refused, Agent: r.Owner.Agent, Title: fmt.Sprintf("tools for process %d of user %d: %s", r.Peer.Pid, r.Peer.UID, r.Reason)}
+			record := audit.Record{
+				Event: audit.Denied, Decision: audit.Refused, Agent: r.Owner.Agent,
+				Title: fmt.Sprintf("tools for process %d of user %d: %s", r.Peer.Pid, r.Peer.UID, r.Reason),
+			}
 			o.Audit.Record(channels.Incoming{Chat: channels.Chat{Channel: r.Owner.Channel, ID: r.Owner.ChatID}}, record)
 		},
 	})

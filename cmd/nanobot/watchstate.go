@@ -52,7 +52,10 @@ func stateLostError(w *dbfile.Watch) error { return fmt.Errorf("%w: %w", store.E
 
 // verifyState checks the databases completely, after the start: large ones would delay it.
 func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
-	for _, path := range []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), state.WebHistory(d.cfg.Gateway.StateDir)} {
+	for _, path := range []string{
+		filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database),
+		state.WebHistory(d.cfg.Gateway.StateDir),
+	} {
 		if _, err := dbfile.Check(ctx, path); err != nil {
 			_ = w.FailIfDamaged(path, err) // other errors are reported by the operations that meet them
 		}
@@ -68,7 +71,8 @@ func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
 	case err := <-done:
 		return err
 	case <-w.Failed():
-		d.log.Error("the state can no longer be used, so the daemon exits; nothing more is received or confirmed", zap.Error(w.Err()))
+		d.log.Error("the state can no longer be used, so the daemon exits; nothing more is received or confirmed",
+			zap.Error(w.Err()))
 	}
 	select {
 	case err := <-done:

@@ -55,7 +55,9 @@ var protocols = []terminal.Description{
 }
 
 // openChannels opens the enabled channels. The error names every channel that cannot be opened.
-func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
+func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool, state *dbfile.Watch,
+	log *zap.Logger,
+) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	var failures []error
 	for _, n := range enabledNetworks(cfg) {
@@ -79,7 +81,8 @@ func identifyUser(r *http.Request) (user string, operator bool) {
 	return id.User, id.Role == httpd.Operator
 }
 
-var errNoChannel = errors.New("no channel is enabled, so nobody could talk to the bot; enable one in the config, or run nanobot chat to talk to it here")
+var errNoChannel = errors.New("no channel is enabled, so nobody could talk to the bot; enable one in the config, or " +
+	"run nanobot chat to talk to it here")
 
 // agentHost has the parts of the daemon that agents are started with.
 type agentHost struct {
@@ -95,12 +98,16 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 	}
 	s := gateway.Settings{
 		Agents: agents, AllowFrom: map[string][]string{},
-		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
-		Gather:  time.Duration(cfg.Gateway.Gather) * time.Millisecond,
-		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
+		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit,
+		RatePerMinute: cfg.Gateway.RatePerMinute,
+		Gather:        time.Duration(cfg.Gateway.Gather) * time.Millisecond,
+		OnCrash:       turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
-		Files:        gateway.Files{MaxBytes: int64(cfg.Gateway.Files.Max) << 20, Keep: time.Duration(cfg.Gateway.Files.KeepDays) * 24 * time.Hour},
-		Words:        wordSettings(cfg),
+		Files: gateway.Files{
+			MaxBytes: int64(cfg.Gateway.Files.Max) << 20,
+			Keep:     time.Duration(cfg.Gateway.Files.KeepDays) * 24 * time.Hour,
+		},
+		Words: wordSettings(cfg),
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
@@ -186,7 +193,8 @@ func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string
 func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	_, open, err := prepare(cfg.WithoutCredentials(), prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
+	_, open, err := prepare(cfg.WithoutCredentials(),
+		prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
 		return err
 	}
@@ -236,7 +244,9 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	return p.Open(cfg.Terminal), nil
 }
 
-func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (*terminal.Runner, error) {
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (*terminal.Runner,
+	error,
+) {
 	named := cfg.AgentName() != config.DefaultAgent
 	if named {
 		log = log.With(zap.String("agent", cfg.AgentName()))
@@ -247,7 +257,8 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
+		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
+		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
 	})
 	if err != nil {

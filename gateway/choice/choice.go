@@ -76,7 +76,8 @@ func (c *Choice) Menu() []channels.Command {
 	if c.Several() {
 		return all
 	}
-	return slices.Insert(all, len(all)-1, c.AgentCommands(store.DefaultAgent, terminal.AgentInfo{})...) // /help is the last
+	// /help is the last
+	return slices.Insert(all, len(all)-1, c.AgentCommands(store.DefaultAgent, terminal.AgentInfo{})...)
 }
 
 // AgentCommands returns the commands of an agent that people can use: those of its protocol, then

@@ -94,8 +94,10 @@ func (c *Console) listTurns(ctx context.Context, inbounds []store.Inbound) ([]Tu
 
 func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
-		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
-		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
+		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text),
+		Media: len(i.In.Media), State: i.State,
+		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory,
+		CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
 	}
 	if i.Ended.IsZero() { // it may have been asked to stop, but still runs
@@ -127,7 +129,10 @@ func (c *Console) serveTurn(r *http.Request, g *gateway.Gateway) (any, error) {
 	for _, delivery := range deliveries {
 		counts[delivery.State]++
 	}
-	d := Detail{Turn: newTurn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: newSends(deliveries)}
+	d := Detail{
+		Turn: newTurn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr,
+		Sent: newSends(deliveries),
+	}
 	d.Text = inbound.In.Text
 	if d.Frames == nil {
 		d.Frames = []events.TraceLine{}
@@ -151,7 +156,8 @@ func newSends(deliveries []store.Delivery) []Send {
 	out := []Send{}
 	for _, delivery := range deliveries {
 		s := Send{
-			ID: delivery.ID, Chat: delivery.Out.Chat.String(), Inbound: delivery.Inbound, State: delivery.State, Tries: delivery.Tries, Error: delivery.Err, Queued: delivery.Queued,
+			ID: delivery.ID, Chat: delivery.Out.Chat.String(), Inbound: delivery.Inbound, State: delivery.State,
+			Tries: delivery.Tries, Error: delivery.Err, Queued: delivery.Queued,
 			NotBefore: delivery.NotBefore, Message: delivery.Receipt, Text: delivery.Out.Text,
 		}
 		for _, f := range delivery.Out.Media {

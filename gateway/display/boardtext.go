@@ -39,7 +39,10 @@ func (b *board) render() *channels.Outgoing {
 	}
 	in := b.d.o.Inbound.In
 	if stopping {
-		out := planBoard(b.d.o.Channel, channels.Message{Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress, Text: "⏳ " + now.Text})
+		out := planBoard(b.d.o.Channel, channels.Message{
+			Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language,
+			Kind: channels.Progress, Text: "⏳ " + now.Text,
+		})
 		if out != nil {
 			out.Urgent = true
 		}
@@ -48,7 +51,11 @@ func (b *board) render() *channels.Outgoing {
 	return planBoard(b.d.o.Channel, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
 		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen,
-		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)], channels.Button{Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID), Role: channels.Stops}),
+		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)],
+			channels.Button{
+				Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID),
+				Role: channels.Stops,
+			}),
 	})
 }
 

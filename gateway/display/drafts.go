@@ -93,7 +93,10 @@ func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Out
 		return out, a.number, false
 	}
 	in := a.d.o.Inbound.In
-	parts, err := a.d.o.Channel.Plan(channels.Message{Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text), Format: a.format, ReplyTo: in.ID})
+	parts, err := a.d.o.Channel.Plan(channels.Message{
+		Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text),
+		Format: a.format, ReplyTo: in.ID,
+	})
 	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {
 		return out, a.number, false
 	}

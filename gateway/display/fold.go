@@ -37,7 +37,10 @@ func (b *board) settle(sending context.Context) {
 	b.mu.Unlock()
 	switch {
 	case ended && fold != nil:
-		EndFold(b.d.o.Channel, b.d.o.Outbox, store.PendingFold{Fold: *fold, Board: b.d.transientRecord(b.id), MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language})
+		EndFold(b.d.o.Channel, b.d.o.Outbox, store.PendingFold{
+			Fold: *fold, Board: b.d.transientRecord(b.id),
+			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
+		})
 	case b.id != "":
 		b.remove()
 	}
@@ -55,14 +58,20 @@ func EndFold(ch channels.Channel, box Outbox, f store.PendingFold) {
 	}
 	if f.Required {
 		m.Silent = true
-		e.Fallback = onceInsteadOfBoard(store.Inbound{ID: f.Board.Inbound, In: channels.Incoming{Chat: chat, ID: f.MessageID, User: channels.User{Language: f.Language}}}, m)
+		e.Fallback = onceInsteadOfBoard(store.Inbound{
+			ID: f.Board.Inbound,
+			In: channels.Incoming{Chat: chat, ID: f.MessageID, User: channels.User{Language: f.Language}},
+		}, m)
 	}
 	box.EndBoard(e)
 }
 
 // foldMessage returns the message that a board becomes.
 func foldMessage(f store.Fold, inbound int64) channels.Message {
-	return channels.Message{Kind: channels.Answer, Text: f.Summary, Details: f.Details, DetailsPress: press.Details(inbound)}
+	return channels.Message{
+		Kind: channels.Answer, Text: f.Summary, Details: f.Details,
+		DetailsPress: press.Details(inbound),
+	}
 }
 
 // onceInsteadOfBoard returns the message that a turn has instead of a folded board, at most once.

@@ -58,7 +58,10 @@ type streamedAnswer struct {
 }
 
 func newStreamedAnswer(d *Display) *streamedAnswer {
-	a := &streamedAnswer{d: d, wake: make(chan struct{}, 1), kind: channels.Draft, complete: map[string]channels.Outgoing{}}
+	a := &streamedAnswer{
+		d: d, wake: make(chan struct{}, 1), kind: channels.Draft,
+		complete: map[string]channels.Outgoing{},
+	}
 	if !d.o.Edits {
 		return a
 	}
@@ -213,7 +216,10 @@ func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 // planText returns the messages that show a text; nil: it is too long for messages.
 func (a *streamedAnswer) planText(text string, format channels.Format) []channels.Outgoing {
 	in := a.d.o.Inbound.In
-	parts, err := a.d.o.Channel.Plan(channels.Message{Chat: in.Chat, Kind: a.kind, Text: text, Format: format, ReplyTo: in.ID})
+	parts, err := a.d.o.Channel.Plan(channels.Message{
+		Chat: in.Chat, Kind: a.kind, Text: text, Format: format,
+		ReplyTo: in.ID,
+	})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return nil
 	}
@@ -275,7 +281,8 @@ func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels
 	// The end of the turn does not cancel the call: a transient message with an unknown ID could
 	// never be removed.
 	o.Silent = true
-	made, err := a.d.o.Outbox.Show(sending, outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
+	made, err := a.d.o.Outbox.Show(sending,
+		outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
 	if err == nil && id == "" {
 		a.mu.Lock()
 		a.sentIDs = append(a.sentIDs, made)
@@ -309,7 +316,8 @@ func (a *streamedAnswer) restoreMessage(sending context.Context, id string) {
 	for range restoreTries {
 		_, err := a.d.o.Outbox.Show(sending, outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: part})
 		var se *channels.SendError
-		if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(sending, max(editInterval, outbox.RetryAfter(err))) {
+		if err == nil || errors.As(err, &se) && se.Permanent ||
+			!retry.Sleep(sending, max(editInterval, outbox.RetryAfter(err))) {
 			return
 		}
 	}

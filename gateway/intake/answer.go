@@ -124,7 +124,10 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText 
 	}
 	// A decision about a run matters, and its question may be days old, so that only replies to it
 	// count as answers.
-	if at := slices.IndexFunc(open, func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }); at >= 0 {
+	if at := slices.IndexFunc(open, func(q store.Question) bool {
+		return i.asksAboutRun(q) &&
+			repliesTo(in, q)
+	}); at >= 0 {
 		return open[at], nil
 	}
 	open = slices.DeleteFunc(open, func(q store.Question) bool { return q.IsPicker() || i.asksAboutRun(q) })
@@ -177,7 +180,8 @@ func matchTyped(open []store.Question, in channels.Incoming) (store.Question, er
 
 // chooses reports whether a typed message chooses a command of a question.
 func chooses(in channels.Incoming, q store.Question) bool {
-	return in.Forwarded == nil && len(in.Media) == 0 && q.Newest && (in.ReplyTo == nil && wasShown(q) || repliesTo(in, q)) && optionNumber(q, in) > 0
+	return in.Forwarded == nil && len(in.Media) == 0 && q.Newest &&
+		(in.ReplyTo == nil && wasShown(q) || repliesTo(in, q)) && optionNumber(q, in) > 0
 }
 
 // wasShown reports whether the message of a question has reached the network.
@@ -254,7 +258,10 @@ func checkOption(options []string, n int) int {
 
 // postNotice posts a message of the gateway to a chat.
 func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text string) error {
-	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Language: in.User.Language, Notification: channels.Notification{Silent: true}}
+	m := channels.Message{
+		Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Language: in.User.Language,
+		Notification: channels.Notification{Silent: true},
+	}
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: m})
 }
 

@@ -14,7 +14,10 @@ const maxChoice, maxTitle = 80, 200
 // auditAnswer records an answer to a question. A chosen option is recorded as the decision; typed
 // text is recorded as text, unless it is a secret.
 func (i *Intake) auditAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, maxTitle)}
+	r := audit.Record{
+		Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID,
+		Text: channels.FirstLine(q.Text, maxTitle),
+	}
 	if slices.Contains(q.Options, *q.Answer) {
 		r.Decision = channels.FirstLine(*q.Answer, maxChoice)
 	}

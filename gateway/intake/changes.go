@@ -36,7 +36,10 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 	}
 	if result.Effect == store.Withdrawn {
 		i.o.Notices.Recheck(in.Chat)
-		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: result.Inbound.ID, Reason: events.Cancelled})
+		i.o.Events.Report(events.Event{
+			Type: events.Dropped, Chat: in.Chat, Inbound: result.Inbound.ID,
+			Reason: events.Cancelled,
+		})
 	}
 	if len(request.Answers[result.Effect]) > 0 {
 		i.o.Outbox.Wake(in.Chat)

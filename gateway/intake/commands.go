@@ -70,7 +70,8 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	running := i.o.Lanes.RunningTurn(in.Chat)
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	answer := channels.Message{Notification: channels.Notification{Silent: true}} // who sent the command is looking at the chat
+	// who sent the command is looking at the chat
+	answer := channels.Message{Notification: channels.Notification{Silent: true}}
 	var chosen string
 	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen}, ctx)
 	if err != nil {
@@ -127,7 +128,8 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	if its := c.o.Choice.AgentCommands(agent, about); len(its) > 0 {
 		b.WriteString("\n" + c.text(words.AgentCommands) + "\n")
 		for _, m := range its {
-			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.HelpFor(language), 0)), ": ") + "\n")
+			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.HelpFor(language), 0)), ": ") +
+				"\n")
 		}
 		b.WriteString("\n")
 	}

@@ -118,7 +118,10 @@ func (cs *controls) tryControl(ctx context.Context, c *control) (bool, error) {
 	}
 	defer cs.o.Lanes.Lock(c.in.Chat)()
 	c.secret = c.readsSecret()
-	result, err := cs.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true, Secret: c.secret})
+	result, err := cs.o.Store.Receive(ctx, store.ReceiveRequest{
+		In: c.in, Cursor: c.in.Cursor, Settle: true,
+		Secret: c.secret,
+	})
 	if err != nil {
 		return true, fmt.Errorf("store message: %w", err)
 	}
@@ -219,7 +222,8 @@ const maxReasonRunes = 300
 // replyMessage returns a reply as a message to the chat, without its files.
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
-		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language, Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
+		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language,
+		Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
 		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
 }

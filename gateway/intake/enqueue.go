@@ -34,7 +34,9 @@ func (e *enqueuer) enqueueMessage(ctx context.Context, in channels.Incoming, set
 //
 // A message that dismisses a question is never refused because of the running turn: that turn waits
 // for the person, so the chat would be blocked.
-func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming, set Settings) (store.ReceiveResult, error) {
+func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming,
+	set Settings,
+) (store.ReceiveResult, error) {
 	in := request.In
 	dismissed, err := e.dismissable(ctx, in)
 	if err != nil {
@@ -88,7 +90,8 @@ func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason
 	if err != nil {
 		return err
 	}
-	fresh, err := e.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, channels.Message{Text: answer})
+	fresh, err := e.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret},
+		channels.Message{Text: answer})
 	if fresh {
 		e.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}

@@ -90,7 +90,8 @@ func (p *pairing) welcomePaired(ctx context.Context, who store.Person) error {
 func (p *pairing) welcomePerson(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
 	if !pairing.Greeted {
-		parts, err := p.planAnswer(*pairing.Message, channels.Message{Text: p.words(*pairing.Message).Text(words.AccessGranted)})
+		parts, err := p.planAnswer(*pairing.Message,
+			channels.Message{Text: p.words(*pairing.Message).Text(words.AccessGranted)})
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,10 @@ func (p *pairing) welcomePerson(ctx context.Context, pairing store.Pairing) erro
 func (p *pairing) refuseOutsider(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
 	silent := channels.Notification{Silent: true}
-	coded, err := p.planAnswer(in, channels.Message{Notification: silent, Text: p.words(in).Text(words.PairingCode, code, int(CodeLifetime.Minutes()))})
+	coded, err := p.planAnswer(in, channels.Message{
+		Notification: silent,
+		Text:         p.words(in).Text(words.PairingCode, code, int(CodeLifetime.Minutes())),
+	})
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +141,8 @@ func (p *pairing) refuseOutsider(ctx context.Context, in channels.Incoming) (boo
 	}
 	_, logged := p.logged.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {
-		p.o.Log.Warn("refused a user who is not allowed", zap.String("channel", in.Chat.Channel), zap.String("user", in.User.ID), zap.String("name", in.User.Name))
+		p.o.Log.Warn("refused a user who is not allowed", zap.String("channel", in.Chat.Channel),
+			zap.String("user", in.User.ID), zap.String("name", in.User.Name))
 	}
 	p.auditRefusal(in, refusal == store.PairingCoded, logged)
 	return true, nil

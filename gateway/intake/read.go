@@ -72,7 +72,8 @@ func (r *reading) offerMessage(ctx context.Context, in channels.Incoming) (bool,
 
 // storeRead stores a message that a turn has read.
 func (r *reading) storeRead(ctx context.Context, t Turn, in channels.Incoming) error {
-	fresh, err := r.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
+	fresh, err := r.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true},
+		channels.Message{})
 	if fresh {
 		r.auditRead(t, in)
 		t.MoveBoardDown() // the person's message is below the board
@@ -151,7 +152,8 @@ func (r *reading) offerLate(ctx context.Context, t Turn, inbound store.Inbound) 
 		return false
 	}
 	if err := r.OfferQueue(ctx, inbound.In.Chat); err != nil {
-		r.o.Log.Warn("message not read by the running turn, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
+		r.o.Log.Warn("message not read by the running turn, will retry", zap.Stringer("chat", inbound.In.Chat),
+			zap.Int64("run", t.Inbound().ID), zap.Error(err))
 		t.OfferQueueAgain()
 		return false
 	}

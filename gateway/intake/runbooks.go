@@ -48,7 +48,10 @@ func (i *Intake) runRunbook(ctx context.Context, in channels.Incoming, args stri
 	if result.Refused {
 		decision = audit.Unentitled
 	}
-	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: decision, Command: "/" + choice.CommandRun, Text: in.Text})
+	i.o.Audit.Record(in, audit.Record{
+		Event: audit.Command, Decision: decision, Command: "/" + choice.CommandRun,
+		Text: in.Text,
+	})
 	return i.continueRun(ctx, in, result)
 }
 

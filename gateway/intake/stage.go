@@ -14,13 +14,16 @@ type stage struct{ o Options }
 
 // storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
 func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
+	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true},
+		channels.Message{Text: answer})
 	return err
 }
 
 // storeAnswered stores a message that needs no turn, with its answer and its changes, in one
 // transaction. It reports false for a duplicate.
-func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (bool, error) {
+func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (bool,
+	error,
+) {
 	in := request.In
 	answer.Silent = true // who has just written or pressed a button is looking at the chat
 	var err error

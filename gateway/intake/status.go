@@ -92,7 +92,8 @@ func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) err
 			b.WriteString(c.text(words.StatusLastTurns) + "\n")
 		}
 		took := inbound.Ended.Sub(inbound.Started).Round(100 * time.Millisecond)
-		b.WriteString(c.text(words.StatusTurn, c.outcomeText(inbound), c.byAgent(inbound.Agent), took, c.usageText(inbound.Outcome), excerpt(inbound.In.Text)) + "\n")
+		b.WriteString(c.text(words.StatusTurn, c.outcomeText(inbound), c.byAgent(inbound.Agent), took,
+			c.usageText(inbound.Outcome), excerpt(inbound.In.Text)) + "\n")
 	}
 	return nil
 }
@@ -149,7 +150,8 @@ func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) e
 		if i == 0 {
 			b.WriteString(c.text(words.StatusUndelivered) + "\n")
 		}
-		b.WriteString(c.text(words.StatusDelivery, c.text(deliveryKeys[delivery.State]), elapsedSince(delivery.Queued), excerpt(delivery.Out.Text)) + "\n")
+		b.WriteString(c.text(words.StatusDelivery, c.text(deliveryKeys[delivery.State]), elapsedSince(delivery.Queued),
+			excerpt(delivery.Out.Text)) + "\n")
 	}
 	return nil
 }

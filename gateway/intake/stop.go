@@ -150,7 +150,10 @@ func (c commandCall) collectDropped(ctx context.Context) error {
 	if c.o.Events == nil {
 		return nil
 	}
-	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: maxReportedDrops})
+	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{
+		Chat: c.in.Chat, Outcome: string(store.Pending),
+		Limit: maxReportedDrops,
+	})
 	if err != nil {
 		return fmt.Errorf("read waiting messages: %w", err)
 	}

@@ -73,9 +73,11 @@ func (m *Metrics) writeCounters(p *page) {
 	defer m.mu.Unlock()
 	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel, outcome and agent.")
 	p.writeResults("nanobot_turns_total", "outcome", m.turns)
-	p.family("nanobot_sends_total", "counter", "Attempts to send a message, by channel and result: sent, retrying, failed or unknown.")
+	p.family("nanobot_sends_total", "counter",
+		"Attempts to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.writeResults("nanobot_sends_total", "result", m.sends)
-	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
+	p.family("nanobot_dropped_total", "counter",
+		"Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
 	p.writeResults("nanobot_dropped_total", "reason", m.drops)
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
@@ -85,7 +87,8 @@ func (m *Metrics) writeCounters(p *page) {
 
 func (p *page) writeResults(name, label string, counts map[result]int) {
 	order := func(a, b result) int {
-		return cmp.Or(strings.Compare(a.channel, b.channel), strings.Compare(a.result, b.result), strings.Compare(a.agent, b.agent))
+		return cmp.Or(strings.Compare(a.channel, b.channel), strings.Compare(a.result, b.result),
+			strings.Compare(a.agent, b.agent))
 	}
 	for _, c := range slices.SortedFunc(maps.Keys(counts), order) {
 		labels := []string{"channel", c.channel, label, c.result}

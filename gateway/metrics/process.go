@@ -25,7 +25,8 @@ func writeProcess(p *page) {
 	p.gauge("process_start_time_seconds", "When it began, in seconds since 1970.", float64(processStart.UnixMilli())/1000)
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
-		p.counter("process_cpu_seconds_total", "Processor time used.", time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds())
+		p.counter("process_cpu_seconds_total", "Processor time used.",
+			time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds())
 	}
 	if s, _ := procfs.ReadStat(os.Getpid()); s.Resident > 0 {
 		p.gauge("process_resident_memory_bytes", "Memory in use.", float64(s.Resident))

@@ -106,7 +106,8 @@ func (box *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatSend
 		if first != nil && !box.trySend(ctx, *first) {
 			continue // a message that was stored since has set q.more
 		}
-		for delivery, ok := box.nextDelivery(ctx, chat, q); ok && box.trySend(ctx, delivery); delivery, ok = box.nextDelivery(ctx, chat, q) {
+		for delivery, ok := box.nextDelivery(ctx, chat, q); ok && box.trySend(ctx, delivery); delivery,
+			ok = box.nextDelivery(ctx, chat, q) {
 		}
 	}
 }
@@ -137,7 +138,10 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		case err == nil && (ok || delivery.Wait == 0), ctx.Err() != nil:
 			return delivery, ok && err == nil
 		case err == nil && delivery.Wait > maxWait:
-			box.storeResult(ctx, delivery, store.Settlement{State: store.Pending, Reason: delivery.Err, Doubtful: delivery.Doubtful})
+			box.storeResult(ctx, delivery, store.Settlement{
+				State: store.Pending, Reason: delivery.Err,
+				Doubtful: delivery.Doubtful,
+			})
 			continue
 		case err == nil && delivery.Out.GivesWay && box.isSuperfluous(ctx, delivery):
 			box.leaveOut(ctx, delivery)
@@ -186,7 +190,10 @@ func (box *Outbox) isSuperfluous(ctx context.Context, delivery store.Delivery) b
 
 // leaveOut ends a superfluous delivery. It has no content.
 func (box *Outbox) leaveOut(ctx context.Context, delivery store.Delivery) (more bool) {
-	return box.storeResult(ctx, delivery, store.Settlement{State: store.Sent, Reason: "left out: a newer message notifies people instead"})
+	return box.storeResult(ctx, delivery, store.Settlement{
+		State:  store.Sent,
+		Reason: "left out: a newer message notifies people instead",
+	})
 }
 
 // rest waits for the time of a delivery, or until newer receives. It reports false when ctx ends,

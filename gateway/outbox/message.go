@@ -86,7 +86,10 @@ func (box *Outbox) Post(ctx context.Context, m *Message) error {
 			return nil
 		}
 	}
-	outbound := store.Outbound{Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
+	outbound := store.Outbound{
+		Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence,
+		About: m.About,
+	}
 	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
 		outbound.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
 		if m.Screen != nil {

@@ -68,7 +68,8 @@ type Outbox struct {
 func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
-		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{}, calls: &calls{cancel: map[int64]func(){}},
+		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{},
+		calls: &calls{cancel: map[int64]func(){}},
 	}
 	out.changed = sync.NewCond(&out.mu)
 	return out

@@ -39,10 +39,14 @@ func (box *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: press.Answer(q.ID, i+1), Stays: true, Role: channels.Answers})
+		buttons = append(buttons, channels.Button{
+			Label: option, Data: press.Answer(q.ID, i+1), Stays: true,
+			Role: channels.Answers,
+		})
 	}
 	parts, err := ch.Plan(channels.Message{
-		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons, Language: q.Language,
+		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons,
+		Language:     q.Language,
 		Notification: channels.Notification{Mention: q.Mention},
 	})
 	if err != nil {

@@ -58,7 +58,9 @@ func (box *Outbox) endRemoval(id messageID) {
 // which the outbox removes messages. It reports whether the store's record of the message is no
 // longer needed: the message is gone, cannot be removed, or has to stay. Otherwise the next start
 // removes it.
-func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, transient store.Transient) bool {
+func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor,
+	transient store.Transient,
+) bool {
 	newest, ok := box.awaitAnswersSent(ctx, task, transient.Chat)
 	if !ok {
 		return false
@@ -70,7 +72,10 @@ func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, edi
 	if slices.ContainsFunc(newest, unreplaced) {
 		return true
 	}
-	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, transient.Chat, transient.ID) })
+	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error {
+		return editor.Remove(ctx, transient.Chat,
+			transient.ID)
+	})
 	var se *channels.SendError
 	permanent := errors.As(err, &se) && se.Permanent
 	if err != nil && (permanent || ctx.Err() == nil) {
@@ -81,7 +86,9 @@ func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, edi
 
 // awaitAnswersSent waits until no message waits to be sent to a chat, except for one that gives
 // way. It returns the newest deliveries that failed, and false when ctx ends.
-func (box *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, chat channels.Chat) (newest []store.Delivery, ok bool) {
+func (box *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask,
+	chat channels.Chat,
+) (newest []store.Delivery, ok bool) {
 	box.setAwaitsAnswers(task, chat, true)
 	defer box.setAwaitsAnswers(task, chat, false)
 	for {

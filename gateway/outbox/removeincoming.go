@@ -24,7 +24,10 @@ func (box *Outbox) removeIncoming(transient store.Transient) {
 		log := box.o.Log.With(zap.Stringer("chat", transient.Chat), zap.String("id", transient.ID))
 		err := errNoEditor
 		if editor, ok := box.o.Channels[transient.Chat.Channel].(channels.Editor); ok {
-			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error { return editor.Remove(ctx, transient.Chat, transient.ID) })
+			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error {
+				return editor.Remove(ctx, transient.Chat,
+					transient.ID)
+			})
 		}
 		if ctx.Err() != nil {
 			return // the next start removes it
@@ -53,6 +56,7 @@ func (box *Outbox) askToDelete(ctx context.Context, transient store.Transient) e
 	}
 	language := inbound.In.User.Language
 	return box.Post(ctx, &Message{About: transient.Inbound, Message: channels.Message{
-		Chat: transient.Chat, Kind: channels.Answer, Text: box.o.Words.For(language).Text(words.SecretNotDeleted), ReplyTo: transient.ID, Language: language,
+		Chat: transient.Chat, Kind: channels.Answer, Text: box.o.Words.For(language).Text(words.SecretNotDeleted),
+		ReplyTo: transient.ID, Language: language,
 	}})
 }

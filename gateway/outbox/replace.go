@@ -18,7 +18,9 @@ const editWait = 3 * time.Second
 
 // call makes the network call of a delivery. safe reports whether repeating the call has no second
 // effect.
-func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store.Delivery) (receipt channels.Receipt, safe bool, err error) {
+func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store.Delivery) (receipt channels.Receipt,
+	safe bool, err error,
+) {
 	r, canReplace := replacer(ch, delivery.Out)
 	switch {
 	case delivery.Out.Replace == "":
@@ -70,7 +72,9 @@ func mustSendAsNew(delivery store.Delivery, err error) bool {
 // sendAsNew sends a message that cannot replace another one, and then removes the other one. That
 // one is recorded as transient before: after a crash it is never edited again, because the new
 // message may exist, and it is removed by its record. gone says that it no longer exists.
-func (box *Outbox) sendAsNew(ctx context.Context, ch channels.Channel, delivery store.Delivery, gone bool) (channels.Receipt, error) {
+func (box *Outbox) sendAsNew(ctx context.Context, ch channels.Channel, delivery store.Delivery,
+	gone bool,
+) (channels.Receipt, error) {
 	if delivery.Out.Repeat && box.o.AtMostOnce() { // it may have been sent as a new message before a crash
 		return channels.Receipt{}, &channels.SendError{Err: errors.New("it may have been sent before"), Unknown: true}
 	}
@@ -109,6 +113,7 @@ func (box *Outbox) isSuperseded(ctx context.Context, delivery store.Delivery) (b
 // recordTransient stores that a message is transient, so that a later start removes it.
 func (box *Outbox) recordTransient(ctx context.Context, transient store.Transient) {
 	if err := box.o.Store.AddTransient(context.WithoutCancel(ctx), transient); err != nil {
-		box.o.Log.Warn("transient message not recorded", zap.Stringer("chat", transient.Chat), zap.Int64("run", transient.Inbound), zap.Error(err))
+		box.o.Log.Warn("transient message not recorded", zap.Stringer("chat", transient.Chat),
+			zap.Int64("run", transient.Inbound), zap.Error(err))
 	}
 }

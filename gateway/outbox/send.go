@@ -41,12 +41,17 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	ch, ok := box.o.Channels[delivery.Out.Chat.Channel]
 	if !ok {
 		const reason = "the channel is no longer enabled"
-		box.o.Log.Error("message not delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID), zap.String("error", reason))
+		box.o.Log.Error("message not delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID),
+			zap.String("error", reason))
 		defer box.o.Events.Report(events.Event{Type: events.Failed, Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
-		return box.storeResult(ctx, delivery, store.Settlement{State: store.Failed, Reason: reason, Doubtful: delivery.Doubtful})
+		return box.storeResult(ctx, delivery, store.Settlement{
+			State: store.Failed, Reason: reason,
+			Doubtful: delivery.Doubtful,
+		})
 	}
 	if box.mustNotRepeat(ch, delivery) {
-		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID))
+		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat),
+			zap.Int64("id", delivery.ID))
 		defer box.o.Events.Report(events.Event{Type: events.Unknown, Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 		return box.storeResult(ctx, delivery, store.Settlement{State: store.Unknown, Reason: delivery.Err, Doubtful: true})
 	}
@@ -67,7 +72,8 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 		return box.leaveOut(ctx, delivery)
 	}
 	reason, doubtful := failureReason(err, safe, delivery.Doubtful)
-	log := box.o.Log.With(zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID), zap.Int("try", delivery.Tries), zap.Error(err))
+	log := box.o.Log.With(zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID),
+		zap.Int("try", delivery.Tries), zap.Error(err))
 	switch {
 	case state == store.Failed:
 		log.Error("message not delivered")
@@ -82,7 +88,9 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 }
 
 // fetchAndCall fetches the files of a delivery to this machine and makes the network call.
-func (box *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, delivery store.Delivery) (channels.Receipt, bool, error) {
+func (box *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, delivery store.Delivery) (channels.Receipt,
+	bool, error,
+) {
 	delivery.Out.Media = slices.Clone(delivery.Out.Media)
 	for i := range delivery.Out.Media {
 		f := &delivery.Out.Media[i]
@@ -128,7 +136,9 @@ func failureReason(err error, safe, before bool) (reason string, doubtful bool) 
 
 // classify returns the new state of a delivery after a send, and the wait before the next try. safe
 // says that repeating has no second effect.
-func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (store.State, time.Duration) {
+func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (store.State,
+	time.Duration,
+) {
 	var se *channels.SendError
 	known := errors.As(err, &se)
 	switch {
@@ -207,9 +217,14 @@ func (box *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
 // resolve decides about a delivery that was being sent during a crash. It is repeated where that is
 // safe; otherwise the setting delivery decides.
 func (box *Outbox) resolve(ctx context.Context, delivery store.Delivery) error {
-	end := store.Settlement{State: store.Pending, Reason: unknownOutcome + ": the gateway died while sending", Doubtful: true}
-	if box.mustNotRepeat(box.o.Channels[delivery.Out.Chat.Channel], store.Delivery{ID: delivery.ID, Out: delivery.Out, Doubtful: true}) {
-		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat), zap.Int64("id", delivery.ID))
+	end := store.Settlement{
+		State: store.Pending, Reason: unknownOutcome + ": the gateway died while sending",
+		Doubtful: true,
+	}
+	if box.mustNotRepeat(box.o.Channels[delivery.Out.Chat.Channel],
+		store.Delivery{ID: delivery.ID, Out: delivery.Out, Doubtful: true}) {
+		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat),
+			zap.Int64("id", delivery.ID))
 		end.State = store.Unknown
 	}
 	_, err := box.o.Store.Settle(ctx, delivery.ID, end)

@@ -23,7 +23,8 @@ func (m *Message) plan(ch channels.Channel) error {
 		return err
 	}
 	parts := planned
-	if _, ok := ch.(channels.Replacer); ok && len(m.Replace) > 0 && m.Screen == nil && slices.ContainsFunc(planned, hasFiles) {
+	if _, ok := ch.(channels.Replacer); ok && len(m.Replace) > 0 && m.Screen == nil &&
+		slices.ContainsFunc(planned, hasFiles) {
 		if parts, err = m.planAroundFiles(ch, planned); err != nil {
 			return err
 		}
@@ -70,7 +71,8 @@ func hasFiles(o channels.Outgoing) bool { return len(o.Media) > 0 }
 
 // looksSame reports whether two messages look the same in the chat.
 func looksSame(a, b channels.Outgoing) bool {
-	return a.Text != "" && a.Text == b.Text && a.Format == b.Format && a.Details == b.Details && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
+	return a.Text != "" && a.Text == b.Text && a.Format == b.Format && a.Details == b.Details &&
+		bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
 }
 
 // Unused returns the transient messages in Replace that no part of the posted message replaces.

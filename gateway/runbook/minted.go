@@ -78,7 +78,10 @@ func (rs Runs) Mint(ctx context.Context, m MintRequest) (Minted, error) {
 	if shared, found, err := rs.loadShared(ctx, book.Label); err != nil || found {
 		return shared, cmp.Or(err, ErrShared)
 	}
-	minted := Minted{Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: rs.env().Now.UTC(), Chat: m.Chat, Runbook: book}
+	minted := Minted{
+		Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: rs.env().Now.UTC(), Chat: m.Chat,
+		Runbook: book,
+	}
 	value, key := string(mustEncode(minted)), ownedKey(m.Chat, book.Label)
 	for {
 		old, err := rs.Records.LoadRecord(ctx, key)

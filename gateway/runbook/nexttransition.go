@@ -39,8 +39,9 @@ type Start struct {
 // Begin creates a run and shows its first step.
 func Begin(start Start, env Env) (Run, Answer) {
 	r := Run{
-		Version: runVersion, ID: cmp.Or(start.ID, env.randomHex(6)), Source: start.Source, Text: start.Runbook.Text, Hash: start.Runbook.Hash,
-		By: start.By, Chat: start.Chat, Began: env.now(), Status: Waiting, book: start.Runbook, Driver: start.Driver,
+		Version: runVersion, ID: cmp.Or(start.ID, env.randomHex(6)), Source: start.Source, Text: start.Runbook.Text,
+		Hash: start.Runbook.Hash,
+		By:   start.By, Chat: start.Chat, Began: env.now(), Status: Waiting, book: start.Runbook, Driver: start.Driver,
 	}
 	r.enterStep(1, env)
 	a := r.showAnswer(Shown)
@@ -141,7 +142,10 @@ func (r *Run) attempt(solution object, by string, env Env) Answer {
 	case r.Chat != "" && why == nil: // the word of an agent is not enough
 		return r.showAnswer(NeedsPerson)
 	case r.Chat == "" && d.Approvals > 1:
-		return r.failAnswer(refusal{code: ElicitationFailed, message: fmt.Sprintf("This step needs the approval of %d people.", d.Approvals)})
+		return r.failAnswer(refusal{
+			code:    ElicitationFailed,
+			message: fmt.Sprintf("This step needs the approval of %d people.", d.Approvals),
+		})
 	case why != nil:
 		a := r.failAnswer(*why)
 		if r.Chat == "" {

@@ -97,7 +97,10 @@ func (r *Record) setSolution(solution object) {
 // solution returns the recorded solution.
 func (r *Record) solution() object {
 	o := object{"type": mustEncode(r.Type)}
-	for name, value := range map[string]json.RawMessage{Shell: r.Shell, MCP: r.MCP, UserInput: r.UserInput, Comment: r.Comment} {
+	for name, value := range map[string]json.RawMessage{
+		Shell: r.Shell, MCP: r.MCP, UserInput: r.UserInput,
+		Comment: r.Comment,
+	} {
 		if value != nil {
 			o[name] = value
 		}

@@ -126,7 +126,8 @@ func DecodeRun(text string) (Run, error) {
 	}
 	book, mistakes, _ := Parse(r.Text)
 	beyond := func(a Accepted) bool { return a.Step < 1 || a.Step > len(book.Steps) }
-	if len(mistakes) > 0 || slices.ContainsFunc(r.Accepted, beyond) || book.Hash != r.Hash || r.Step < 1 || r.Step > len(book.Steps)+1 {
+	if len(mistakes) > 0 || slices.ContainsFunc(r.Accepted, beyond) || book.Hash != r.Hash || r.Step < 1 ||
+		r.Step > len(book.Steps)+1 {
 		return Run{}, fmt.Errorf("read run %s: %w", r.ID, errDamaged)
 	}
 	r.book = book
@@ -158,7 +159,8 @@ func lastHash(records []Entry) string {
 
 // HasNonce reports whether the run has issued a nonce, for the current step or a finished one.
 func (r Run) HasNonce(nonce string) bool {
-	return nonce != "" && (r.Issued.Nonce == nonce || slices.ContainsFunc(r.Accepted, func(a Accepted) bool { return a.Nonce == nonce }))
+	return nonce != "" && (r.Issued.Nonce == nonce ||
+		slices.ContainsFunc(r.Accepted, func(a Accepted) bool { return a.Nonce == nonce }))
 }
 
 // issueNonce issues a new challenge for the current step.

@@ -112,7 +112,9 @@ func (rs Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (
 }
 
 // Transition applies Next, Prove, Approve, Decline or Skip to a stored run.
-func Transition[D any](ctx context.Context, rs Runs, id string, transition func(Run, D, Env) (Run, Answer, error), decision D) (Run, Answer, error) {
+func Transition[D any](ctx context.Context, rs Runs, id string, transition func(Run, D, Env) (Run, Answer, error),
+	decision D,
+) (Run, Answer, error) {
 	var a Answer
 	r, err := rs.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
 		after, a, err = transition(r, decision, env)

@@ -91,9 +91,11 @@ func (e Export) CheckSignature(key ed25519.PublicKey) error {
 		return &RecordError{Message: "it is not signed, so anybody can have written it. " +
 			"Export the run again: versions before signatures did not sign"}
 	case !bytes.Equal(e.PublicKey, key):
-		return &RecordError{Message: fmt.Sprintf("it is signed with another key, %s, and not with %s", FormatKey(e.PublicKey), FormatKey(key))}
+		return &RecordError{Message: fmt.Sprintf("it is signed with another key, %s, and not with %s", FormatKey(e.PublicKey),
+			FormatKey(key))}
 	case !ed25519.Verify(key, e.signedText(), e.Signature):
-		return &RecordError{Message: "its signature does not match: the run, its status, its records or the signature was changed"}
+		return &RecordError{Message: "its signature does not match: the run, its status, its records or the signature was " +
+			"changed"}
 	}
 	return nil
 }

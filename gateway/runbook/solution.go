@@ -19,7 +19,10 @@ func (r Run) checkNonce(solution object) *refusal {
 	case hash == "":
 		return &refusal{code: MissingField, message: "Include proof_hash in solution (use challenge.proof_hash for step 1)."}
 	case hash != r.LastHash():
-		return &refusal{code: ProofHashMismatch, message: "proof_hash mismatch. Use proof_hash from the previous response or challenge."}
+		return &refusal{
+			code:    ProofHashMismatch,
+			message: "proof_hash mismatch. Use proof_hash from the previous response or challenge.",
+		}
 	}
 	return nil
 }
@@ -84,7 +87,10 @@ func (d *Definition) checkComment(field object) *refusal {
 		return &refusal{code: MissingField, message: "Comment proof requires comment.text"}
 	}
 	if float64(utf8.RuneCountInString(text)) < d.MinLength {
-		return &refusal{code: CommentTooShort, message: fmt.Sprintf("Comment must be at least %s characters", formatNumber(d.MinLength))}
+		return &refusal{
+			code:    CommentTooShort,
+			message: fmt.Sprintf("Comment must be at least %s characters", formatNumber(d.MinLength)),
+		}
 	}
 	return nil
 }

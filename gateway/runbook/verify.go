@@ -165,7 +165,8 @@ func (v *verifier) verifyEntry(i int, entry Entry) *RecordError {
 	if record.Previous != v.previous {
 		if i > 0 {
 			step = v.proofSteps[i-1]
-			return stepError(step, fmt.Sprintf("its record was changed: the record of step %d, %s, follows another one", record.Step, record.Label))
+			return stepError(step, fmt.Sprintf("its record was changed: the record of step %d, %s, follows another one",
+				record.Step, record.Label))
 		}
 		return stepError(step, "its record is not the first one of the run")
 	}

@@ -53,7 +53,8 @@ func (s *session) instructions() string {
 	text := "Runbooks are procedures whose steps must be proved in order. Find one with kairos_search, begin a run with " +
 		"kairos_begin, prove each step with kairos_next, and follow next_action of each result. Errors say what to do."
 	if s.options.Chat != nil {
-		text += " The other tools act in the chat that you work for: send_message, send_files, ask_user, progress, search_history. " +
+		text += " The other tools act in the chat that you work for: send_message, send_files, ask_user, progress, " +
+			"search_history. " +
 			"Your final answer is sent to that chat anyway, so do not send it with send_message."
 	}
 	return text
@@ -63,13 +64,15 @@ const (
 	describeSearch = `Find runbooks: procedures in Markdown whose steps must be proved in order. Call it before a task that may have a procedure, ` +
 		`such as a deployment or a review. An empty query lists all. Follow next_action of the choice that fits.`
 	schemaSearch = `{"type": "object", "properties": {
-		"query": {"type": "string", "description": "Words of the runbook's label, of its steps or of its text. Empty: all runbooks."}
+		"query": {"type": "string",
+			"description": "Words of the runbook's label, of its steps or of its text. Empty: all runbooks."}
 	}}`
 
 	describeBegin = `Begin a new run of a runbook. The result has the first step, its challenge, and the ID of the run. Do what current_step says, ` +
 		`then call kairos_next as next_action says.`
 	schemaBegin = `{"type": "object", "properties": {
-		"uri": {"type": "string", "description": "kairos://mem/{uuid} of a step, from kairos_search. A run begins with the first step whichever it is."}
+		"uri": {"type": "string",
+			"description": "kairos://mem/{uuid} of a step, from kairos_search. A run begins with the first step whichever it is."}
 	}, "required": ["uri"]}`
 
 	describeNext = `Prove the present step of a run and get the next one. Do first what the step says, then send a solution of the challenge's type, ` +
@@ -104,7 +107,8 @@ const (
 				"text": {"description": "What you did, with at least challenge.comment.min_length characters."}
 			}}
 		}},
-		"run": {"type": "string", "description": "ID of the run, from the last result. Needed if several runs of one runbook are open."}
+		"run": {"type": "string",
+			"description": "ID of the run, from the last result. Needed if several runs of one runbook are open."}
 	}, "required": ["uri"]}`
 
 	describeAttest = `Rate a run, at its end or to give up on it. Optional. outcome failure ends a run that is open; outcome success is accepted only if ` +
@@ -118,8 +122,10 @@ const (
 	}, "required": ["uri", "outcome", "message"]}`
 
 	describeMint = `Store a runbook, so that it can be found and executed later, by every chat of this bot. The document has one # H1, its label, and a ## H2 for each ` +
-		"step. A step that must be proved ends with a fenced ```json block that has one object, {\"challenge\": {\"type\": \"shell\", \"shell\": {\"cmd\": \"make test\", " +
-		"\"timeout_seconds\": 60}, \"required\": true}}. Other types: mcp {\"tool_name\"}, user_input {\"prompt\"}, comment {\"min_length\"}. " +
+		"step. A step that must be proved ends with a fenced ```json block that has one object, {\"challenge\": {\"type\": " +
+		"\"shell\", \"shell\": {\"cmd\": \"make test\", " +
+		"\"timeout_seconds\": 60}, \"required\": true}}. Other types: mcp {\"tool_name\"}, user_input {\"prompt\"}, " +
+		"comment {\"min_length\"}. " +
 		`Use force_update to replace a stored runbook with the same label. Runbooks of the workspace cannot be replaced.`
 	schemaMint = `{"type": "object", "properties": {
 		"markdown_doc": {"type": "string", "description": "The whole document, at most 256 KiB."},
@@ -154,8 +160,10 @@ const (
 		`Returns the answer and who gave it.`
 	schemaAsk = `{"type": "object", "properties": {
 		"question": {"type": "string"},
-		"options": {"type": "array", "maxItems": 20, "items": {"type": "string"}, "description": "Answers to choose from. None: any text."},
-		"secret": {"type": "boolean", "description": "The answer is a password or another secret, which the chat must not show or keep."},
+		"options": {"type": "array", "maxItems": 20, "items": {"type": "string"},
+			"description": "Answers to choose from. None: any text."},
+		"secret": {"type": "boolean",
+			"description": "The answer is a password or another secret, which the chat must not show or keep."},
 		"timeout_seconds": {"type": "number", "description": "How long to wait. By default as long as the chat allows."}
 	}, "required": ["question"]}`
 

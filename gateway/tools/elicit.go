@@ -111,7 +111,8 @@ func withProgress(ctx context.Context, req *mcp.CallToolRequest, f func(context.
 			case <-beats.Done():
 				return nil
 			case <-ticker.C:
-				_ = req.Session.NotifyProgress(beats, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: "Waiting."})
+				_ = req.Session.NotifyProgress(beats,
+					&mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: "Waiting."})
 			}
 		}
 	})

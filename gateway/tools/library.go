@@ -81,7 +81,8 @@ func readURI(args *arguments) string {
 	if uri == "" {
 		args.fail(invalidURI, "uri is required. kairos_search returns the URIs of runbooks.")
 	} else if !runbook.IsURI(uri) {
-		args.fail(invalidURI, "%q is not a URI of the form kairos://mem/{uuid}. kairos_search returns the URIs of runbooks.", uri)
+		args.fail(invalidURI, "%q is not a URI of the form kairos://mem/{uuid}. kairos_search returns the URIs of runbooks.",
+			uri)
 	}
 	return uri
 }
@@ -101,5 +102,8 @@ func (s *session) findStep(ctx context.Context, args *arguments) (libraryEntry, 
 			return b, b.Steps[i-1], nil
 		}
 	}
-	return libraryEntry{}, runbook.Step{}, &failure{Code: notFound, Message: "No runbook has a step with this URI. kairos_search returns the URIs of runbooks."}
+	return libraryEntry{}, runbook.Step{}, &failure{
+		Code:    notFound,
+		Message: "No runbook has a step with this URI. kairos_search returns the URIs of runbooks.",
+	}
 }

@@ -92,7 +92,8 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if !ok {
 		return c.writeLine(line)
 	}
-	c.updateCalls(func() { c.calls[answer.ID] = callState{} }) // a client may send the next call as soon as it has read this answer
+	// a client may send the next call as soon as it has read this answer
+	c.updateCalls(func() { c.calls[answer.ID] = callState{} })
 	defer c.updateCalls(func() { delete(c.calls, answer.ID) })
 	return c.writeLine(line)
 }
@@ -192,7 +193,8 @@ func (c *lineConn) readMessage() (jsonrpc.Message, error) {
 		return nil, c.refuseLine(findID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
 	}
 	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admitCall(r, len(line)) {
-		return nil, c.refuseLine(findID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
+		return nil, c.refuseLine(findID(line), codeBusy,
+			fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
 	}
 	return m, nil
 }

@@ -51,7 +51,8 @@ func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	case errors.Is(err, runbook.ErrDuplicate):
 		return nil, &failure{
 			Code: duplicateChain, Items: b.items(),
-			Message: "There is a runbook with this label. Call kairos_mint with force_update true to replace it, or choose another H1.",
+			Message: "There is a runbook with this label. Call kairos_mint with force_update true to replace it, or choose " +
+				"another H1.",
 		}
 	case errors.Is(err, runbook.ErrShared):
 		return nil, &failure{
@@ -67,15 +68,22 @@ func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	}
 	result := mintResult{Status: "stored", Warnings: warnings}
 	for _, step := range b.Steps {
-		result.Items = append(result.Items, mintedItem{b.stepURI(step.Index), b.source.StepUUID(step.Index), step.Label, []string{}})
+		result.Items = append(result.Items, mintedItem{
+			b.stepURI(step.Index), b.source.StepUUID(step.Index), step.Label,
+			[]string{},
+		})
 	}
 	return result, nil
 }
 
 func readMinting(args *arguments) runbook.MintRequest {
-	m := runbook.MintRequest{Text: args.text("markdown_doc", maxLine), Model: args.text("llm_model_id", 200), Force: args.flag("force_update")}
+	m := runbook.MintRequest{
+		Text: args.text("markdown_doc", maxLine), Model: args.text("llm_model_id", 200),
+		Force: args.flag("force_update"),
+	}
 	if len(m.Text) > runbook.MaxText {
-		args.fail(storeFailed, "markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(m.Text), runbook.MaxText)
+		args.fail(storeFailed, "markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(m.Text),
+			runbook.MaxText)
 	}
 	return m
 }
@@ -116,7 +124,11 @@ func (s *session) checkMintLimits(ctx context.Context, label, text string) error
 		size, number = size+len(b.Text), number+1
 	}
 	if number > maxMinted || size > maxMintedBytes {
-		return &failure{Code: storeFailed, Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.", number-1)}
+		return &failure{
+			Code: storeFailed,
+			Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.",
+				number-1),
+		}
 	}
 	return nil
 }

@@ -86,15 +86,17 @@ func (p *proofCall) attempt(ctx context.Context) (before runbook.Run, a runbook.
 
 // errPersonsCommand refuses the report of a command that nanobot runs, and reveals no nonce.
 var errPersonsCommand = &failure{
-	Code:    notAllowed,
-	Message: "A person began this run, so nanobot executes the commands of its steps itself. Do what the step says, and leave its proof to nanobot.",
+	Code: notAllowed,
+	Message: "A person began this run, so nanobot executes the commands of its steps itself. Do what the step says, and " +
+		"leave its proof to nanobot.",
 }
 
 // isPersonsCommand reports whether the current step has a command in a run that a person started.
 // The gateway runs that command, and an agent cannot report its result.
 func (p *proofCall) isPersonsCommand(r runbook.Run) bool {
 	step, ok := r.CurrentStep()
-	return ok && r.By != p.by && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Shell
+	return ok && r.By != p.by && r.Status == runbook.Waiting && step.Challenge != nil &&
+		step.Challenge.Type == runbook.Shell
 }
 
 // mustRunCommand reports whether a transition relies on an agent's report that a command has
@@ -198,11 +200,17 @@ func (p *proofCall) askPeople(ctx context.Context, before runbook.Run) (any, boo
 	}
 	p.askedPeople = true
 	if p.options.Decide == nil {
-		return p.countRefusal(ctx, runbook.Refusal{Step: before.Step, NotAskedReason: "The chat's people cannot be asked here."})
+		return p.countRefusal(ctx, runbook.Refusal{
+			Step:           before.Step,
+			NotAskedReason: "The chat's people cannot be asked here.",
+		})
 	}
 	waiting, cancel := p.untilInputEnds(ctx)
 	defer cancel()
-	err := withProgress(waiting, p.req, func(ctx context.Context) error { return p.options.Decide(ctx, p.run, before.Step) })
+	err := withProgress(waiting, p.req, func(ctx context.Context) error {
+		return p.options.Decide(ctx, p.run,
+			before.Step)
+	})
 	switch {
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()

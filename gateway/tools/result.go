@@ -90,6 +90,7 @@ func encodeResult(value any, isError bool) (*mcp.CallToolResult, error) {
 	}
 	text := bytes.TrimRight(line, "\n")
 	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text), IsError: isError,
+		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text),
+		IsError: isError,
 	}, nil
 }

@@ -56,7 +56,8 @@ func (s *session) findRun(ctx context.Context, args *arguments, uri, nonce strin
 	if named != "" {
 		_, err := s.loadRun(ctx, named)
 		if errors.Is(err, runbook.ErrNoRun) {
-			return "", &failure{Code: notFound, Message: fmt.Sprintf("There is no run %q. Call kairos_begin to begin one.", named)}
+			return "", &failure{Code: notFound, Message: fmt.Sprintf("There is no run %q. Call kairos_begin to begin one.",
+				named)}
 		}
 		return named, err
 	}
@@ -93,7 +94,11 @@ func noRunError(ok bool) error {
 	if ok {
 		return nil
 	}
-	return &failure{Code: notFound, Message: "This connection has begun no run of this runbook. Call kairos_begin with its URI, or say which run with run."}
+	return &failure{
+		Code: notFound,
+		Message: "This connection has begun no run of this runbook. Call kairos_begin with its URI, or say which run with " +
+			"run.",
+	}
 }
 
 // maxSolution limits a solution, since a run stores those of all its steps.
@@ -108,7 +113,9 @@ func readSolution(args *arguments) (solution json.RawMessage, nonce string) {
 		solution = json.RawMessage(text)
 	}
 	if len(solution) > maxSolution {
-		args.fail(tooLarge, "The solution has %d bytes, and at most %d are accepted. Shorten it: the last lines of shell.stdout, shell.stderr or mcp.result will do.", len(solution), maxSolution)
+		args.fail(tooLarge,
+			"The solution has %d bytes, and at most %d are accepted. Shorten it: the last lines of shell.stdout, shell.stderr "+
+				"or mcp.result will do.", len(solution), maxSolution)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(solution, &fields) == nil {
@@ -142,7 +149,8 @@ var errPersonsRun = &failure{
 func (s *session) kairosAttest(ctx context.Context, c call) (any, error) {
 	uri := readURI(c.args)
 	rating := runbook.Rating{
-		URI: uri, Outcome: c.args.requiredText("outcome", 20), Message: c.args.requiredText("message", maxRating), QualityBonus: c.args.number("quality_bonus", 0),
+		URI: uri, Outcome: c.args.requiredText("outcome", 20), Message: c.args.requiredText("message", maxRating),
+		QualityBonus: c.args.number("quality_bonus", 0),
 	}
 	if rating.Outcome != "success" && rating.Outcome != "failure" {
 		c.args.refuse("outcome must be success or failure.")

@@ -78,7 +78,8 @@ func newSearchResult(choices []searchChoice) searchResult {
 
 // splitWords returns the words of a text in lower case.
 func splitWords(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // score rates how well a runbook matches some words, from 0 (not at all) to 1. A word counts most

@@ -92,7 +92,8 @@ const writesPerMinute = 60
 
 func newSession(o Options) *session {
 	s := &session{
-		options: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), commandSlot: make(chan struct{}, 1), lastRuns: map[runbook.Source]startedRun{},
+		options: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), commandSlot: make(chan struct{}, 1),
+		lastRuns:   map[runbook.Source]startedRun{},
 		writeLimit: rate.NewLimiter(rate.Every(time.Minute/writesPerMinute), writesPerMinute),
 	}
 	if o.Chat != nil {
@@ -119,7 +120,8 @@ func (s *session) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("panic in a call", zap.String("method", method), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+				s.log.Error("panic in a call", zap.String("method", method), zap.Any("panic", p),
+					zap.ByteString("stack", debug.Stack()))
 				result, err = nil, errPanic
 			}
 		}()
@@ -159,7 +161,8 @@ func (s *session) toolHandler(t tool) mcp.ToolHandler {
 func (s *session) execute(ctx context.Context, t tool, req *mcp.CallToolRequest) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("panic in a tool", zap.String("tool", t.name), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			s.log.Error("panic in a tool", zap.String("tool", t.name), zap.Any("panic", p),
+				zap.ByteString("stack", debug.Stack()))
 			err = errPanic
 		}
 	}()
@@ -175,7 +178,8 @@ func (s *session) reportCall(tool string, began time.Time, err error) {
 	if s.options.Audit != nil {
 		s.options.Audit(tool, err)
 	}
-	s.log.Debug("tool called", zap.String("tool", tool), zap.String("chat", s.chat), zap.Duration("took", time.Since(began)), zap.Error(err))
+	s.log.Debug("tool called", zap.String("tool", tool), zap.String("chat", s.chat),
+		zap.Duration("took", time.Since(began)), zap.Error(err))
 }
 
 // answerError returns the error in the answer of a run, or nil.
@@ -203,5 +207,9 @@ func (s *session) admitWrite() error {
 	}
 	r.Cancel()
 	seconds := int(math.Ceil(wait.Seconds()))
-	return &failure{Code: rateLimited, Message: fmt.Sprintf("Too many runbooks and runs: at most %d a minute. Wait %d s, then try again.", writesPerMinute, seconds)}
+	return &failure{
+		Code: rateLimited,
+		Message: fmt.Sprintf("Too many runbooks and runs: at most %d a minute. Wait %d s, then try again.", writesPerMinute,
+			seconds),
+	}
 }

@@ -17,10 +17,11 @@ import (
 var (
 	errUnknownProcess = errors.New("the daemon cannot tell which process this is")
 	errProcessGone    = errors.New("the process that connected is gone")
-	errUnknownChat    = errors.New("the daemon cannot tell which chat this process works for; start nanobot mcp as a child of the agent")
-	errForeignToken   = errors.New("the token in $NANOBOT_CHAT_TOKEN is not that of the chat which this process works for")
-	errNoToken        = errors.New("the token in $NANOBOT_CHAT_TOKEN is no chat's")
-	errUnreadable     = errors.New("the daemon cannot read its state at the moment; try again")
+	errUnknownChat    = errors.New("the daemon cannot tell which chat this process works for; start nanobot mcp as a " +
+		"child of the agent")
+	errForeignToken = errors.New("the token in $NANOBOT_CHAT_TOKEN is not that of the chat which this process works for")
+	errNoToken      = errors.New("the token in $NANOBOT_CHAT_TOKEN is no chat's")
+	errUnreadable   = errors.New("the daemon cannot read its state at the moment; try again")
 )
 
 // peerProcess is a connected process, as the kernel and the supervisor know it.

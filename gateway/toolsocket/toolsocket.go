@@ -92,7 +92,10 @@ const maxRecorded = 60
 // Run serves the connections to a socket until ctx ends. It closes the listener, and returns when
 // no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
-	s := &server{Options: o, counts: map[string]int{}, recordLimit: rate.NewLimiter(rate.Every(time.Minute/maxRecorded), maxRecorded)}
+	s := &server{
+		Options: o, counts: map[string]int{},
+		recordLimit: rate.NewLimiter(rate.Every(time.Minute/maxRecorded), maxRecorded),
+	}
 	defer func() { _ = l.Close() }() // Close may be called twice
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	slots := make(chan struct{}, maxConnections)
@@ -157,7 +160,9 @@ var errNoHello = errors.New("the process sent no hello")
 // admitConn identifies the process, reads its hello, and counts the connection until leave is
 // called. The connection is counted before its hello is read, so that silent connections cannot
 // lock out others.
-func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio.Reader) (c Caller, leave func(), refusal error) {
+func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio.Reader) (c Caller, leave func(),
+	refusal error,
+) {
 	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
 	p, refusal := s.identify(conn)
 	c.Owner = p.owner

@@ -38,7 +38,9 @@ func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, e
 }
 
 // promptAgent has the agent work on a request.
-func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (out terminal.Outcome, err error) {
+func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (out terminal.Outcome,
+	err error,
+) {
 	defer t.stage.personWaits.remove(t.people) // deferred for the case that the protocol panics
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
 	req.RunName, req.GatewayName = runName(t.inbound), t.stage.name
@@ -102,10 +104,16 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 		req.User = (*terminal.User)(&in.User)
 	}
 	if q := in.ReplyTo; q != nil {
-		req.ReplyTo = &terminal.Quote{ID: q.ID, Text: q.Text, Media: q.Media, User: (*terminal.User)(q.User), Chat: (*terminal.Origin)(q.Chat)}
+		req.ReplyTo = &terminal.Quote{
+			ID: q.ID, Text: q.Text, Media: q.Media, User: (*terminal.User)(q.User),
+			Chat: (*terminal.Origin)(q.Chat),
+		}
 	}
 	if f := in.Forwarded; f != nil {
-		req.Forwarded = &terminal.Forwarded{From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date, Comment: in.Comment()}
+		req.Forwarded = &terminal.Forwarded{
+			From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date,
+			Comment: in.Comment(),
+		}
 	}
 	return req
 }
@@ -113,7 +121,8 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 // FrameMessage returns the chat message for a frame.
 func FrameMessage(f terminal.Frame) channels.Message {
 	m := channels.Message{
-		Kind: channels.Answer, Text: f.Text, Format: channels.Format(f.Format), Code: f.Code, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
+		Kind: channels.Answer, Text: f.Text, Format: channels.Format(f.Format), Code: f.Code,
+		Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
 		GroupDocuments: f.GroupDocuments,
 	}
 	switch f.Kind {

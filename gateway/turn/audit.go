@@ -30,7 +30,10 @@ func (t *Turn) auditStart() {
 }
 
 func (t *Turn) auditEnd(out terminal.Outcome, err error, cut bool, took time.Duration) {
-	end := &audit.End{Status: string(out.Status), Exit: out.ExitCode, Signal: out.Signal, Error: err != nil, Millis: took.Milliseconds()}
+	end := &audit.End{
+		Status: string(out.Status), Exit: out.ExitCode, Signal: out.Signal, Error: err != nil,
+		Millis: took.Milliseconds(),
+	}
 	switch {
 	case cut:
 		end.Status = cutOffStatus

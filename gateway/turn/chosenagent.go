@@ -26,9 +26,15 @@ func (out *output) reportReplacedAgent(accepting context.Context) {
 	if out.inbound.Agent == out.agent || out.inbound.Agent == "" {
 		return
 	}
-	out.log.Warn("the chosen agent is no longer configured", zap.String("wanted", out.inbound.Agent), zap.String("instead", out.agent))
-	notice := channels.Message{Kind: channels.Answer, Text: out.words.Text(words.AgentGone, out.inbound.Agent, store.DefaultAgent), Notification: channels.Notification{Silent: true}}
-	if err := out.postMessage(accepting, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
+	out.log.Warn("the chosen agent is no longer configured", zap.String("wanted", out.inbound.Agent),
+		zap.String("instead", out.agent))
+	notice := channels.Message{
+		Kind:         channels.Answer,
+		Text:         out.words.Text(words.AgentGone, out.inbound.Agent, store.DefaultAgent),
+		Notification: channels.Notification{Silent: true},
+	}
+	// one sequence number, so that retries do not repeat it
+	if err := out.postMessage(accepting, notice, outbox.ReportSequence); err != nil {
 		out.log.Warn("chat not notified", zap.Error(err))
 	}
 }

@@ -86,7 +86,8 @@ func (out *output) nextSequence(f terminal.Frame) int {
 // boardContent converts a progress frame for the board.
 func boardContent(f terminal.Frame) display.Content {
 	return display.Content{
-		Text: f.Text, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons), Step: f.Step, Fold: f.Fold, TakenOver: f.TakenOver,
+		Text: f.Text, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons), Step: f.Step, Fold: f.Fold,
+		TakenOver: f.TakenOver,
 	}
 }
 

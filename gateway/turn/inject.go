@@ -102,7 +102,8 @@ func (p *people) markRead(inbound int64) {
 	}
 	p.injections.mu.Lock()
 	defer p.injections.mu.Unlock()
-	p.injections.messages = slices.DeleteFunc(p.injections.messages, func(m injectedMessage) bool { return m.id == inbound })
+	p.injections.messages = slices.DeleteFunc(p.injections.messages,
+		func(m injectedMessage) bool { return m.id == inbound })
 }
 
 // markUnsettled records that the agent has read a message which the store still has as pending.

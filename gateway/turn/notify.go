@@ -38,7 +38,8 @@ func (out *output) postDone(accepting context.Context) {
 	}
 	worked := out.elapsed()
 	m := outbox.Reply(out.inbound, channels.Message{
-		Kind: channels.Answer, Text: out.words.Text(words.Done, display.Duration(worked)), Notification: channels.Notification{Mention: worked > mentionAfter},
+		Kind: channels.Answer, Text: out.words.Text(words.Done, display.Duration(worked)),
+		Notification: channels.Notification{Mention: worked > mentionAfter},
 	})
 	m.GivesWay, m.Sequence, m.Once = true, outbox.DoneSequence, true
 	if err := out.post(accepting, m); err != nil {

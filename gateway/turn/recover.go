@@ -73,7 +73,8 @@ func (s *Stage) loadName(ctx context.Context) (string, error) {
 // runName returns a persistent name for the turns of a message, unique among all gateways of this
 // machine.
 func runName(inbound store.Inbound) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", inbound.ID, inbound.In.Chat, inbound.In.ID, inbound.Received.UnixMicro()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", inbound.ID, inbound.In.Chat, inbound.In.ID,
+		inbound.Received.UnixMicro()))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -88,7 +89,8 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	if !stopped && process.Record(inbound.Process).NeverStarted() {
 		return s.o.Store.Requeue(ctx, inbound.ID, true)
 	}
-	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID), zap.Int("attempt", inbound.Attempt))
+	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID),
+		zap.Int("attempt", inbound.Attempt))
 	if s.settings.Load().OnCrash == RetryCrash && inbound.Attempt < maxAttempts && !stopped {
 		return s.o.Store.Requeue(ctx, inbound.ID, false)
 	}
@@ -124,9 +126,13 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 	if err != nil || ok && inbound.Outcome.Status != store.Revoked {
 		return false, err
 	}
-	s.o.Log.Info("access revoked, dropping the turn that was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID))
+	s.o.Log.Info("access revoked, dropping the turn that was cut off", zap.Stringer("chat", inbound.In.Chat),
+		zap.Int64("run", inbound.ID))
 	if !ok {
-		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: inbound.In.Chat.Channel, User: inbound.In.User.ID}); err != nil {
+		if err := s.o.Store.Dismiss(ctx, store.Person{
+			Channel: inbound.In.Chat.Channel,
+			User:    inbound.In.User.ID,
+		}); err != nil {
 			return false, err
 		}
 	}

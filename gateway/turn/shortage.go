@@ -113,7 +113,8 @@ func (t *Turn) runWithRetries(ctx context.Context, chat *chat) (terminal.Outcome
 		}
 		// Yielding the slot lets turns run that need no new process.
 		if !t.slot.Yield(ctx, pause, t.stage.shortage.freed) {
-			return terminal.Outcome{Status: terminal.Stopped}, chat.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
+			return terminal.Outcome{Status: terminal.Stopped},
+				chat.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: t.words.Text(words.StoppedText)})
 		}
 		pause = min(2*pause, maxShortagePause)
 	}
@@ -147,7 +148,10 @@ func (t *Turn) reportShortage(chat *chat) {
 	if t.display.ShowProgress(display.Content{Text: text}) || again {
 		return
 	}
-	if err := chat.post(channels.Message{Kind: channels.Progress, Text: text, Notification: channels.Notification{Silent: true}}); err != nil {
+	if err := chat.post(channels.Message{
+		Kind: channels.Progress, Text: text,
+		Notification: channels.Notification{Silent: true},
+	}); err != nil {
 		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }

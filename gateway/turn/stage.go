@@ -198,7 +198,10 @@ func New(o Options) *Stage {
 	if o.BoardDelay == 0 {
 		o.BoardDelay = display.DefaultDelay
 	}
-	return &Stage{o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{}, 1)}, intakeClosed: make(chan struct{})}
+	return &Stage{
+		o: o, display: tasks.New(), shortage: shortage{freed: make(chan struct{}, 1)},
+		intakeClosed: make(chan struct{}),
+	}
 }
 
 // Run runs the display tasks of turns until ctx ends, which also cancels their network calls.
@@ -238,7 +241,8 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	s.o.Notices.Recheck(inbound.In.Chat)
 	defer s.o.Events.Report(events.Event{Type: events.Started, Chat: inbound.In.Chat, Inbound: inbound.ID})
 	shared := &facts{
-		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], words: s.o.Words.For(inbound.In.User.Language), started: time.Now(),
+		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel],
+		words: s.o.Words.For(inbound.In.User.Language), started: time.Now(),
 		log: s.o.Log.With(zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID)),
 	}
 	t := &Turn{facts: shared, people: &people{facts: shared}, output: &output{facts: shared, lateCopyBytes: lateCopyLimit}}
@@ -261,8 +265,10 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	}
 	t.personWait.offerAgain = make(chan struct{}, 1)
 	t.display = display.New(display.Options{
-		Inbound: inbound, Channel: t.ch, Outbox: s.o.Outbox, Words: t.words, Edits: t.settings.Progress == EditProgress, Delay: s.o.BoardDelay,
-		Tasks: s.display, Log: t.log, Elapsed: t.elapsed, AwaitsPerson: t.awaitsPerson, NotStarted: t.lacksResources.Load, HidesBoard: t.hidesBoard,
+		Inbound: inbound, Channel: t.ch, Outbox: s.o.Outbox, Words: t.words, Edits: t.settings.Progress == EditProgress,
+		Delay: s.o.BoardDelay,
+		Tasks: s.display, Log: t.log, Elapsed: t.elapsed, AwaitsPerson: t.awaitsPerson, NotStarted: t.lacksResources.Load,
+		HidesBoard: t.hidesBoard,
 	})
 	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat, agent: t.agent}
 	t.info = &infoRecorder{t: t, wake: make(chan struct{}, 1)}

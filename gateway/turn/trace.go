@@ -32,7 +32,10 @@ func (t *tracer) add(f terminal.Frame) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.trace.Lines = append(t.trace.Lines, events.TraceLine{Time: time.Now().UTC(), Kind: string(f.Kind), Level: f.Level, Text: text})
+	t.trace.Lines = append(t.trace.Lines, events.TraceLine{
+		Time: time.Now().UTC(), Kind: string(f.Kind), Level: f.Level,
+		Text: text,
+	})
 	for t.size += len(text); len(t.trace.Lines) > maxTraceLines || t.size > maxTraceBytes; t.trace.Missed++ {
 		t.size -= len(t.trace.Lines[0].Text)
 		t.trace.Lines = t.trace.Lines[1:]

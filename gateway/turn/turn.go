@@ -262,7 +262,8 @@ func (t *Turn) abandon(untilKilled context.Context) {
 		return
 	}
 	notice := &outbox.Message{Message: channels.Message{
-		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: t.words.Text(words.StoppedLate), ReplyTo: t.inbound.In.ID, Language: t.inbound.In.User.Language,
+		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: t.words.Text(words.StoppedLate), ReplyTo: t.inbound.In.ID,
+		Language: t.inbound.In.User.Language,
 	}}
 	t.stage.display.Go(func(context.Context) {
 		if err := t.stage.o.Outbox.Post(untilKilled, notice); err != nil {
@@ -302,7 +303,8 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 		out.Status = terminal.Failed
 		t.reportFailure(accepting)
 	} else {
-		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
+		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode),
+			zap.String("signal", out.Signal), took)
 	}
 	t.postDone(accepting)
 	t.storeOutcome(untilKilled, store.Done, t.storedOutcome(out), read...)
@@ -328,7 +330,8 @@ func CouldNotRunMessage(w words.Words) channels.Message {
 // storedOutcome returns the outcome of the turn in its stored form.
 func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
-		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
+		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory,
+		CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
 		Fold: t.fold,
 	}
 }
@@ -342,7 +345,10 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 	if t.inbound.Attempt > 1 {
 		left = t.stage.unansweredQuestions(ctx, t.inbound)
 	}
-	defer t.stage.o.Events.Report(events.Event{Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
+	defer t.stage.o.Events.Report(events.Event{
+		Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID,
+		Agent: t.agent, Status: o.Status, Took: took,
+	})
 	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, read...)
 		if next {

@@ -192,7 +192,10 @@ func Connector(path string, settings url.Values, pragmas ...string) (driver.Conn
 	if settings == nil {
 		settings = url.Values{}
 	}
-	for _, p := range append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)", "secure_delete(ON)"}, pragmas...) {
+	for _, p := range append([]string{
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "temp_store(MEMORY)",
+		"secure_delete(ON)",
+	}, pragmas...) {
 		settings.Add("_pragma", p)
 	}
 	return sqlite.NewConnector(address(path, settings))

@@ -125,7 +125,8 @@ func (f *file) check() error {
 		err = unix.Stat(f.path, &s)
 	}
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ESTALE), errors.Is(err, unix.ELOOP):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ESTALE),
+		errors.Is(err, unix.ELOOP):
 		return fmt.Errorf("%s %w: %w", f.path, ErrLost, err)
 	case err != nil:
 		return fmt.Errorf("check %s: %w", f.path, err)

@@ -103,7 +103,8 @@ func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	_ = removeExpired(ctx, o.Records, o.Now()) // repeated at the next start; a full disk must not prevent this one
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), hasToken: o.Token != "",
-		cookies: newCookies(key), sessions: newSessions(o.Records), grants: Grants{o.Records, o.Now}, attempts: o.Attempts, words: o.Words, now: o.Now,
+		cookies: newCookies(key), sessions: newSessions(o.Records), grants: Grants{o.Records, o.Now}, attempts: o.Attempts,
+		words: o.Words, now: o.Now,
 	}, nil
 }
 
@@ -135,7 +136,10 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		case !id.Role.includes(role):
 			writeRefusal(w, r, texts, refusal{status: http.StatusForbidden, text: texts.Text(words.RefusedOperators)})
 		case !byToken && !isSafeMethod(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
-			writeRefusal(w, r, texts, refusal{status: http.StatusForbidden, text: "A request without an Origin header needs the token."})
+			writeRefusal(w, r, texts, refusal{
+				status: http.StatusForbidden,
+				text:   "A request without an Origin header needs the token.",
+			})
 		default:
 			ctx := context.WithValue(r.Context(), identityKey{}, id)
 			if id.session != "" { // a stream must not outlive its session
@@ -153,7 +157,10 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 // unauthorized returns the answer to a request without a valid credential.
 func (a *Access) unauthorized(r *http.Request, texts words.Words, byToken bool) refusal {
 	if byToken {
-		return refusal{http.StatusUnauthorized, "wrong_token", "This token is wrong. Scripts use the http.token of the config."}
+		return refusal{
+			http.StatusUnauthorized, "wrong_token",
+			"This token is wrong. Scripts use the http.token of the config.",
+		}
 	}
 	if offered := a.offeredLink(r); offered != "" {
 		return refusal{http.StatusUnauthorized, "link_offered", texts.Text(offered)}

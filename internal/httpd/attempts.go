@@ -248,7 +248,10 @@ func (a *Attempts) logAttempts() bool {
 	if count == 0 {
 		return false
 	}
-	fields := []zap.Field{zap.Int("count", count), zap.Int("refused", refused), zap.String("address", addressText(worst)), zap.Int("addresses", addresses)}
+	fields := []zap.Field{
+		zap.Int("count", count), zap.Int("refused", refused), zap.String("address", addressText(worst)),
+		zap.Int("addresses", addresses),
+	}
 	if most.via.IsValid() {
 		fields = append(fields, zap.Stringer("via", most.via))
 	}

@@ -72,7 +72,8 @@ func (g Grants) links(ctx context.Context) ([]Grant, error) {
 		}
 		hash := strings.TrimPrefix(key, linkPrefix)
 		all = append(all, Grant{
-			ID: shortID(hash), Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLifetime), Expires: k.Expires, hash: hash, value: value,
+			ID: shortID(hash), Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLifetime),
+			Expires: k.Expires, hash: hash, value: value,
 		})
 	}
 	return all, nil
@@ -95,7 +96,8 @@ func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
 			continue
 		}
 		all = append(all, Grant{
-			ID: shortID(hash), Kind: BrowserGrant, User: s.User, Role: s.Role, Created: s.Created, LastSeen: &s.Seen, Expires: s.Expires, hash: hash,
+			ID: shortID(hash), Kind: BrowserGrant, User: s.User, Role: s.Role, Created: s.Created, LastSeen: &s.Seen,
+			Expires: s.Expires, hash: hash,
 		})
 	}
 	return all, nil

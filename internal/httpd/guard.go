@@ -24,7 +24,8 @@ type Guard struct {
 }
 
 // contentPolicy lets a page load only resources of this server.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src " +
+	"'self' blob:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Wrap returns a handler that checks requests before next.
@@ -41,7 +42,10 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 		setSecurityHeaders(w.Header())
 		if !isOurHost(r, hosts) {
 			texts := wordsFor(g.Words, r)
-			writeRefusal(w, r, texts, refusal{status: http.StatusMisdirectedRequest, text: texts.Text(words.RefusedHost, strconv.Quote(r.Host))})
+			writeRefusal(w, r, texts, refusal{
+				status: http.StatusMisdirectedRequest,
+				text:   texts.Text(words.RefusedHost, strconv.Quote(r.Host)),
+			})
 			return
 		}
 		if err := crossOrigin.Check(r); err != nil {
@@ -78,7 +82,10 @@ func isOurHost(r *http.Request, names []string) bool {
 // loopback address, and it has no forwarding header of a proxy. A proxy that changes the Host and
 // adds no header is not detected.
 func IsLocal(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+	for _, name := range []string{
+		"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip",
+		"Via",
+	} {
 		if len(r.Header[name]) > 0 {
 			return false
 		}

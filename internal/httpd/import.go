@@ -41,7 +41,8 @@ func Import(ctx context.Context, r Records, state string) error {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
 	e := legacyState{state: root, values: map[string]string{}}
-	err = errors.Join(e.readKey(), e.readSignedOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession))
+	err = errors.Join(e.readKey(), e.readSignedOut(), e.readFolder(LinkFolder, e.addLink),
+		e.readFolder(SessionFolder, e.addSession))
 	if key != "" {
 		e.remove()
 		return nil
@@ -91,7 +92,8 @@ func (e *legacyState) readKey() error {
 	case err != nil || key == nil:
 		return err
 	case len(key) != keySize:
-		return fmt.Errorf("%s is damaged; remove it, and then everybody needs a new link", filepath.Join(e.state.Name(), KeyFile))
+		return fmt.Errorf("%s is damaged; remove it, and then everybody needs a new link",
+			filepath.Join(e.state.Name(), KeyFile))
 	}
 	e.values[cookieKey] = hex.EncodeToString(key)
 	return nil
@@ -104,7 +106,8 @@ func (e *legacyState) readSignedOut() error {
 	}
 	out := map[string]time.Time{}
 	if err := json.Unmarshal(content, &out); err != nil {
-		return fmt.Errorf("%s is damaged; remove it together with %s, and then everybody needs a new link: %w", filepath.Join(e.state.Name(), SignedOutFile), KeyFile, err)
+		return fmt.Errorf("%s is damaged; remove it together with %s, and then everybody needs a new link: %w",
+			filepath.Join(e.state.Name(), SignedOutFile), KeyFile, err)
 	}
 	for session, expires := range out {
 		e.values[signedOutPrefix+hashSecret(session)] = expires.UTC().Format(time.RFC3339Nano)

@@ -42,7 +42,8 @@ func (g Grants) Make(ctx context.Context, user string, role Role) (code string, 
 	case !userPattern().MatchString(user):
 		return "", fmt.Errorf("user: must be 1 to 40 letters, digits, - or _ (got %q)", user)
 	case !role.allowsUser(user):
-		return "", fmt.Errorf("user: %q is reserved for operators and scripts; with the role %s choose another name", user, role)
+		return "", fmt.Errorf("user: %q is reserved for operators and scripts; with the role %s choose another name", user,
+			role)
 	}
 	_ = removeExpired(ctx, g.Records, g.now()) // an error is harmless: expired links are refused anyway
 	code = rand.Text()                         // at least 128 bits

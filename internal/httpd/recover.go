@@ -23,7 +23,8 @@ func recoverPanics(next http.Handler, bodyTimeout time.Duration, log *zap.Logger
 			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(p) // the way for a handler to close the connection
 			}
-			log.Error("request handler panicked", zap.String("path", redactPath(r.URL.Path)), zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+			log.Error("request handler panicked", zap.String("path", redactPath(r.URL.Path)), zap.Any("panic", p),
+				zap.ByteString("stack", debug.Stack()))
 			if seen.wrote {
 				panic(http.ErrAbortHandler) // a partial response must not look complete
 			}

@@ -32,7 +32,8 @@ func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = io.WriteString(w, "document.forms[0].submit();\n")
 	})
-	mux.Handle("POST /out", a.Require(Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.signOut(w, r, log) })))
+	mux.Handle("POST /out", a.Require(Chat,
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.signOut(w, r, log) })))
 }
 
 // serveLinkPage shows the page of a link. A script submits its form, unless another site may have
@@ -80,14 +81,16 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 	if errors.Is(err, errTooManyAttempts) {
 		return
 	}
-	if err == nil && signedIn && (!ok || current.User == id.User && current.Role.includes(id.Role)) { // the user returns by a link
+	// the user returns by a link
+	if err == nil && signedIn && (!ok || current.User == id.User && current.Role.includes(id.Role)) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<10)
 	if ok && signedIn && current.User != id.User && r.PostFormValue("as") != id.User {
 		writePage(w, http.StatusConflict, texts, page{
-			Title: "nanobot", Text: texts.Text(words.SignInOther, current.User, roleName(texts, current.Role), id.User, roleName(texts, id.Role)),
+			Title: "nanobot", Text: texts.Text(words.SignInOther, current.User, roleName(texts, current.Role), id.User,
+				roleName(texts, id.Role)),
 			Enter: texts.Text(words.SignInSwitch, id.User), As: id.User, Stay: texts.Text(words.SignInStay, current.User),
 		})
 		return
@@ -179,9 +182,12 @@ func (p page) html(language words.Language) string {
 		body += `<p><a href="/">` + html.EscapeString(p.Stay) + `</a></p>`
 	}
 	return `<!doctype html>
-<html lang="` + string(language) + `"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<html lang="` + string(language) +
+		`"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
 <title>` + title + `</title><link rel="stylesheet" href="` + stylePath + `">
-<header><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/><circle cx="12.5" cy="15.5" r="1.8"/><circle cx="19.5" cy="15.5" r="1.8"/></svg>nanobot</header>
+<header><svg viewBox="0 0 32 32" aria-hidden="true"><path
+d="M9 9h14a3 3 0 0 1 3 3v7a3 3 0 0 1-3 3h-7l-5 4v-4H9a3 3 0 0 1-3-3v-7a3 3 0 0 1 3-3z"/><circle
+cx="12.5" cy="15.5" r="1.8"/><circle cx="19.5" cy="15.5" r="1.8"/></svg>nanobot</header>
 <main><h1>` + title + `</h1>` + body + `
 </main></html>
 `

@@ -41,7 +41,8 @@ func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
 	if !Allow(user, folder, Write|Search) {
 		return false
 	}
-	return user == nil || user.Uid == 0 || entry == nil || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) || Owns(user, entry)
+	return user == nil || user.Uid == 0 || entry == nil || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) ||
+		Owns(user, entry)
 }
 
 // Owns reports whether a user owns a file. A nil user may own any.

@@ -56,7 +56,8 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	var fd int
 	err := f.callAt("open", name, func(parent int) (err error) {
-		fd, err = unix.Openat(parent, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|largeFile, uint32(perm.Perm()))
+		fd, err = unix.Openat(parent, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|largeFile,
+			uint32(perm.Perm()))
 		return err
 	})
 	if err != nil {

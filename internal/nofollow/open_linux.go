@@ -57,7 +57,8 @@ func open(path string, flags uint64) (*os.File, error) {
 func HasFolder(parent, path string) bool {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	// Most parents have no symbolic link either.
-	if fd, err := unix.Openat2(unix.AT_FDCWD, parent+"/"+path, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS}); err == nil {
+	if fd, err := unix.Openat2(unix.AT_FDCWD, parent+"/"+path,
+		&unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS}); err == nil {
 		_ = unix.Close(fd)
 		return filepath.IsLocal(path)
 	}
@@ -66,7 +67,10 @@ func HasFolder(parent, path string) bool {
 		return false
 	}
 	defer func() { _ = unix.Close(dir) }()
-	fd, err := unix.Openat2(dir, path, &unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH})
+	fd, err := unix.Openat2(dir, path, &unix.OpenHow{
+		Flags:   flags,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
+	})
 	if err != nil {
 		return false
 	}

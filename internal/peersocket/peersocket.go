@@ -36,7 +36,8 @@ type Listener struct {
 // entries of parent (it is our own, or sticky).
 func Listen(parent string) (*Listener, error) {
 	if !supported {
-		return nil, fmt.Errorf("this system does not report which process has connected to a socket: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("this system does not report which process has connected to a socket: %w",
+			errors.ErrUnsupported)
 	}
 	dir, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {
@@ -87,7 +88,8 @@ func (l *Listener) Close() error { return errors.Join(l.socket.Close(), Remove(l
 
 // IsPath reports whether a path looks like that of a socket of Listen.
 func IsPath(path string) bool {
-	return filepath.Base(path) == socketName && strings.HasPrefix(filepath.Base(filepath.Dir(path)), folderPrefix) && filepath.IsAbs(path)
+	return filepath.Base(path) == socketName && strings.HasPrefix(filepath.Base(filepath.Dir(path)), folderPrefix) &&
+		filepath.IsAbs(path)
 }
 
 // Remove removes a socket of Listen and its folder after the program that listened was killed. It

@@ -80,7 +80,8 @@ func (r *commandAnalyzer) analyzeStatement(s *syntax.Stmt) error {
 	}
 	for _, redirect := range s.Redirs {
 		if redirect.Word != nil && redirect.Hdoc == nil && r.containsPlaceholder(redirect.Word) {
-			return fmt.Errorf("%s in a redirection would let users choose a file, or be the input of a program that evaluates it", Message)
+			return fmt.Errorf("%s in a redirection would let users choose a file, "+
+				"or be the input of a program that evaluates it", Message)
 		}
 		if program := r.findInputEvaluator(redirect); program != "" { // as in echo {message} > >(sh)
 			return fmt.Errorf("%s would be evaluated by %s after the redirection", Message, program)
@@ -239,7 +240,8 @@ func (r *commandAnalyzer) parseWord(w *syntax.Word) commandWord {
 		case *syntax.Lit:
 			r.appendLiteral(&out, p.Value)
 			out.startsWithPlaceholder = out.startsWithPlaceholder || i == 0 && strings.HasPrefix(p.Value, r.markerPrefix)
-			out.endsWithPlaceholder = len(p.Value) >= r.markerLength() && strings.HasPrefix(p.Value[len(p.Value)-r.markerLength():], r.markerPrefix)
+			out.endsWithPlaceholder = len(p.Value) >= r.markerLength() &&
+				strings.HasPrefix(p.Value[len(p.Value)-r.markerLength():], r.markerPrefix)
 		case *syntax.SglQuoted:
 			out.appendText(p.Value, !p.Dollar)
 			out.nestedPlaceholder = out.nestedPlaceholder || r.containsPlaceholder(p)
@@ -252,7 +254,8 @@ func (r *commandAnalyzer) parseWord(w *syntax.Word) commandWord {
 			out.nestedPlaceholder = out.nestedPlaceholder || r.containsPlaceholder(p)
 		}
 	}
-	out.onlyPlaceholder = out.startsWithPlaceholder && out.endsWithPlaceholder && len(w.Parts) == 1 && len(out.placeholders) == 1
+	out.onlyPlaceholder = out.startsWithPlaceholder && out.endsWithPlaceholder && len(w.Parts) == 1 &&
+		len(out.placeholders) == 1
 	return out
 }
 
@@ -269,7 +272,8 @@ func (r *commandAnalyzer) appendLiteral(w *commandWord, value string) {
 	if first < 0 {
 		plain := !strings.ContainsAny(value, expansionChars)
 		w.appendText(value, plain)
-		w.nameKnown = w.nameKnown || !plain && strings.Contains(value, "/") && !strings.ContainsAny(path.Base(value), expansionChars)
+		w.nameKnown = w.nameKnown || !plain && strings.Contains(value, "/") &&
+			!strings.ContainsAny(path.Base(value), expansionChars)
 		return
 	}
 	if len(w.placeholders) == 0 {

@@ -94,7 +94,8 @@ func classifyArgument(name string, words []commandWord, i int) (placeholderUse, 
 	switch {
 	case codeOptionPattern().MatchString(w.textBefore) && !operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Message, w.textBefore)
-	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.Contains(words[i-1].text, "=") && !operand:
+	case len(before) > 0 && codeOptionPattern().MatchString(words[i-1].text) && !strings.Contains(words[i-1].text, "=") &&
+		!operand:
 		return p, fmt.Errorf("%s would evaluate %s as code after %s", name, Message, words[i-1].text)
 	case w.onlyPlaceholder && operand && !slices.Contains(argumentForwarders, name):
 		return p, nil
@@ -215,7 +216,8 @@ func (in interpreter) parseOptions(words []commandWord) (code bool, rest int) {
 		switch {
 		case text == "--":
 			return code, at + 1
-		case len(words[at].placeholders) > 0 && words[at].textBefore == "" || len(text) < 2 || text[0] != '-' && text[0] != '+':
+		case len(words[at].placeholders) > 0 && words[at].textBefore == "" || len(text) < 2 || text[0] != '-' &&
+			text[0] != '+':
 			return code, at
 		case strings.HasPrefix(text, "--"):
 			name, _, joined := strings.Cut(text, "=")

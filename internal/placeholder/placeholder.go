@@ -47,20 +47,27 @@ func Parse(shell, command string) (Command, error) {
 	}
 	variant, known := shellVariants[filepath.Base(shell)]
 	if !known {
-		return c, fmt.Errorf("%s cannot be used with the shell %s; use sh, bash, ksh or zsh, or %s", Message, shell, safeAlternative)
+		return c, fmt.Errorf("%s cannot be used with the shell %s; use sh, bash, ksh or zsh, or %s", Message, shell,
+			safeAlternative)
 	}
 	withMarkers, markerPrefix := insertMarkers(c.segments)
 	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(withMarkers), "")
 	if err != nil {
 		return c, errors.New("is not a valid shell command, so " + Message + " cannot be used safely")
 	}
-	r := commandAnalyzer{markerPrefix: markerPrefix, uses: make([]*placeholderUse, len(c.segments)-1), functions: map[string]bool{}}
+	r := commandAnalyzer{
+		markerPrefix: markerPrefix, uses: make([]*placeholderUse, len(c.segments)-1),
+		functions: map[string]bool{},
+	}
 	if err := r.analyze(file); err != nil {
 		return c, fmt.Errorf("%w; %s", err, safeAlternative)
 	}
 	for _, p := range r.uses {
 		if p == nil {
-			return c, errors.New(Message + " must be outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents, because nanobot quotes the text itself; or " + safeAlternative)
+			return c,
+				errors.New(Message +
+					" must be outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and " +
+					"here-documents, because nanobot quotes the text itself; or " + safeAlternative)
 		}
 		c.uses = append(c.uses, *p)
 	}
@@ -94,8 +101,9 @@ func (c Command) Warnings() []string {
 			continue
 		}
 		seen[p.program] = true
-		all = append(all, fmt.Sprintf(`%[2]s may take %[1]s for an option, so a text that begins with "-" is passed with a space in front: write -- %[1]s, `+
-			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Message, p.program, safeAlternative))
+		all = append(all,
+			fmt.Sprintf(`%[2]s may take %[1]s for an option, so a text that begins with "-" is passed with a space in front: write -- %[1]s, `+
+				`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Message, p.program, safeAlternative))
 	}
 	return all
 }
@@ -128,7 +136,8 @@ func (c Command) InputEvaluator() string {
 // Expand replaces each placeholder by the quoted text. The text itself is not searched for
 // placeholders.
 func (c Command) Expand(text string, quote func(string) string) string {
-	text = strings.ReplaceAll(text, "\x00", "") // an argument cannot contain NUL, and a leading NUL must not disguise a dash
+	// an argument cannot contain NUL, and a leading NUL must not disguise a dash
+	text = strings.ReplaceAll(text, "\x00", "")
 	var b strings.Builder
 	for i, segment := range c.segments {
 		if i > 0 {

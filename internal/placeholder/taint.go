@@ -38,7 +38,10 @@ func (r *commandAnalyzer) evaluatedVariable(node syntax.Node, tainted map[string
 			return findTainted(n.X, tainted, true)
 		}
 	case *syntax.BinaryTest:
-		if slices.Contains([]syntax.BinTestOperator{syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr}, n.Op) {
+		if slices.Contains([]syntax.BinTestOperator{
+			syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss,
+			syntax.TsGtr,
+		}, n.Op) {
 			return findTainted(n, tainted, true)
 		}
 	case *syntax.CallExpr:
@@ -66,7 +69,8 @@ func variableExpandedTwice(p *syntax.ParamExp, tainted map[string]bool) string {
 			return name
 		}
 	}
-	again := p.Excl || p.GlobSubst == syntax.OptOn || p.Flags != nil && strings.ContainsAny(p.Flags.Value, "eP%") || p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word.Lit() == "P"
+	again := p.Excl || p.GlobSubst == syntax.OptOn || p.Flags != nil && strings.ContainsAny(p.Flags.Value, "eP%") ||
+		p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word.Lit() == "P"
 	if again && p.Param != nil && tainted[p.Param.Value] {
 		return p.Param.Value
 	}
@@ -98,7 +102,8 @@ func (r *commandAnalyzer) variableEvaluatedByCall(c *syntax.CallExpr, tainted ma
 	words := r.parseWords(c.Args)
 	for i, w := range c.Args {
 		name := findTainted(w, tainted, false)
-		if name == "" || i > 0 && slices.Contains([]string{"test", "["}, c.Args[0].Lit()) && !slices.Contains([]string{"-v", "-R"}, words[i-1].text) {
+		if name == "" || i > 0 && slices.Contains([]string{"test", "["}, c.Args[0].Lit()) &&
+			!slices.Contains([]string{"-v", "-R"}, words[i-1].text) {
 			continue
 		}
 		inner, at, err := skipWrappers(words, i)
@@ -121,7 +126,8 @@ func (r *commandAnalyzer) taintedVariables(file *syntax.File) map[string]bool {
 		syntax.Walk(file, func(node syntax.Node) bool {
 			switch n := node.(type) {
 			case *syntax.Assign:
-				if n.Name != nil && n.Value != nil && (r.containsPlaceholder(n.Value) || findTainted(n.Value, tainted, false) != "") {
+				if n.Name != nil && n.Value != nil &&
+					(r.containsPlaceholder(n.Value) || findTainted(n.Value, tainted, false) != "") {
 					tainted[n.Name.Value] = true
 				}
 			case *syntax.WordIter:

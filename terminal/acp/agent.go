@@ -175,18 +175,24 @@ func (a *agent) initialize(ctx context.Context) error {
 		return &rpc.Error{Code: rpc.CodeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
 	}
 	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
-		return &rpc.Error{Code: rpc.CodeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
+		return &rpc.Error{
+			Code:    rpc.CodeInternal,
+			Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v),
+		}
 	}
 	return nil
 }
 
 // login returns how the agent is signed in.
 func (a *agent) login() login.Login {
-	return login.Login{Methods: a.initResponse.Auth, Method: a.cfg.AuthMethod, Authenticate: func(ctx context.Context, method string) error {
-		_, hung, err := a.Call(ctx, 0, "authenticate", map[string]string{"methodId": method}, nil)
-		a.unusable = a.unusable || hung
-		return err
-	}}
+	return login.Login{
+		Methods: a.initResponse.Auth, Method: a.cfg.AuthMethod,
+		Authenticate: func(ctx context.Context, method string) error {
+			_, hung, err := a.Call(ctx, 0, "authenticate", map[string]string{"methodId": method}, nil)
+			a.unusable = a.unusable || hung
+			return err
+		},
+	}
 }
 
 // Log emits a log frame if a turn is running.

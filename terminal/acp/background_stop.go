@@ -77,7 +77,8 @@ func (p *Protocol) endUnstopped(chat string, a *agent, s *session) {
 	t := s.background.turn
 	s.updateMu.Unlock()
 	if t != nil {
-		_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: t.Words.Text(words.AgentEndedResumes)}) // the gateway logs a message that it cannot store
+		// the gateway logs a message that it cannot store
+		_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: t.Words.Text(words.AgentEndedResumes)})
 	}
 	p.Agents.End(chat)
 }

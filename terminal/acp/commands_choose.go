@@ -38,10 +38,15 @@ func (x *turn) runChoiceCommand(ctx context.Context, what string, c *choice, wan
 }
 
 // runSettingCommand shows the values of a setting, or sets one.
-func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingCommand, wanted string) (said string, err error) {
+func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingCommand, wanted string) (said string,
+	err error,
+) {
 	w := x.t.Words
 	options := c.localOptions(w)
-	p := optionPicker{question: cmd.question, command: cmd.command, options: options, current: c.current, approval: c.needsApproval()}
+	p := optionPicker{
+		question: cmd.question, command: cmd.command, options: options, current: c.current,
+		approval: c.needsApproval(),
+	}
 	if wanted == "" {
 		return x.offer(ctx, p)
 	}
@@ -74,7 +79,8 @@ func (c *choice) needsApproval() bool {
 // nobody needs to be asked.
 func (x *turn) isApprover() bool {
 	e := x.t.Envelope
-	return len(x.cfg.Approvers) == 0 || e.User != nil && e.Forwarded == nil && slices.Contains(x.cfg.Approvers, e.Channel+":"+e.User.ID)
+	return len(x.cfg.Approvers) == 0 || e.User != nil && e.Forwarded == nil &&
+		slices.Contains(x.cfg.Approvers, e.Channel+":"+e.User.ID)
 }
 
 // approveSetting asks the approvers about a change of a setting. It returns the reply to the person
@@ -82,14 +88,16 @@ func (x *turn) isApprover() bool {
 func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (said string, err error) {
 	w := x.t.Words
 	value := terminal.CodeSpan(terminal.OneLine(o.Name, view.TitleLength))
-	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), view.TitleLength), value), words.SettingUnchanged
+	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), view.TitleLength), value),
+		words.SettingUnchanged
 	if c.category == modeChoice {
 		text, refusal = w.Text(words.ApproveMode, value), words.ModeUnchanged
 	}
 	yes := w.Text(words.ButtonYes)
 	answer, err := x.t.Ask(ctx, terminal.Question{
 		// A unique ID, so that a stored answer to an earlier question cannot approve this change.
-		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)}, Timeout: x.settings.askTimeout(), Approval: true,
+		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)},
+		Timeout: x.settings.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -77,5 +77,8 @@ func (c *choice) localOptions(w words.Words) []form.Option {
 	if !c.boolean {
 		return c.options
 	}
-	return []form.Option{form.NewOption(valueText(w, c, valueOn), valueOn), form.NewOption(valueText(w, c, valueOff), valueOff)}
+	return []form.Option{
+		form.NewOption(valueText(w, c, valueOn), valueOn),
+		form.NewOption(valueText(w, c, valueOff), valueOff),
+	}
 }

@@ -80,7 +80,8 @@ func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err er
 		if len(own) == maxSessions {
 			continue
 		}
-		shown := s.ID == x.s.id || slices.ContainsFunc(past, func(p pastSession) bool { return p.sessionRecord == sessionRecord{s.ID, x.commandHash} })
+		shown := s.ID == x.s.id || slices.ContainsFunc(past,
+			func(p pastSession) bool { return p.sessionRecord == sessionRecord{s.ID, x.commandHash} })
 		if !shown && s.isIn(x.t.ExecEnv().Dir) {
 			if shown, err = x.maySeeSession(ctx, s.ID, access); err != nil {
 				return nil, nil, err

@@ -44,11 +44,18 @@ func (a *agent) mcpServers(env terminal.ExecEnv) []any {
 	for _, s := range env.MCPServers {
 		switch can := a.initResponse.Capabilities.MCP; {
 		case s.Transport == config.MCPStdio:
-			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, env), Args: append([]string{}, s.Args...), Env: toNamedValues(s.Env)})
+			servers = append(servers, stdioServer{
+				Name: s.Name, Command: programPath(s.Command, env),
+				Args: append([]string{}, s.Args...), Env: toNamedValues(s.Env),
+			})
 		case s.Transport == config.MCPHTTP && bool(can.HTTP), s.Transport == config.MCPSSE && bool(can.SSE):
-			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: toNamedValues(s.Headers)})
+			servers = append(servers, remoteServer{
+				Type: s.Transport, Name: s.Name, URL: s.URL,
+				Headers: toNamedValues(s.Headers),
+			})
 		default:
-			a.Log("warning", fmt.Sprintf("the agent does not support MCP servers of type %s, so %s is left out", s.Transport, s.Name))
+			a.Log("warning", fmt.Sprintf("the agent does not support MCP servers of type %s, so %s is left out", s.Transport,
+				s.Name))
 		}
 	}
 	if slices.ContainsFunc(env.MCPServers, func(s terminal.MCPServer) bool { return s.Name == ownServer }) {

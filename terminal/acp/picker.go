@@ -29,7 +29,10 @@ func (x *turn) offer(ctx context.Context, p optionPicker) (said string, err erro
 	if len(p.options) > form.MaxChoices {
 		return p.render(x.t.Words, p.question), nil
 	}
-	q := terminal.Question{ID: "picker", Text: p.question, Approval: p.approval, Options: form.Labels(p.options, p.current)}
+	q := terminal.Question{
+		ID: "picker", Text: p.question, Approval: p.approval,
+		Options: form.Labels(p.options, p.current),
+	}
 	for i := range p.options {
 		q.Commands = append(q.Commands, p.command+" "+p.argument(i))
 	}

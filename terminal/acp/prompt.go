@@ -40,7 +40,10 @@ type prompt struct {
 // prompt sends the message to the agent, and the messages that the person sends meanwhile if the
 // agent accepts them. It returns the last stop reason.
 func (x *turn) prompt(ctx context.Context) (reason string, err error) {
-	p := &prompts{turn: x, cancelled: func() bool { return ctx.Err() != nil }, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	p := &prompts{
+		turn: x, cancelled: func() bool { return ctx.Err() != nil }, done: make(chan struct{}),
+		answered: make(chan struct{}, 1),
+	}
 	if _, err := p.send(ctx, x.t.Envelope, &prompt{}); err != nil {
 		return "", err
 	}
@@ -135,9 +138,10 @@ func (p *prompts) send(ctx context.Context, e terminal.Envelope, k *prompt) (sen
 		p.r.started.Store(true) // the first prompt is not repeated after this one
 	}
 	blocks := promptBlocks(e, p.a.initResponse.Capabilities.Prompt)
-	err = p.a.Start(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks}, func(result json.RawMessage, err error) {
-		p.handleResponse(k, result, err)
-	})
+	err = p.a.Start(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks},
+		func(result json.RawMessage, err error) {
+			p.handleResponse(k, result, err)
+		})
 	if err != nil {
 		p.remove(k)
 	}

@@ -25,7 +25,10 @@ type chosenSetting struct {
 }
 
 func newChosenSetting(c *choice, value string) chosenSetting {
-	return chosenSetting{Method: c.method, ID: c.id, Boolean: c.boolean, Value: value, Name: c.name, ValueName: c.valueName(value)}
+	return chosenSetting{
+		Method: c.method, ID: c.id, Boolean: c.boolean, Value: value, Name: c.name,
+		ValueName: c.valueName(value),
+	}
 }
 
 // choice returns the choice with which a setting is set if the agent has not reported it.
@@ -173,7 +176,8 @@ func (x *turn) refusalText(m chosenSetting, err error) string {
 	var said *rpc.Error
 	switch {
 	case errors.As(err, &said):
-		return x.t.Words.Text(words.SettingRefused, what, terminal.OneLine(strings.TrimRight(said.Message, "."), view.TitleLength))
+		return x.t.Words.Text(words.SettingRefused, what,
+			terminal.OneLine(strings.TrimRight(said.Message, "."), view.TitleLength))
 	case errors.Is(err, errNotReady):
 		return x.t.Words.Text(words.SettingUnanswered, what)
 	}

@@ -137,7 +137,10 @@ func (s *session) agentInfo() terminal.AgentInfo {
 }
 
 func (s *session) agentInfoLocked() terminal.AgentInfo {
-	return terminal.AgentInfo{Line: s.details.statusLine(s.words), Commands: s.details.commandMenu(bool(s.agent.initResponse.Capabilities.Session.List))}
+	return terminal.AgentInfo{
+		Line:     s.details.statusLine(s.words),
+		Commands: s.details.commandMenu(bool(s.agent.initResponse.Capabilities.Session.List)),
+	}
 }
 
 // newMenuCommand returns a command of the gateway.

@@ -155,7 +155,9 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 }
 
 // callOpen calls a method that opens a session. An agent that does not respond is not used again.
-func (a *agent) callOpen(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) error {
+func (a *agent) callOpen(ctx context.Context, method string, params any,
+	onResponse func(json.RawMessage, error),
+) error {
 	_, hung, err := a.Call(ctx, 0, method, params, onResponse)
 	a.unusable = a.unusable || hung
 	return err

@@ -154,7 +154,8 @@ func (a *sessionChoices) set(got choices) {
 func (a *sessionChoices) find(what string) *choice {
 	for _, byID := range []bool{false, true} { // the category may be missing
 		for _, c := range a.options {
-			if !c.boolean && len(c.options) > 0 && (c.category == what || byID && c.category == "" && strings.EqualFold(c.id, what)) {
+			if !c.boolean && len(c.options) > 0 &&
+				(c.category == what || byID && c.category == "" && strings.EqualFold(c.id, what)) {
 				return c
 			}
 		}

@@ -29,7 +29,8 @@ func (s *session) handleRequest(ctx context.Context, method string, params json.
 		turn = s.opening
 	}
 	s.mu.Unlock()
-	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") { // which may belong to a request instead
+	// which may belong to a request instead
+	if id != "" && p.Session != id && (method != elicitMethod || p.Session != "") {
 		return nil, &rpc.Error{Code: rpc.CodeInvalidParams, Message: "unknown session " + p.Session}
 	}
 	var access *access.Turn

@@ -37,7 +37,8 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsProtect: true, SupportsInject: true, DefaultTimeout: 3600,
+			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsProtect: true,
+			SupportsInject: true, DefaultTimeout: 3600,
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
@@ -71,7 +72,8 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	for kind, rule := range s.Rules {
 		path := []string{"rules", kind}
 		if !slices.Contains(access.Kinds, kind) {
-			all = append(all, config.Problem{Path: path, Text: "must be one of the tool kinds " + strings.Join(access.Kinds, ", "), AboutKey: true})
+			all = append(all, config.Problem{Path: path, Text: "must be one of the tool kinds " +
+				strings.Join(access.Kinds, ", "), AboutKey: true})
 		}
 		if !slices.Contains([]string{"ask", "allow", "deny"}, rule) {
 			all = append(all, config.Problem{Path: path, Text: "must be ask, allow or deny"})
@@ -98,11 +100,14 @@ func (s *Settings) access() access.Policy {
 func assessTrial(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
-			return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: " + f.Text + t.StderrSuffix(), Fix: t.ByHand + "; an agent that wants you to sign in says how"}
+			return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: " + f.Text + t.StderrSuffix(), Fix: t.ByHand +
+				"; an agent that wants you to sign in says how"}
 		}
 	}
 	if t.Outcome.Status != terminal.Done {
-		return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: the agent has " + string(t.Outcome.Status) + t.StderrSuffix(), Fix: t.ByHand}
+		return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: the agent has " + string(t.Outcome.Status) +
+			t.StderrSuffix(), Fix: t.ByHand}
 	}
-	return terminal.Finding{Detail: fmt.Sprintf("acp: initialized and opened a session in %s", t.Took.Round(time.Millisecond))}
+	return terminal.Finding{Detail: fmt.Sprintf("acp: initialized and opened a session in %s",
+		t.Took.Round(time.Millisecond))}
 }

@@ -84,7 +84,10 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 		a.Close()
 		x.entry.RemoveProcess()
 	}
-	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: x.t.Words.Text(words.AgentStarting), Board: true}); err != nil {
+	if err := x.t.Emit(terminal.Frame{
+		Kind: terminal.Progress, Text: x.t.Words.Text(words.AgentStarting),
+		Board: true,
+	}); err != nil {
 		return err
 	}
 	child, err := x.t.LaunchPersistent(terminal.PersistentOptions{})

@@ -37,7 +37,8 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 			Words: x.t.Words, Command: x.cfg.Command, Reveal: x.t.Final.Reveal, User: x.t.ExecEnv().User, Redact: x.t.Redact,
 		})})
 	case errors.As(err, &said):
-		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) + x.errorDetails(said)})
+		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) +
+			x.errorDetails(said)})
 	default:
 		if closeErr := x.closeView(true); closeErr != nil {
 			return terminal.Outcome{}, closeErr

@@ -78,7 +78,9 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
 	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %s: %s by %s", c.Type, terminal.AuditQuote(commandSubject(c)), words.Words{}.Text(answer), by),
+		Kind: terminal.Log, Level: "info", Audit: true,
+		Text: fmt.Sprintf("approval: %s %s: %s by %s", c.Type, terminal.AuditQuote(commandSubject(c)),
+			words.Words{}.Text(answer), by),
 	})
 }
 
@@ -88,7 +90,10 @@ func (x *turn) logNobodyToAsk() error {
 		return nil
 	}
 	x.loggedNobodyToAsk = true
-	return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "there is nobody here to ask, so commands that need approval are refused; blocks.approve says which"})
+	return x.t.Emit(terminal.Frame{
+		Kind: terminal.Log, Level: "warning",
+		Text: "there is nobody here to ask, so commands that need approval are refused; blocks.approve says which",
+	})
 }
 
 // commandSubject returns the file or the shell command of a command.
@@ -117,7 +122,9 @@ func (x *turn) needsApproval(t CommandType, protected bool) bool {
 type question struct{ text, document string }
 
 // putQuestion sends the document of a question, and then the question.
-func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (terminal.Answer, error) {
+func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (terminal.Answer,
+	error,
+) {
 	ask.Text = q.text
 	if q.document != "" {
 		ask.ID += fmt.Sprintf("-%x", sha256.Sum256([]byte(q.document)))

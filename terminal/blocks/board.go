@@ -94,7 +94,10 @@ func (x *turn) foldBoard() error {
 		return nil
 	}
 	created, changed, deleted := x.changes.summary()
-	fold := &terminal.Fold{Steps: b.steps, Files: len(created) + len(changed) + len(deleted), Details: b.details.Text(b.words)}
+	fold := &terminal.Fold{
+		Steps: b.steps, Files: len(created) + len(changed) + len(deleted),
+		Details: b.details.Text(b.words),
+	}
 	return b.emit(terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: strings.Join(b.lines, "\n"), Step: b.steps, Fold: fold,
 	})

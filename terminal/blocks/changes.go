@@ -288,7 +288,8 @@ func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errCopyChanged
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !modebits.Allow(c.workspace.user, info, modebits.Read) || c.workspace.guard.CheckFile(info) != nil {
+	if err != nil || !info.Mode().IsRegular() || !modebits.Allow(c.workspace.user, info, modebits.Read) ||
+		c.workspace.guard.CheckFile(info) != nil {
 		_ = f.Close()
 		return nil, nil, errCopyChanged
 	}

@@ -21,7 +21,8 @@ const maxCompared = 2 << 20
 func (c *changes) diff(limit int64) (text string, omitted int) {
 	l := c.workspace.newLookup()
 	var out strings.Builder
-	for _, f := range slices.SortedFunc(slices.Values(c.list), func(a, b change) int { return strings.Compare(a.File, b.File) }) {
+	for _, f := range slices.SortedFunc(slices.Values(c.list),
+		func(a, b change) int { return strings.Compare(a.File, b.File) }) {
 		if f.Recorded && f.Before == f.After {
 			continue
 		}
@@ -112,7 +113,10 @@ func isBinary(content []byte) bool {
 func diffName(side, file string) string {
 	name := side + file
 	switch {
-	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' || r == utf8.RuneError }):
+	case strings.ContainsFunc(name, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '"' || r == '\\' ||
+			r == utf8.RuneError
+	}):
 		return strconv.Quote(name)
 	case strings.Contains(name, " "):
 		return name + "\t"

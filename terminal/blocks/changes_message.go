@@ -24,7 +24,8 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()
-	lists := x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed}, fileGroup{words.BlocksDeleted, deleted})
+	lists := x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed},
+		fileGroup{words.BlocksDeleted, deleted})
 	if lists == nil {
 		return f, nil
 	}
@@ -146,7 +147,8 @@ func (x *turn) undo() (terminal.Frame, error) {
 	}
 	lines = slices.Insert(lines, 0, x.text(head, terminal.OneLine(x.s.Task, 200)))
 	for _, r := range u.refused[:min(len(u.refused), maxListedFiles)] {
-		lines = append(lines, x.text(words.BlocksNotRestored, terminal.CodeSpan(terminal.OneLine(r.path, 200)), errorReason(x.t.Words, r.reason)))
+		lines = append(lines, x.text(words.BlocksNotRestored, terminal.CodeSpan(terminal.OneLine(r.path, 200)),
+			errorReason(x.t.Words, r.reason)))
 	}
 	if more := len(u.refused) - maxListedFiles; more > 0 {
 		lines = append(lines, x.text(words.BlocksMoreRefused, more))

@@ -273,7 +273,8 @@ func changedResult(c Command) Result {
 
 // failures are the texts about file commands that failed.
 var failures = map[CommandType]words.Key{
-	CreateFile: words.BlocksCreateFailed, EditFile: words.BlocksEditFailed, DeleteFile: words.BlocksDeleteFailed, ReadFile: words.BlocksReadFailed,
+	CreateFile: words.BlocksCreateFailed, EditFile: words.BlocksEditFailed, DeleteFile: words.BlocksDeleteFailed,
+	ReadFile: words.BlocksReadFailed,
 }
 
 // failedResult returns the result of a file command that failed.

@@ -66,7 +66,13 @@ func (f *folder) open(userDir string) error {
 	for _, sub := range []struct {
 		name string
 		root **os.Root
-	}{{sessionsName, &f.sessions}, {outboxName, &f.outbox}, {inboxName, &f.inbox}, {copiesName, &f.copiesOf}, {readName, &f.read}} {
+	}{
+		{sessionsName, &f.sessions},
+		{outboxName, &f.outbox},
+		{inboxName, &f.inbox},
+		{copiesName, &f.copiesOf},
+		{readName, &f.read},
+	} {
 		if *sub.root, err = openSubfolder(base, sub.name); err != nil {
 			return err
 		}

@@ -113,7 +113,8 @@ func (p *personTransport) joinParts() (r response, left time.Duration, err error
 		return response{}, left, nil
 	}
 	r.name = strings.TrimSuffix(roundFile(p.x.s.ID, p.x.s.Sequence), ".txt") + joinedSuffix
-	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) { // otherwise the parts were joined before a crash
+	// otherwise the parts were joined before a crash
+	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) {
 		if err := p.writeResponse(r.name, parts); err != nil {
 			return response{}, 0, err
 		}
@@ -166,7 +167,8 @@ func (p *personTransport) savedAnswer(saved savedFiles) (string, error) {
 	f, err := p.x.files.inbox.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		saved[name] = savedFile{unreadable: true}
-		return "", p.x.sendMessage(terminal.Frame{Text: p.x.text(words.BlocksInboxNotRead, visiblePath(name), errorReason(p.x.t.Words, err))})
+		return "", p.x.sendMessage(terminal.Frame{Text: p.x.text(words.BlocksInboxNotRead, visiblePath(name),
+			errorReason(p.x.t.Words, err))})
 	}
 	return name, f.Close()
 }
@@ -214,7 +216,11 @@ func (s savedFiles) findOldestStable(inbox *os.Root, session string) (string, er
 	if len(names) == 0 {
 		return "", nil
 	}
-	oldest := slices.MinFunc(names, func(a, b string) int { return cmp.Or(s[a].mod.Compare(s[b].mod), strings.Compare(a, b)) })
+	oldest := slices.MinFunc(names, func(a,
+		b string,
+	) int {
+		return cmp.Or(s[a].mod.Compare(s[b].mod), strings.Compare(a, b))
+	})
 	if time.Since(s[oldest].since) < stableFor {
 		return "", nil
 	}

@@ -4,6 +4,8 @@ package blocks
 //
 // A response that repeats it completely has no effect: the last line closes the first [MESSAGE], so
 // that all examples are the text of one message.
+//
+//nolint:lll // the text has lines of its own
 const protocolText = `You are a coding agent. You work on a task in a folder of files, the workspace, by sending commands.
 Your whole response is read by a program: it carries out the command blocks in it, from first to last,
 and sends you a message like this one with their results. Text outside of command blocks is ignored.

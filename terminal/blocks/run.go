@@ -22,7 +22,8 @@ const truncated = "\n... (output truncated)"
 func (x *turn) runShell(ctx context.Context, command string) Result {
 	shown, limit := shortSummary(command), x.settings.OutputLimit
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		ExecEnv: x.t.ExecEnv(), Timeout: x.settings.timeout(), Head: (limit + 1) * utf8.UTFMax, OnStart: func(pid int) { x.t.Report(terminal.Launched(pid)) },
+		ExecEnv: x.t.ExecEnv(), Timeout: x.settings.timeout(), Head: (limit + 1) * utf8.UTFMax,
+		OnStart: func(pid int) { x.t.Report(terminal.Launched(pid)) },
 	})
 	var result Result
 	switch {

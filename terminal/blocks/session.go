@@ -44,7 +44,10 @@ type session struct {
 
 func newSession(id, task, run string) *session {
 	now := time.Now().UTC()
-	return &session{ID: id, Task: task, Run: run, CreatedAt: now, UpdatedAt: now, Results: []Result{}, RequestedFiles: []string{}}
+	return &session{
+		ID: id, Task: task, Run: run, CreatedAt: now, UpdatedAt: now, Results: []Result{},
+		RequestedFiles: []string{},
+	}
 }
 
 // worksIn reports whether the session belongs to a workspace. A session without a workspace belongs

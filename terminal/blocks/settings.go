@@ -80,7 +80,8 @@ func (s *Settings) Check(config.Scope) []config.Problem { return nil }
 // Warnings reports an agent that runs every command without approval and sandbox.
 func (s *Settings) Warnings(at config.Scope) []string {
 	if s.Approve == approveNever && at.Terminal != nil && at.Terminal.Sandbox == "none" {
-		return []string{at.Key("approve") + ` is "never" and ` + at.SiblingKey("sandbox") + ` is "none": the model runs any command with the rights of the bot, and nobody is asked`}
+		return []string{at.Key("approve") + ` is "never" and ` + at.SiblingKey("sandbox") +
+			` is "none": the model runs any command with the rights of the bot, and nobody is asked`}
 	}
 	return nil
 }

@@ -133,7 +133,10 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 	}
 	if x.s.Response == "" {
 		if round > x.settings.MaxRounds {
-			return &agentError{x.text(words.BlocksTooManyRounds, x.settings.MaxRounds), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}}}
+			return &agentError{
+				x.text(words.BlocksTooManyRounds, x.settings.MaxRounds),
+				terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}},
+			}
 		}
 		if err := x.board.beginRound(x.s.Sequence, x.settings.Agent == personAgent); err != nil {
 			return err

@@ -62,7 +62,8 @@ type lister struct {
 // addFolder adds the files of a folder. prefix is its path with a trailing slash.
 func (l *lister) addFolder(folder *nofollow.Folder, prefix []byte, depth int) error {
 	info, err := folder.Stat()
-	if err != nil || l.isGatewayFile(info) || !modebits.Allow(l.user, info, modebits.Read|modebits.Search) || depth > maxDepth {
+	if err != nil || l.isGatewayFile(info) || !modebits.Allow(l.user, info, modebits.Read|modebits.Search) ||
+		depth > maxDepth {
 		return err
 	}
 	f, err := folder.OpenFile(".", os.O_RDONLY, 0)

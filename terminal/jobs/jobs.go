@@ -104,7 +104,8 @@ func (t *Table) Create(c Command) (id string, err error) {
 		return "", fmt.Errorf("run %q: the session is over", c.Line)
 	}
 	if !t.makeRoom() {
-		return "", fmt.Errorf("run %q: this session has %d commands that run, which is the limit; release one first", c.Line, len(t.jobs))
+		return "", fmt.Errorf("run %q: this session has %d commands that run, which is the limit; release one first", c.Line,
+			len(t.jobs))
 	}
 	if t.o.ApplySandbox != nil {
 		o = t.o.ApplySandbox(o)

@@ -15,6 +15,9 @@ func withMemoryLimit(path string, args []string, bytes int64) (string, []string)
 		bytes = int64(now.Max) // the hard limit cannot be raised
 	}
 	const shell = "/bin/sh"
-	line := []string{shell, "-c", `ulimit -d "$1" && shift && exec "$@"`, shell, strconv.FormatInt(max(bytes>>10, 1), 10), path}
+	line := []string{
+		shell, "-c", `ulimit -d "$1" && shift && exec "$@"`, shell, strconv.FormatInt(max(bytes>>10, 1), 10),
+		path,
+	}
 	return shell, append(line, args[1:]...)
 }

@@ -107,7 +107,8 @@ func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (ter
 
 // takeoverButtons returns the buttons under a screen that a person has taken over.
 func takeoverButtons(w words.Words) []terminal.ControlButton {
-	return append(slices.Clone(keyButtons), terminal.ControlButton{Label: w.Text(words.ButtonHandBack), Command: "/" + giveCommand})
+	return append(slices.Clone(keyButtons),
+		terminal.ControlButton{Label: w.Text(words.ButtonHandBack), Command: "/" + giveCommand})
 }
 
 // buttons returns the buttons of the turn's board.
@@ -150,7 +151,9 @@ const (
 )
 
 // runInput types a person's input. The reply shows the screen unless a turn shows it.
-func runInput(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
+func runInput(ctx context.Context, s *session, r terminal.ControlRequest,
+	buttons []terminal.ControlButton,
+) (terminal.ControlReply, error) {
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysUsage)}, nil
 	}
@@ -167,7 +170,10 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest, button
 	}
 	s.awaitQuiet(ctx, replyQuiet, maxReplyWait)
 	if s.isDead() {
-		return terminal.ControlReply{Text: r.Words.Text(words.KeysShellEnded, s.exit.Description(r.Words)), Screen: s.snapshot()}, nil
+		return terminal.ControlReply{
+			Text:   r.Words.Text(words.KeysShellEnded, s.exit.Description(r.Words)),
+			Screen: s.snapshot(),
+		}, nil
 	}
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
@@ -198,7 +204,8 @@ func runScreen(s *session) (terminal.ControlReply, error) {
 	if err := picture.Encode(&png, now); err != nil {
 		return terminal.ControlReply{}, fmt.Errorf("draw screen: %w", err)
 	}
-	return terminal.ControlReply{Screen: now, Files: []terminal.ControlFile{{Name: "screen.png", Content: png.Bytes()}}}, nil
+	return terminal.ControlReply{Screen: now, Files: []terminal.ControlFile{{Name: "screen.png", Content: png.Bytes()}}},
+		nil
 }
 
 // runLog runs /log: the dialogue and the recording of a chat.

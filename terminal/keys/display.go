@@ -53,7 +53,10 @@ func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.caption = text
-	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step, TakenOver: d.s.isTaken()})
+	return d.t.Emit(terminal.Frame{
+		Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(),
+		Step: d.step, TakenOver: d.s.isTaken(),
+	})
 }
 
 // setStep sets the number of the step that the board shows.

@@ -200,7 +200,10 @@ func newKeys() map[string]key {
 	for i, final := range []string{"P", "Q", "R", "S"} {
 		all["f"+strconv.Itoa(1+i)] = key{plain: escape + "O" + final, number: 1, final: final}
 	}
-	numbered := map[int][]string{2: {"insert", "ic"}, 3: {"delete", "dc"}, 5: {"pageup", "pgup", "ppage"}, 6: {"pagedown", "pgdn", "npage"}}
+	numbered := map[int][]string{
+		2: {"insert", "ic"}, 3: {"delete", "dc"}, 5: {"pageup", "pgup", "ppage"},
+		6: {"pagedown", "pgdn", "npage"},
+	}
 	for i, number := range []int{15, 17, 18, 19, 20, 21, 23, 24} {
 		numbered[number] = []string{"f" + strconv.Itoa(5+i)}
 	}

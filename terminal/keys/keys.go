@@ -91,7 +91,9 @@ func (p *terminals) StopCommands(chat string) (ended int, told bool) {
 
 // withTerminal runs a turn in the terminal of its chat, which is opened if necessary. args is the
 // program of a new terminal; nil means the agent's command.
-func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
+func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string,
+	run func(s *session, opened bool) (terminal.Outcome, error),
+) (terminal.Outcome, error) {
 	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.UserID())
 	if err != nil {
 		return t.EmitStopped(ctx)
@@ -107,7 +109,9 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 }
 
 // session returns the terminal of the chat and opens it if necessary.
-func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (_ *session, opened bool, err error) {
+func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (_ *session, opened bool,
+	err error,
+) {
 	if s, ok := entry.Process(); ok && s.Reusable() {
 		t.Report(terminal.Launched(s.agent.Pid()))
 		return s, false, nil
@@ -118,7 +122,8 @@ func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args [
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.settings.size(), idle: p.settings.idle(), log: log,
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.settings.size(), idle: p.settings.idle(),
+		log: log,
 		onExit: func(s *session) {
 			p.pool.ReportDeath(chat, s)
 			p.logs.closeLog(chat, log)

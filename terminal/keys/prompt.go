@@ -27,6 +27,8 @@ How keystrokes work:
 `
 
 // jsonFormat and xmlFormat describe the format of a response.
+//
+//nolint:lll // the text has lines of its own
 const (
 	jsonFormat = `Answer with one JSON object and nothing else:
 

@@ -65,9 +65,10 @@ func openSession(o openOptions) (*session, error) {
 	}
 	first := make(chan struct{})
 	s := &session{
-		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first, firstOutput: first,
-		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
-		input:  newInputQueue(agent),
+		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first,
+		firstOutput: first,
+		screen:      screen.New(int(o.size.Columns), int(o.size.Rows)),
+		input:       newInputQueue(agent),
 	}
 	s.recording = o.log.startRecording(o.size)
 	s.typing.Go(s.input.run)

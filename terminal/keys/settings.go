@@ -99,7 +99,8 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	if s.Cols*s.Rows > picture.MaxCells {
 		all = append(all, config.Problem{
 			Path: []string{"rows"}, Cause: []string{"cols"},
-			Text: fmt.Sprintf("must be at most %d where cols is %d: /screen draws terminals of up to %d characters", picture.MaxCells/s.Cols, s.Cols, picture.MaxCells),
+			Text: fmt.Sprintf("must be at most %d where cols is %d: /screen draws terminals of up to %d characters",
+				picture.MaxCells/s.Cols, s.Cols, picture.MaxCells),
 		})
 	}
 	if !filepath.IsAbs(s.Shell) {

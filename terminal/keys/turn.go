@@ -46,7 +46,10 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	out, err := x.runSteps(ctx)
 	x.s.log.addEntry("end: "+string(out.Status), "")
 	if err == nil && x.stillTaken {
-		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: x.t.Words.Text(words.KeysStillTaken), Silent: out.Status != terminal.Done})
+		err = x.t.Emit(terminal.Frame{
+			Kind: terminal.Message, Text: x.t.Words.Text(words.KeysStillTaken),
+			Silent: out.Status != terminal.Done,
+		})
 	}
 	return out, err
 }
@@ -110,7 +113,8 @@ func (x *turn) recordStep(step int, r Response) {
 	x.recordOutput()
 	title := x.t.Words.Text(words.KeysNotUnderstood)
 	if r.Error == "" {
-		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis), x.t.Words.Text(words.KeysNoPlan)), maxTitle))
+		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis),
+			x.t.Words.Text(words.KeysNoPlan)), maxTitle))
 	}
 	x.details.Add("⌨️ "+title, 1)
 }

@@ -14,5 +14,5 @@ func idOf(info fs.FileInfo) (id fileID, names uint64) {
 	if !ok {
 		return fileID{}, 1
 	}
-	return fileID{uint64(stat.Dev), stat.Ino}, uint64(stat.Nlink) //nolint:gosec,unconvert // the types differ between systems
+	return fileID{uint64(stat.Dev), stat.Ino}, uint64(stat.Nlink) //nolint:gosec,unconvert // types differ by system
 }

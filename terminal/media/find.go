@@ -131,5 +131,6 @@ func isWordByte(c byte) bool {
 // isPathByte reports whether a slash after c belongs to a path that began earlier, so that ./a.png
 // is not /a.png. Other scripts may touch a path without a space.
 func isPathByte(c byte) bool {
-	return isWordByte(c) || c == '.' || c == '-' || c == '~' || c == '/' || c == '\\' || c == '$' || c == '}' || c == '+' || c == '%' || c == '@'
+	return isWordByte(c) || c == '.' || c == '-' || c == '~' || c == '/' || c == '\\' || c == '$' || c == '}' ||
+		c == '+' || c == '%' || c == '@'
 }

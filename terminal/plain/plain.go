@@ -26,6 +26,9 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 			return nil
 		}
 		hinted = true
-		return t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: `the output looks like frames; is terminal.protocol meant to be "rich"?`})
+		return t.Emit(terminal.Frame{
+			Kind: terminal.Log, Level: "warning",
+			Text: `the output looks like frames; is terminal.protocol meant to be "rich"?`,
+		})
 	})
 }

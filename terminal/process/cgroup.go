@@ -31,7 +31,10 @@ func (p *cgroups) acquire(o Options) (*cgroup, error) {
 	if c := p.reuse(o); c != nil {
 		return c, nil
 	}
-	c := &cgroup{pool: p, dir: filepath.Join(p.dir, p.nextName()), limited: o.hasLimits(), dirFD: -1, eventsFD: -1, statFD: -1}
+	c := &cgroup{
+		pool: p, dir: filepath.Join(p.dir, p.nextName()), limited: o.hasLimits(), dirFD: -1, eventsFD: -1,
+		statFD: -1,
+	}
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -140,7 +143,8 @@ func (c *cgroup) release(u Usage) {
 	p := c.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.limited || c.unusable.Load() || !hasEvents(c.eventsFD, "populated 0", "frozen 0") || len(p.idle) >= maxIdleCgroups {
+	if c.limited || c.unusable.Load() || !hasEvents(c.eventsFD, "populated 0", "frozen 0") ||
+		len(p.idle) >= maxIdleCgroups {
 		c.remove()
 		return
 	}

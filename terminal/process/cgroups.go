@@ -69,7 +69,10 @@ func openCgroups() (*cgroups, string) {
 			_ = unix.Rmdir(dir)
 			return nil, "this kernel has no cgroup.kill, which needs Linux 5.14"
 		}
-		p := &cgroups{parent: parent, dir: dir, path: filepath.Join(path, filepath.Base(dir)), lock: lock, controllers: map[string]bool{}}
+		p := &cgroups{
+			parent: parent, dir: dir, path: filepath.Join(path, filepath.Base(dir)), lock: lock,
+			controllers: map[string]bool{},
+		}
 		if err := p.checkUsable(); err != nil {
 			p.close()
 			return nil, err.Error()

@@ -76,7 +76,8 @@ func (d *descendants) recordSubtree(pid, depth int) {
 // from a descendant of an older living child.
 func (d *descendants) isDescendant(p procfs.Stat, cgroup string) (mine, sure bool) {
 	if cgroup != "" {
-		return cgroup == d.child.cgroup.path() || !d.anyChild(func(c *supervisedChild) bool { return c.cgroup.path() == cgroup }), true
+		return cgroup == d.child.cgroup.path() ||
+			!d.anyChild(func(c *supervisedChild) bool { return c.cgroup.path() == cgroup }), true
 	}
 	if p.Session == d.leader || d.seen[p.Pid] == p.Start && p.Start != 0 {
 		return true, true

@@ -103,7 +103,8 @@ func (c *Child) Untouched() bool {
 		return false
 	default:
 	}
-	return !hasExited(c.Pid()) && unreadBytes(c.out.file) == 0 && (c.err.file == nil || !c.hasStderr.Load() && unreadBytes(c.err.file) == 0)
+	return !hasExited(c.Pid()) && unreadBytes(c.out.file) == 0 &&
+		(c.err.file == nil || !c.hasStderr.Load() && unreadBytes(c.err.file) == 0)
 }
 
 // Write writes p to the child's stdin, after Options.Input and in one piece. It may be called from

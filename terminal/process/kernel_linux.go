@@ -59,7 +59,8 @@ func setUTF8(fd int) error {
 
 // flushInput discards unread input of a terminal, which only works through the slave side.
 func flushInput(master int) error {
-	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER,
+		unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
 		return os.NewSyscallError("ioctl TIOCGPTPEER", errno)
 	}

@@ -99,7 +99,8 @@ func HasGatewayMark(pid int) bool {
 
 func killSessions(sessions []int) {
 	for _, session := range sessions {
-		for round := 0; round < 10 && killSessionOnce(session); round++ { // the next round finds what was forked during this one
+		// the next round finds what was forked during this one
+		for round := 0; round < 10 && killSessionOnce(session); round++ {
 		}
 	}
 }

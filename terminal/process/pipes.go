@@ -11,8 +11,9 @@ import (
 // descriptors, which only the child uses.
 type pipes struct {
 	inWrite, outRead, errRead, reportRead   *os.File
-	inRead, outWrite, errWrite, reportWrite int      // the child's ends; -1: none
-	terminal                                *os.File // the slave of a pseudo-terminal, whose master is inWrite and outRead; or nil
+	inRead, outWrite, errWrite, reportWrite int // the child's ends; -1: none
+	// the slave of a pseudo-terminal, whose master is inWrite and outRead; or nil
+	terminal *os.File
 }
 
 func openPipes(o Options) (p pipes, err error) {

@@ -265,7 +265,10 @@ func (c *Child) waitAndReap() Exit {
 	forced := c.forced
 	c.mu.Unlock()
 	c.supervised.killDescendants(c.Pid())
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.cgroup.usage(), ExecError: readExecError(c.report)}
+	e := Exit{
+		Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.cgroup.usage(),
+		ExecError: readExecError(c.report),
+	}
 	c.supervised.subreaper.reap(c.leader, c.supervised)
 	c.supervised.cgroup.release(e.Usage)
 	e.Usage = e.Usage.max(reapedUsage(c.leader)).max(c.Usage())

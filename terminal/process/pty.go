@@ -75,7 +75,8 @@ func nonblockingCopy(of uintptr, name string) (*os.File, error) {
 }
 
 func setSize(fd int, s Size) error {
-	return os.NewSyscallError("ioctl TIOCSWINSZ", unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: s.Rows, Col: s.Columns}))
+	return os.NewSyscallError("ioctl TIOCSWINSZ",
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: s.Rows, Col: s.Columns}))
 }
 
 // Interrupt sends SIGINT to the foreground job of the child's terminal, as Ctrl-C does, even if the

@@ -43,7 +43,10 @@ type subreaper struct {
 
 // openSubreaper returns nil if descendants whose parent has died are reparented to another process.
 func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
-	r := &subreaper{cgroups: cgroups, started: map[int]*supervisedChild{}, starting: map[*supervisedChild]bool{}, unresolvedOwners: map[string]bool{}}
+	r := &subreaper{
+		cgroups: cgroups, started: map[int]*supervisedChild{}, starting: map[*supervisedChild]bool{},
+		unresolvedOwners: map[string]bool{},
+	}
 	if os.Getpid() != 1 {
 		if !wanted || !setSubreaper(true) {
 			return nil
@@ -72,7 +75,8 @@ func (r *subreaper) addMark(l *leader) string {
 	if r == nil {
 		return ""
 	}
-	mark := markVariable + strconv.Itoa(os.Getpid()) + "." + rand.Text() // random, so that no process can guess the mark of another child
+	// random, so that no process can guess the mark of another child
+	mark := markVariable + strconv.Itoa(os.Getpid()) + "." + rand.Text()
 	l.env = append(l.env[:len(l.env):len(l.env)], mark)
 	return mark
 }

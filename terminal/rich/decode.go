@@ -90,7 +90,10 @@ func (v value) isTrue() bool {
 
 // kind returns a frame's type, without an allocation for known types.
 func (v value) kind() terminal.Kind {
-	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log, deltaKind, askKind} {
+	for _, k := range [...]terminal.Kind{
+		terminal.Progress, terminal.Message, terminal.Error, terminal.Log, deltaKind,
+		askKind,
+	} {
 		if len(v) == len(k)+2 && v[0] == '"' && string(v[1:len(v)-1]) == string(k) {
 			return k
 		}

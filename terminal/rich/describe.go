@@ -17,7 +17,10 @@ const Name = "rich"
 // Describe describes the protocol.
 func Describe() terminal.Description {
 	return terminal.Description{
-		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", SupportsQuestions: true, SupportsInject: true, SupportsFormat: true, SupportsWarm: true},
+		Protocol: config.Protocol{
+			Name: Name, Description: "rich JSON lines", SupportsQuestions: true,
+			SupportsInject: true, SupportsFormat: true, SupportsWarm: true,
+		},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are not frames`, Parse: parse},
@@ -41,13 +44,16 @@ func assessTrial(t *terminal.Trial) terminal.Finding {
 	}
 	switch {
 	case len(frames) > 0:
-		return doubt(fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", slices.Sorted(maps.Keys(frames))), "the types are "+strings.Join(terminal.FrameTypes(), ", "))
+		return doubt(fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q",
+			slices.Sorted(maps.Keys(frames))), "the types are "+strings.Join(terminal.FrameTypes(), ", "))
 	case n == 0 && plain == 0:
 		return doubt("rich: printed nothing at all"+t.StderrSuffix(), t.ByHand+"; an agent that buffers must flush")
 	case n == 0:
-		return doubt(fmt.Sprintf("rich: printed %d lines and no frame", plain), `set terminal.protocol to "plain", or print one JSON object a line`)
+		return doubt(fmt.Sprintf("rich: printed %d lines and no frame", plain),
+			`set terminal.protocol to "plain", or print one JSON object a line`)
 	}
-	detail := fmt.Sprintf("rich: %s, %d plain lines, exit status 0 in %s", strings.Join(known, ", "), plain, t.Took.Round(time.Millisecond))
+	detail := fmt.Sprintf("rich: %s, %d plain lines, exit status 0 in %s", strings.Join(known, ", "), plain,
+		t.Took.Round(time.Millisecond))
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
 			return doubt(detail+"; it says "+f.Text, "nothing if it is right to refuse such a message")

@@ -44,7 +44,8 @@ func hintWrongKey(line []byte, missing ...string) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		for _, want := range missing {
-			if slices.Contains(frameKeys[want], strings.ToLower(key)) || config.ClosestMatch(key, []string{want}) != "" && key != want {
+			if slices.Contains(frameKeys[want], strings.ToLower(key)) || config.ClosestMatch(key, []string{want}) != "" &&
+				key != want {
 				return fmt.Sprintf("the frame has %.40q; did you mean %q?", key, want)
 			}
 		}
@@ -75,7 +76,8 @@ func (h *lineHints) find(line []byte) string {
 		h.inObject = true
 	case h.inObject && bytes.HasPrefix(trimmed, []byte(`"type"`)) && !h.spread:
 		h.spread = true
-		return "the output looks like a JSON object over several lines, which is sent as text: print each frame on one line (json.dumps without indent, jq -c)"
+		return "the output looks like a JSON object over several lines, which is sent as text: print each frame on one " +
+			"line (json.dumps without indent, jq -c)"
 	case bytes.HasPrefix(trimmed, []byte("}")):
 		h.inObject = false
 	case bytes.HasPrefix(trimmed, []byte("{")) && !h.wrongType && bytes.Contains(trimmed, []byte(`"text"`)):

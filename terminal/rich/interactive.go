@@ -27,7 +27,10 @@ type question struct {
 
 // question returns the question of an ask frame. It does not refer to the line.
 func (f *fields) question() question {
-	q := question{Question: terminal.Question{ID: f.id.text(), Text: f.text.text(), Options: f.options.list(), Secret: f.secret.isTrue()}}
+	q := question{Question: terminal.Question{
+		ID: f.id.text(), Text: f.text.text(), Options: f.options.list(),
+		Secret: f.secret.isTrue(),
+	}}
 	// A number is returned as a number, because agents compare it. Nested values may exceed the
 	// depth that encoding/json accepts.
 	if q.ID != "" && f.id[0] != '{' && f.id[0] != '[' {

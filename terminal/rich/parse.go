@@ -38,7 +38,8 @@ func parse(output, _ string) (object any, ok bool) {
 			return nil
 		}
 		read := parsedFrame{
-			Type: frame.Kind, Text: terminal.Clean(frame.Text), Media: frame.Media, Silent: frame.Silent, Buttons: frame.Choices, Code: frame.Code, Level: frame.Level,
+			Type: frame.Kind, Text: terminal.Clean(frame.Text), Media: frame.Media, Silent: frame.Silent, Buttons: frame.Choices,
+			Code: frame.Code, Level: frame.Level,
 		}
 		if frame.Kind == askKind {
 			q := f.question()

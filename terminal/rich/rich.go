@@ -28,13 +28,14 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 		return t.ReadLines(ctx, handleLines(t, s, func(q question) error { return logRefusal(t, q) }))
 	}
 	k := &conversation{turn: t}
-	out, err := t.ReadLinesInteractive(ctx, func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
-		k.stdin = stdin
-		if t.Injections() != nil {
-			k.goroutines.Go(func() { k.inject(ctx) })
-		}
-		return handleLines(t, s, func(q question) error { return k.askPerson(ctx, q) }), k.wait
-	})
+	out, err := t.ReadLinesInteractive(ctx,
+		func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
+			k.stdin = stdin
+			if t.Injections() != nil {
+				k.goroutines.Go(func() { k.inject(ctx) })
+			}
+			return handleLines(t, s, func(q question) error { return k.askPerson(ctx, q) }), k.wait
+		})
 	out.Unread = k.unread
 	return out, err
 }

@@ -54,8 +54,10 @@ func (u *agentUser) checkCannotReplace(path string) error {
 }
 
 func (u *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
-	return fmt.Errorf("%s could replace %s by a symbolic link, through which root would write elsewhere, because it may write to %s (%v); "+
-		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to keep it writable for its group", u.name, path, dir, info.Mode())
+	return fmt.Errorf("%s could replace %s by a symbolic link, through which root would write elsewhere, because it may "+
+		"write to %s (%v); "+
+		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to keep it writable for its group", u.name, path, dir,
+		info.Mode())
 }
 
 // openChatDir opens the folder of a chat after making the agent's user its owner. The parent folder
@@ -88,7 +90,11 @@ func (u *agentUser) openChatDir(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(u.Uid), int(u.Gid)) }); err != nil {
+	if err := withOpenDir(chat, func(f *os.File,
+		_ fs.FileInfo,
+	) error {
+		return f.Chown(int(u.Uid), int(u.Gid))
+	}); err != nil {
 		_ = chat.Close()
 		return nil, err
 	}

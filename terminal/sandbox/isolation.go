@@ -47,15 +47,20 @@ func (s *Sandbox) planIsolation() {
 	s.planTempDirs()
 	if s.o.Sandbox != Landlock {
 		if s.isolation.namespace == noNamespace {
-			s.missing = append(s.missing, "terminal.user: chats are not kept apart, because their agents run as the same user and there are no mount namespaces here ("+s.isolation.namespaceError+
-				`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
+			s.missing = append(s.missing,
+				"terminal.user: chats are not kept apart, because their agents run as the same user and there are no mount "+
+					"namespaces here ("+s.isolation.namespaceError+
+					`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
 		}
 		if s.usesCommand() && !ownProcesses().MatchString(s.o.Sandbox) {
-			s.missing = append(s.missing, "terminal.sandbox: agents of all chats run as the same user, and this command creates no PID namespace, so an agent can reach another chat's files through "+
-				`/proc while that chat's agent runs; use bwrap --unshare-pid --proc /proc, or set terminal.sandbox to "landlock"`)
+			s.missing = append(s.missing,
+				"terminal.sandbox: agents of all chats run as the same user, and this command creates no PID namespace, so an "+
+					"agent can reach another chat's files through "+
+					`/proc while that chat's agent runs; use bwrap --unshare-pid --proc /proc, or set terminal.sandbox to "landlock"`)
 		}
 		if s.o.Sandbox == "" && !canCloseAbstractSockets() {
-			s.caveats = append(s.caveats, "terminal.user: this kernel's Landlock is too old (before Linux 6.12) or off: the agent can reach abstract sockets")
+			s.caveats = append(s.caveats,
+				"terminal.user: this kernel's Landlock is too old (before Linux 6.12) or off: the agent can reach abstract sockets")
 		}
 		return
 	}
@@ -184,7 +189,9 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 	links = slices.DeleteFunc(links, func(link string) bool { return !g.writes(link) })
 	info, err := os.Lstat(end)
 	if p.checkHardLinks && err == nil && hasHardLinks(info) && g.onSameDevice(info) && (!p.readable || s.mayWrite(end)) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s has another hard link, through which the agent may reach it; replace it by a copy: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
+		s.missing = append(s.missing,
+			fmt.Sprintf("terminal.sandbox: %s has another hard link, through which the agent may reach it; replace it by a "+
+				"copy: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
 	}
 	if state != "" && end != state && nofollow.Within(state, end) {
 		return
@@ -193,16 +200,22 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 	if !reached && len(links) == 0 {
 		return
 	}
-	if users := s.usersDir(); users != "" && (nofollow.Within(users, end) || slices.ContainsFunc(links, func(l string) bool { return nofollow.Within(users, l) })) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is in the folder of a chat, whose agent may change it; move it out of the workspace, for example to %s",
-			p.path, filepath.Dir(s.o.Workspace)))
+	if users := s.usersDir(); users != "" &&
+		(nofollow.Within(users, end) || slices.ContainsFunc(links,
+			func(l string) bool { return nofollow.Within(users, l) })) {
+		s.missing = append(s.missing,
+			fmt.Sprintf("terminal.sandbox: %s is in the folder of a chat, whose agent may change it; move it out of the "+
+				"workspace, for example to %s",
+				p.path, filepath.Dir(s.o.Workspace)))
 	}
 	if p.path != s.o.State && slices.ContainsFunc(slices.Concat(s.o.Dirs, s.o.Paths), func(dir string) bool {
 		real, _, err := nofollow.Resolve(strings.TrimSuffix(dir, ":ro"))
 		return err == nil && nofollow.Within(end, real)
 	}) {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is hidden from the agent, but terminal.sandboxPaths or the workspace is in it; move it, for example to %s",
-			p.path, filepath.Dir(s.o.Workspace)))
+		s.missing = append(s.missing,
+			fmt.Sprintf("terminal.sandbox: %s is hidden from the agent, but terminal.sandboxPaths or the workspace is in it; "+
+				"move it, for example to %s",
+				p.path, filepath.Dir(s.o.Workspace)))
 	}
 	there := err == nil || p.path == s.o.State // which is created before an agent starts
 	if s.isolation.namespace == noNamespace || !there || len(links) > 0 {
@@ -222,8 +235,11 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 		}
 	}
 	if g.writes(filepath.Dir(end)) && err == nil && !info.IsDir() {
-		s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s lies where the agent may write, and is protected by a mount, which ends for running agents when another file "+
-			"replaces it; move it out of the workspace and terminal.sandboxPaths, for example to %s", p.path, filepath.Dir(s.o.Workspace)))
+		s.caveats = append(s.caveats,
+			fmt.Sprintf("terminal.sandbox: %s lies where the agent may write, and is protected by a mount, which ends for "+
+				"running agents when another file "+
+				"replaces it; move it out of the workspace and terminal.sandboxPaths, for example to %s", p.path,
+				filepath.Dir(s.o.Workspace)))
 	}
 }
 
@@ -263,8 +279,11 @@ func (s *Sandbox) recordSplitGrants(g grantedDirs) {
 	if s.isolation.namespace == noNamespace {
 		because = "there are no mount namespaces here (" + s.isolation.namespaceError + ")"
 	}
-	s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s is granted to the agent entry by entry, because %s: directly in it, the agent can use existing entries, "+
-		"but cannot list, create, rename or delete any. Give it a subfolder to work in, which must exist when it starts", abbreviateList(split), because))
+	s.caveats = append(s.caveats,
+		fmt.Sprintf("terminal.sandbox: %s is granted to the agent entry by entry, because %s: directly in it, the agent "+
+			"can use existing entries, "+
+			"but cannot list, create, rename or delete any. Give it a subfolder to work in, which must exist when it starts",
+			abbreviateList(split), because))
 }
 
 // planTempDirs decides what agents see at /tmp and /var/tmp, which are shared by all users.

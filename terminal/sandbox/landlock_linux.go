@@ -45,7 +45,8 @@ func canCloseAbstractSockets() bool { return landlockABI() >= abiScoped }
 func missingLandlockFeatures() (missing, notes []string) {
 	v := landlockABI()
 	if v < 1 {
-		return []string{"terminal.sandbox: this kernel has no Landlock (it needs Linux 5.13, with landlock in /sys/kernel/security/lsm)"}, nil
+		return []string{"terminal.sandbox: this kernel has no Landlock (it needs Linux 5.13, with landlock in " +
+			"/sys/kernel/security/lsm)"}, nil
 	}
 	for _, lack := range []struct {
 		before int
@@ -65,8 +66,10 @@ func missingLandlockFeatures() (missing, notes []string) {
 // escapeCapabilities are the capabilities of root that allow leaving a sandbox through other
 // processes, devices or the kernel.
 var escapeCapabilities = []uintptr{
-	unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_MKNOD, unix.CAP_SYS_RAWIO,
-	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_SYSLOG,
+	unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_MKNOD,
+	unix.CAP_SYS_RAWIO,
+	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE,
+	unix.CAP_SYSLOG,
 }
 
 // dropEscapeCapabilities drops the escapeCapabilities from the bounding and inheritable sets, so
@@ -125,7 +128,8 @@ func (f *landlockFiles) restrict() error {
 		// ttyname(3) searches /dev for the terminal.
 		rules = append(rules, landlock.RWFiles(stdin).WithIoctlDev(), landlock.PathAccess(ll.AccessFSReadDir, "/dev"))
 	}
-	handled, err := landlock.NewConfig(landlock.V9.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
+	handled, err := landlock.NewConfig(landlock.V9.HandledAccessFS,
+		landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
 	if err != nil {
 		return err
 	}

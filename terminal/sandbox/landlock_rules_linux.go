@@ -68,7 +68,8 @@ func (r *ruleBuilder) addPath(path string, readOnly bool) {
 }
 
 func (r *ruleBuilder) containsProtected(dir string) bool {
-	return slices.ContainsFunc(slices.Concat(r.Hide, r.ReadOnly), func(path string) bool { return nofollow.Within(dir, path) })
+	return slices.ContainsFunc(slices.Concat(r.Hide, r.ReadOnly),
+		func(path string) bool { return nofollow.Within(dir, path) })
 }
 
 func (r *ruleBuilder) addRule(path string, info os.FileInfo, readOnly bool) {

@@ -155,7 +155,8 @@ func mountPrivatePTYs() {
 		}
 	}
 	info, err := os.Lstat("/dev/ptmx")
-	if err != nil || mountNew("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil || info.Mode().Type() == fs.ModeSymlink {
+	if err != nil || mountNew("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil ||
+		info.Mode().Type() == fs.ModeSymlink {
 		return
 	}
 	if tree, err := cloneMount("/dev/pts/ptmx", false); err == nil {
@@ -166,7 +167,8 @@ func mountPrivatePTYs() {
 // openMountPoint opens a path for mounting. It follows no symbolic links, since an agent may have
 // created one.
 func openMountPoint(path string) (int, error) {
-	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	return unix.Openat2(unix.AT_FDCWD, path,
+		&unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
 // cloneMount returns a detached copy of the mounts at and below a path.
@@ -183,7 +185,8 @@ func cloneMount(path string, readOnly bool) (int, error) {
 	if !readOnly {
 		return tree, nil
 	}
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		_ = unix.Close(tree)
 		return -1, os.NewSyscallError("mount_setattr", err)
 	}
@@ -198,7 +201,8 @@ func attachMount(tree int, path string) error {
 		return err
 	}
 	defer func() { _ = unix.Close(at) }()
-	return os.NewSyscallError("move_mount", unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH))
+	return os.NewSyscallError("move_mount",
+		unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH))
 }
 
 // pinPath mounts a folder on itself, because a mount point cannot be renamed or removed.
@@ -298,7 +302,8 @@ func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 	if mode&fs.ModeSticky != 0 {
 		return nil
 	}
-	return os.NewSyscallError("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}))
+	return os.NewSyscallError("mount_setattr",
+		unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}))
 }
 
 // createMountPoint creates an empty file or folder to mount on, unless it exists.

@@ -83,7 +83,10 @@ func probeNamespace(kind namespace) error {
 	cmd := exec.CommandContext(ctx, ownExecutable)
 	cmd.Args, cmd.Dir, cmd.Env = []string{"nanobot", Command, "-plan=" + p.String(), "--", "true"}, "/", []string{}
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: kind.cloneFlags(), AmbientCaps: kind.ambientCapabilities(), Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: kind.cloneFlags(), AmbientCaps: kind.ambientCapabilities(),
+		Pdeathsig: syscall.SIGKILL,
+	}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {

@@ -96,7 +96,8 @@ func New(o Options) (*Sandbox, error) {
 	s.checkSandbox()
 	s.planIsolation()
 	if o.Required && len(s.missing) > 0 {
-		return nil, errors.New("terminal.sandboxRequired is true, and this machine does not support: " + strings.Join(s.missing, "; "))
+		return nil, errors.New("terminal.sandboxRequired is true, and this machine does not support: " +
+			strings.Join(s.missing, "; "))
 	}
 	return s, nil
 }
@@ -120,8 +121,10 @@ const memorySlack = 4
 func (s *Sandbox) assignLimits(memory, processes bool) {
 	confined := s.staysInCgroup()
 	if !confined && (memory && s.o.Memory > 0 || processes && s.o.Processes > 0) {
-		s.caveats = append(s.caveats, "terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that limits its memory and processes, unless "+
-			`its sandbox has no access to /sys/fs/cgroup; to prevent that, set terminal.sandbox to "landlock", or set terminal.user`)
+		s.caveats = append(s.caveats,
+			"terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that limits its "+
+				"memory and processes, unless "+
+				`its sandbox has no access to /sys/fs/cgroup; to prevent that, set terminal.sandbox to "landlock", or set terminal.user`)
 	}
 	switch {
 	case s.o.Memory == 0:
@@ -130,19 +133,25 @@ func (s *Sandbox) assignLimits(memory, processes bool) {
 	case memory:
 		s.helperLimits.Memory, s.cgroupLimits.Memory = memorySlack*s.o.Memory, s.o.Memory
 	default:
-		s.caveats = append(s.caveats, "terminal.limits.memory: there is no control group that counts memory (systemd creates one with Delegate=yes), "+
-			"so the limit applies to each process of the agent, and includes memory that is reserved and not used; Node and Go reserve a lot")
+		s.caveats = append(s.caveats,
+			"terminal.limits.memory: there is no control group that counts memory (systemd creates one with Delegate=yes), "+
+				"so the limit applies to each process of the agent, and includes memory that is reserved and not used; Node and "+
+				"Go reserve a lot")
 	}
 	switch {
 	case s.o.Processes == 0:
 	case processes:
 		s.helperLimits.Processes, s.cgroupLimits.Processes = 0, s.o.Processes
 	case s.user != nil && s.user.Uid != 0:
-		s.caveats = append(s.caveats, "terminal.limits.processes: there is no control group that counts processes (systemd creates one with Delegate=yes), "+
-			"so the limit applies to all processes and threads of terminal.user together")
+		s.caveats = append(s.caveats,
+			"terminal.limits.processes: there is no control group that counts processes (systemd creates one with "+
+				"Delegate=yes), "+
+				"so the limit applies to all processes and threads of terminal.user together")
 	default:
 		s.helperLimits.Processes = 0
-		s.missing = append(s.missing, "terminal.limits.processes: needs a control group that counts processes (systemd creates one with Delegate=yes), or terminal.user")
+		s.missing = append(s.missing,
+			"terminal.limits.processes: needs a control group that counts processes (systemd creates one with Delegate=yes), "+
+				"or terminal.user")
 	}
 }
 
@@ -199,7 +208,8 @@ func (s *Sandbox) Apply(o process.Options, chat ChatDirs) process.Options {
 		o.User = nil // the helper switches to the user after it has made the mounts
 	}
 	p.Program = o.Path
-	o.Path, o.Args, o.Helper = ownExecutable, append([]string{"nanobot", Command, "-report", "-plan=" + p.String(), "--"}, o.Args...), true
+	o.Path, o.Args, o.Helper = ownExecutable,
+		append([]string{"nanobot", Command, "-report", "-plan=" + p.String(), "--"}, o.Args...), true
 	return o
 }
 

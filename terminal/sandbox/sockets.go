@@ -20,7 +20,10 @@ import (
 // they are reported.
 var (
 	// nameServices contain files and sockets with which programs look up hosts and users.
-	nameServices = []string{"/run/systemd/resolve", "/run/systemd/userdb", "/run/nscd", "/run/avahi-daemon", "/var/lib/sss/pipes"}
+	nameServices = []string{
+		"/run/systemd/resolve", "/run/systemd/userdb", "/run/nscd", "/run/avahi-daemon",
+		"/var/lib/sss/pipes",
+	}
 	// systemServices contain sockets that the system offers to every user, if their modes say so.
 	systemServices = slices.Concat(nameServices, []string{"/run/systemd", "/run/dbus", "/dev/log"})
 )
@@ -63,9 +66,12 @@ func (s *Sandbox) planSockets() {
 		return
 	}
 	if found := s.reachableSockets(); len(found) > 0 {
-		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: the agent can leave the sandbox through sockets of other programs (%s), because there are no mount namespaces here (%s) "+
-			"and this kernel's Landlock does not restrict sockets (Linux 7.1 does); hide them from the daemon (InaccessiblePaths= of a systemd unit), or name those that the agent may use in terminal.sandboxPaths",
-			abbreviateList(found), s.isolation.namespaceError))
+		s.missing = append(s.missing,
+			fmt.Sprintf("terminal.sandbox: the agent can leave the sandbox through sockets of other programs (%s), because "+
+				"there are no mount namespaces here (%s) "+
+				"and this kernel's Landlock does not restrict sockets (Linux 7.1 does); hide them from the daemon "+
+				"(InaccessiblePaths= of a systemd unit), or name those that the agent may use in terminal.sandboxPaths",
+				abbreviateList(found), s.isolation.namespaceError))
 	}
 }
 
@@ -105,7 +111,8 @@ func (s *Sandbox) isCovered(path string) bool {
 			return true
 		}
 	}
-	return withinAny(s.isolation.mounts.Temps, path) || withinAny(s.isolation.mounts.Hide, path) || s.isolation.privateShm && nofollow.Within(sharedMemory, path)
+	return withinAny(s.isolation.mounts.Temps, path) || withinAny(s.isolation.mounts.Hide, path) ||
+		s.isolation.privateShm && nofollow.Within(sharedMemory, path)
 }
 
 // mayConnect reports whether the agent is meant to use a socket. Folders that it may only read do
@@ -154,7 +161,8 @@ func (s *Sandbox) home() string {
 // who has connected.
 func (s *Sandbox) reachableSockets() (found []string) {
 	g := s.grants()
-	for _, socket := range listSockets(slices.Concat(runtimeDirs(), []string{"/tmp", "/var/tmp"}, homeSocketFolders(s.home()))) {
+	for _, socket := range listSockets(slices.Concat(runtimeDirs(), []string{"/tmp", "/var/tmp"},
+		homeSocketFolders(s.home()))) {
 		info, err := os.Lstat(socket)
 		switch {
 		case err != nil || s.mayConnect(socket, g) || peersocket.IsPath(socket):

@@ -70,7 +70,8 @@ func walkSockets(root string, skip map[string]bool) (found []string) {
 		switch {
 		case entries > maxSocketEntries:
 			return fs.SkipAll
-		case err != nil && d != nil && d.IsDir(), err == nil && d.IsDir() && (skip[path] || strings.Count(path, "/") >= depth):
+		case err != nil && d != nil && d.IsDir(), err == nil && d.IsDir() &&
+			(skip[path] || strings.Count(path, "/") >= depth):
 			return fs.SkipDir
 		case err == nil && d.Type() == fs.ModeSocket:
 			found = append(found, path)

@@ -35,7 +35,9 @@ func lookupUser(name string) (*agentUser, error) {
 		return nil, nil //nolint:nilnil // as above
 	}
 	if os.Geteuid() != 0 {
-		return nil, fmt.Errorf("only root may run an agent as %s, and this runs as user %d; start it as root, or as %[1]s and without terminal.user", u.Username, os.Geteuid())
+		return nil,
+			fmt.Errorf("only root may run an agent as %s, and this runs as user %d; start it as root, or as %[1]s and without "+
+				"terminal.user", u.Username, os.Geteuid())
 	}
 	ids, err := u.GroupIds()
 	if err != nil {
@@ -135,7 +137,8 @@ func (s *Sandbox) ChownToAgent(dir string, files []string) error {
 func (u *agentUser) chownPath(root *os.Root, rel string) error {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {
-		f, err := root.OpenFile(filepath.Join(parts[:i+1]...), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would block
+		// a FIFO without a writer would block
+		f, err := root.OpenFile(filepath.Join(parts[:i+1]...), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // the turn reports a missing file where it matters
 		}

@@ -67,7 +67,8 @@ var outputFile = regexp.MustCompile(`>[>|]?\s*[^\s;|&<>()]+`)
 // files, and the part after the = of words like --file=agent.py.
 func commandWords(command string) (words []string) {
 	command = outputFile.ReplaceAllString(command, " ")
-	for _, word := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()\"'`\\", r) }) {
+	for _, word := range strings.FieldsFunc(command,
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()\"'`\\", r) }) {
 		words = append(words, word)
 		if _, value, ok := strings.Cut(word, "="); ok && value != "" {
 			words = append(words, value)

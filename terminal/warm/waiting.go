@@ -212,7 +212,8 @@ func (w *Waiting) discard(a *waiter, reason string) {
 		return
 	}
 	if reason != "" {
-		w.o.Log.Info("cold start instead of the process that was waiting", zap.String("chat", a.chat), zap.String("reason", reason))
+		w.o.Log.Info("cold start instead of the process that was waiting", zap.String("chat", a.chat),
+			zap.String("reason", reason))
 	}
 	a.expiry.Stop()
 	a.child.Kill()

@@ -10,7 +10,7 @@ import (
 type Fault struct {
 	HangUntil     <-chan struct{} // wait for this first
 	CutBefore     bool            // cut the connection, do not carry out the call
-	Err           error           // respond with this error of the network and do not carry out the call, unless CarryOut is set
+	Err           error           // respond with this error; the call is not carried out, unless CarryOut is set
 	CarryOut      bool            // with Err: carry out the call first
 	Status        int             // respond with this status and Body, which are a proxy's, and do not carry out the call
 	Body          string          // replaces the response; with Status 0 the call is carried out

@@ -68,20 +68,26 @@ const CallTimeout = 30 * time.Second
 // Execute makes a call with an effect, by a method of the library. The call has succeeded when
 // Telegram says so, even if the library cannot decode the result: otherwise a sent message would
 // count as failed and be sent twice.
-func Execute[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error), params *P) error {
+func Execute[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error),
+	params *P,
+) error {
 	_, err := execute(ctx, c, method, params)
 	return err
 }
 
 // ExecuteWithTimeout is Execute within CallTimeout.
-func ExecuteWithTimeout[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error), params *P) error {
+func ExecuteWithTimeout[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error),
+	params *P,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	return Execute(ctx, c, method, params)
 }
 
 // Send is Execute for a method that sends a message. It returns the message's ID.
-func Send[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (int, error) {
+func Send[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error),
+	params *P,
+) (int, error) {
 	got, err := execute(ctx, c, method, params)
 	if err != nil {
 		return 0, err
@@ -89,7 +95,9 @@ func Send[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, contex
 	return c.sentID(got)
 }
 
-func execute[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*callRecord, error) {
+func execute[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, context.Context, *P) (R, error),
+	params *P,
+) (*callRecord, error) {
 	got := &callRecord{}
 	if err := c.pace.WaitOverall(ctx, 1); err != nil {
 		return got, err

@@ -86,7 +86,8 @@ func (c *Client) Download(ctx context.Context, stored string, to io.Writer, maxB
 	for i, s := range segments {
 		segments[i] = url.PathEscape(s)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/file/bot"+c.token+"/"+strings.Join(segments, "/"), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/file/bot"+c.token+"/"+strings.Join(segments, "/"),
+		nil)
 	if err != nil {
 		return c.noResponse(method, err, false)
 	}

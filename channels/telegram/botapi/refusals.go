@@ -16,7 +16,8 @@ func (e *Error) IsPermanent() bool {
 		return e.Code == http.StatusRequestEntityTooLarge
 	}
 	switch e.Code {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests,
+		http.StatusRequestTimeout:
 		return false
 	}
 	return e.Code >= 400 && e.Code < 500
@@ -25,7 +26,10 @@ func (e *Error) IsPermanent() bool {
 // SendError says what the response means for the gateway. The Bot API returns 500, and a proxy 502,
 // 503 or 504, also after a message was sent.
 func (e *Error) SendError() channels.SendError {
-	return channels.SendError{Permanent: e.IsPermanent(), Unknown: e.Code >= http.StatusInternalServerError, After: RetryDelay(e)}
+	return channels.SendError{
+		Permanent: e.IsPermanent(), Unknown: e.Code >= http.StatusInternalServerError,
+		After: RetryDelay(e),
+	}
 }
 
 // RetryDelay returns how long Telegram asks to wait, or 0.

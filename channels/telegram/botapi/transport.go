@@ -56,5 +56,8 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if got.Err != nil {
 		return nil, got.Err
 	}
-	return &http.Response{StatusCode: got.Status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(emptyResult)), Request: req}, nil
+	return &http.Response{
+		StatusCode: got.Status, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(emptyResult)), Request: req,
+	}, nil
 }

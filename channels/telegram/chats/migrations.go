@@ -115,4 +115,5 @@ func (v *Migrations) CurrentID(ctx context.Context, chat int64) int64 {
 }
 
 // ErrMigrated is the error of a change to a message from before the migration.
-var ErrMigrated error = &channels.SendError{Err: errors.New("the message stayed behind in a group that became a supergroup"), Permanent: true}
+var ErrMigrated error = &channels.SendError{Err: errors.New("the message stayed behind in a group that became a " +
+	"supergroup"), Permanent: true}

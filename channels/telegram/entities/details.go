@@ -24,7 +24,10 @@ func AppendDetails(t Text, source string, limit int) Text {
 		t.Text = strings.TrimSuffix(t.Text, "\n")
 		return t
 	}
-	quote := Entity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: start, Length: channels.UTF16(details.Text)}
+	quote := Entity{
+		Type: models.MessageEntityTypeExpandableBlockquote, Offset: start,
+		Length: channels.UTF16(details.Text),
+	}
 	all := append(prune(t.Entities, maxEntities-1), quote)
 	for _, e := range prune(toEntities(details.Text, keepSupported(details)), maxEntities-len(all)) {
 		e.Offset += start

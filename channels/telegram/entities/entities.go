@@ -74,7 +74,8 @@ func Write(t markdown.Text) Text {
 // priority orders the types of entities from the most important to the least.
 var priority = map[models.MessageEntityType]int{
 	models.MessageEntityTypeSpoiler: 0, models.MessageEntityTypeTextLink: 1, models.MessageEntityTypePre: 2,
-	models.MessageEntityTypeBlockquote: 3, models.MessageEntityTypeExpandableBlockquote: 3, models.MessageEntityTypeCode: 4,
+	models.MessageEntityTypeBlockquote: 3, models.MessageEntityTypeExpandableBlockquote: 3,
+	models.MessageEntityTypeCode: 4,
 	models.MessageEntityTypeBold: 5, models.MessageEntityTypeStrikethrough: 5, models.MessageEntityTypeItalic: 6,
 }
 

@@ -197,11 +197,17 @@ func (w *richWriter) checkBox(box string) {
 		return
 	}
 	w.structured = true
-	w.out.WriteString(map[bool]string{true: `<input type="checkbox" checked>`, false: `<input type="checkbox">`}[strings.HasPrefix(box, "☑")])
+	w.out.WriteString(map[bool]string{
+		true:  `<input type="checkbox" checked>`,
+		false: `<input type="checkbox">`,
+	}[strings.HasPrefix(box, "☑")])
 }
 
 func alignment(a markdown.Align) string {
-	return map[markdown.Align]string{markdown.AlignLeft: ` align="left"`, markdown.AlignCenter: ` align="center"`, markdown.AlignRight: ` align="right"`}[a]
+	return map[markdown.Align]string{
+		markdown.AlignLeft: ` align="left"`, markdown.AlignCenter: ` align="center"`,
+		markdown.AlignRight: ` align="right"`,
+	}[a]
 }
 
 func languageClass(language string) string {

@@ -102,9 +102,11 @@ func toEntities(s string, marks []markdown.Mark) []Entity {
 
 // types are the entity types of the marks that have one.
 var types = map[markdown.Kind]models.MessageEntityType{
-	markdown.Bold: models.MessageEntityTypeBold, markdown.Italic: models.MessageEntityTypeItalic, markdown.Strike: models.MessageEntityTypeStrikethrough,
-	markdown.Spoiler: models.MessageEntityTypeSpoiler, markdown.Code: models.MessageEntityTypeCode, markdown.CodeBlock: models.MessageEntityTypePre,
-	markdown.Link: models.MessageEntityTypeTextLink, markdown.Quote: models.MessageEntityTypeBlockquote,
+	markdown.Bold: models.MessageEntityTypeBold, markdown.Italic: models.MessageEntityTypeItalic,
+	markdown.Strike:  models.MessageEntityTypeStrikethrough,
+	markdown.Spoiler: models.MessageEntityTypeSpoiler, markdown.Code: models.MessageEntityTypeCode,
+	markdown.CodeBlock: models.MessageEntityTypePre,
+	markdown.Link:      models.MessageEntityTypeTextLink, markdown.Quote: models.MessageEntityTypeBlockquote,
 }
 
 // typeOf returns the entity type of a mark.

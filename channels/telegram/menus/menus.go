@@ -36,7 +36,8 @@ func telegramMenu(commands []channels.Command, language string) []models.BotComm
 	for _, c := range commands {
 		name := channels.MenuName(c.Name)
 		again := func(other models.BotCommand) bool { return other.Command == name }
-		if !commandForm().MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
+		if !commandForm().MatchString(name) || strings.Trim(name, "_") == "" || slices.ContainsFunc(menu, again) ||
+			len(menu) == maxCommands {
 			continue
 		}
 		help := strings.Join(strings.Fields(c.HelpFor(language)), " ")
@@ -125,9 +126,11 @@ func (m *Menu) SetChatMenu(ctx context.Context, chat channels.Chat, commands []c
 	for _, l := range append([]string{""}, menuLanguages(general)...) {
 		all, plain := telegramMenu(slices.Concat(general, commands), l), telegramMenu(general, l)
 		if len(all) == len(plain) {
-			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
+			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).DeleteMyCommands,
+				&bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
 		} else {
-			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l})
+			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands,
+				&bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l})
 		}
 		if err != nil {
 			return err

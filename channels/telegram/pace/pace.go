@@ -220,7 +220,9 @@ func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
 
 // reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if
 // the delay is too long.
-func reserveWithin(ctx context.Context, now time.Time, pause time.Duration, n int, limits ...*rate.Limiter) (turn time.Duration, err error) {
+func reserveWithin(ctx context.Context, now time.Time, pause time.Duration, n int,
+	limits ...*rate.Limiter,
+) (turn time.Duration, err error) {
 	at := now.Add(pause)
 	for _, l := range limits {
 		turn = max(turn, delayOf(l, at, n))

@@ -47,7 +47,8 @@ func newAcceptor(r *Receiver, receive channels.Receive) *acceptor {
 // afterwards, so that Telegram queues updates for the next run.
 func (in *acceptor) run(ctx context.Context) error {
 	work, ctx := errgroup.WithContext(ctx)
-	var backlogReceived chan struct{} // closed when Telegram has sent the missing parts of albums that a restart interrupted
+	// closed when Telegram has sent the missing parts of albums that a restart interrupted
+	var backlogReceived chan struct{}
 	if in.pending.anyAwaitsParts() {
 		backlogReceived = make(chan struct{})
 		work.Go(func() error {
@@ -121,7 +122,8 @@ func (in *acceptor) prepareUpdate(ctx context.Context, u *updates.Update) bool {
 // update. cursor returns the cursor to store with it.
 func (in *acceptor) acceptUpdate(ctx context.Context, u *updates.Update, cursor func() string) error {
 	m := u.Message
-	if u.CallbackQuery == nil && m.Album() == "" && !in.r.identity.isForBot(m) && !in.pending.continues(u) && !in.pending.followsAddressed(u) {
+	if u.CallbackQuery == nil && m.Album() == "" && !in.r.identity.isForBot(m) && !in.pending.continues(u) &&
+		!in.pending.followsAddressed(u) {
 		if m.Unreadable() != "" && in.r.identity.isAddressed(m) {
 			in.startTask(func() { in.r.refuseUnreadable(ctx, m) })
 		}
@@ -165,7 +167,8 @@ func (in *acceptor) isUnknownEdit(ctx context.Context, q *chatQueue, u *updates.
 	if u.CallbackQuery != nil || !u.Message.IsEdit || in.pending.hasPending(q) {
 		return false, nil
 	}
-	known, err := in.r.memory.Known(ctx, channels.Chat{Channel: chats.Channel, ID: q.name}, in.r.identity.gatewayID(u.Message))
+	known, err := in.r.memory.Known(ctx, channels.Chat{Channel: chats.Channel, ID: q.name},
+		in.r.identity.gatewayID(u.Message))
 	return !known, err
 }
 
@@ -227,7 +230,8 @@ func (in *acceptor) restorePending(ctx context.Context, parts []channels.Incomin
 	}
 	restored := in.pending.restore(ctx, own)
 	if foreign > 0 {
-		in.r.o.Log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))
+		in.r.o.Log.Warn("messages to another bot are pending; they are received when its token is back",
+			zap.Int("updates", foreign))
 	}
 	if restored > 0 {
 		in.r.o.Log.Info("completing messages of an earlier run", zap.Int("messages", restored))
@@ -284,7 +288,8 @@ func (in *acceptor) mayIntroduce(u *updates.Update) bool {
 		return false
 	}
 	m := u.Message
-	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") || m.Origin.Value != nil && in.pending.continues(u)
+	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") || m.Origin.Value != nil &&
+		in.pending.continues(u)
 }
 
 // retry calls do until it succeeds, and reports false if ctx ends first.

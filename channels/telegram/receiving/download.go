@@ -119,7 +119,8 @@ func (d *downloader) downloadOnce(ctx context.Context, chatID, message string, f
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // read-only handle
-	name := strings.NewReplacer("/", "_", chats.BotSeparator, "_").Replace(message) + "-" + downloads.SavedName(f.DisplayName(stored.Path), strings.ReplaceAll(f.Kind, " ", "_"))
+	name := strings.NewReplacer("/", "_", chats.BotSeparator, "_").Replace(message) + "-" +
+		downloads.SavedName(f.DisplayName(stored.Path), strings.ReplaceAll(f.Kind, " ", "_"))
 	if filepath.IsAbs(stored.Path) { // a local Bot API server stores the file on this disk
 		return d.copyLocalFile(stored.Path, folder, name)
 	}

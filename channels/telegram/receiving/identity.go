@@ -87,7 +87,8 @@ func (i *identity) isForBot(m *updates.Message) bool {
 	switch {
 	case m.Chat.Type == models.ChatTypeChannel, m.IsAutoForward: // a channel's post, or its copy in the discussion group
 		return false
-	case m.Text == "" && m.Caption == "" && m.AttachedFile() == nil && m.DescribeExtras() == "": // a service message, such as a join or a new topic
+	// a service message, such as a join or a new topic
+	case m.Text == "" && m.Caption == "" && m.AttachedFile() == nil && m.DescribeExtras() == "":
 		return false
 	}
 	return i.isAddressed(m)

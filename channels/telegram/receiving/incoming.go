@@ -64,8 +64,13 @@ func (r *Receiver) newIncoming(ctx context.Context, parts []*updates.Message) ch
 
 // newContent returns the content of one message, which may be a part of whole. problem describes a
 // failed download.
-func (r *Receiver) newContent(ctx context.Context, whole channels.Incoming, m *updates.Message) (content channels.Incoming, problem string) {
-	content = channels.Incoming{ID: r.identity.gatewayID(m), Text: joinLines([]string{r.identity.contentText(m), m.DescribeExtras()})}
+func (r *Receiver) newContent(ctx context.Context, whole channels.Incoming,
+	m *updates.Message,
+) (content channels.Incoming, problem string) {
+	content = channels.Incoming{
+		ID:   r.identity.gatewayID(m),
+		Text: joinLines([]string{r.identity.contentText(m), m.DescribeExtras()}),
+	}
 	content.Forwarded = m.Forwarded()
 	if quoted := m.Quoted(); quoted != nil {
 		content.ReplyTo = r.newQuote(ctx, whole, m, quoted)
@@ -163,7 +168,10 @@ func (r *Receiver) notifySender(ctx context.Context, in channels.Incoming, text 
 
 // refuseUnreadable tells the sender that a kind of message cannot be read.
 func (r *Receiver) refuseUnreadable(ctx context.Context, m *updates.Message) {
-	in := channels.Incoming{Chat: channels.Chat{Channel: chats.Channel, ID: m.Address().String()}, ID: r.identity.gatewayID(m)}
+	in := channels.Incoming{
+		Chat: channels.Chat{Channel: chats.Channel, ID: m.Address().String()},
+		ID:   r.identity.gatewayID(m),
+	}
 	if r.o.Admitted(m.Sender().ID) {
 		r.notifySender(ctx, in, r.words.For(m.Sender().Language).Text(m.Unreadable()))
 	}
@@ -189,7 +197,8 @@ func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) chann
 // answerCallbackQuery ends the progress indicator on a button. For an old press it fails, which
 // does not matter.
 func (r *Receiver) answerCallbackQuery(ctx context.Context, p *updates.CallbackQuery) {
-	err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
+	err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).AnswerCallbackQuery,
+		&bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
 	if err != nil {
 		r.o.Log.Debug("press not acknowledged", zap.Error(err))
 	}

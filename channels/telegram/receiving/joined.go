@@ -17,14 +17,16 @@ func (p *pendingMessage) accepts(m *updates.Message, isLast bool) bool {
 	if p.closed || m.IsEdit || len(p.messages) == 0 {
 		return false
 	}
-	if album := m.Album(); album != "" && slices.ContainsFunc(p.messages, func(o *updates.Message) bool { return o.Album() == album }) {
+	if album := m.Album(); album != "" && slices.ContainsFunc(p.messages,
+		func(o *updates.Message) bool { return o.Album() == album }) {
 		return p.albumParts()+p.storing < maxAlbum
 	}
 	last := p.messages[len(p.messages)-1]
 	if !isLast || p.storing > 0 || p.superseded || last.Sender().ID != m.Sender().ID {
 		return false
 	}
-	return last.JoinsNext && (m.Origin.Value != nil || m.Album() != "") || last.MayContinue() && m.IsOwnText() && p.canGrow(channels.UTF16(m.Text))
+	return last.JoinsNext && (m.Origin.Value != nil || m.Album() != "") || last.MayContinue() && m.IsOwnText() &&
+		p.canGrow(channels.UTF16(m.Text))
 }
 
 // canGrow reports whether a paste may have another piece with a number of UTF-16 units.

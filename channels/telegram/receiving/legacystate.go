@@ -142,7 +142,8 @@ func (r *Receiver) importLegacyUpdates(ctx context.Context, folder, prefix strin
 		}
 		f, err := readLegacyUpdates(path)
 		if err != nil { // the others are still imported
-			r.o.Log.Error("update of an earlier version cannot be read and stays there", zap.String("file", path), zap.Error(err))
+			r.o.Log.Error("update of an earlier version cannot be read and stays there", zap.String("file", path),
+				zap.Error(err))
 			continue
 		}
 		files = append(files, f)

@@ -39,8 +39,13 @@ type chatQueue struct {
 // all chats.
 const maxPendingWebhook, maxPendingPoll = 250, 5000
 
-func newPendingQueues(timing Timing, byWebhook bool, start func(context.Context, *chatQueue, *pendingMessage, bool)) *pendingQueues {
-	return &pendingQueues{timing: timing, byWebhook: byWebhook, start: start, chats: map[string]*chatQueue{}, addressed: map[senderKey]time.Time{}}
+func newPendingQueues(timing Timing, byWebhook bool,
+	start func(context.Context, *chatQueue, *pendingMessage, bool),
+) *pendingQueues {
+	return &pendingQueues{
+		timing: timing, byWebhook: byWebhook, start: start, chats: map[string]*chatQueue{},
+		addressed: map[senderKey]time.Time{},
+	}
 }
 
 func (a *pendingQueues) hasPending(q *chatQueue) bool {
@@ -104,7 +109,9 @@ func (a *pendingQueues) addPart(ctx context.Context, q *chatQueue, p *pendingMes
 
 // endStoring ends what joinOrCreate has begun: the update is durable and becomes pending, is known
 // as received before, or could not be stored.
-func (a *pendingQueues) endStoring(ctx context.Context, q *chatQueue, p *pendingMessage, u *updates.Update, known bool, err error) {
+func (a *pendingQueues) endStoring(ctx context.Context, q *chatQueue, p *pendingMessage, u *updates.Update, known bool,
+	err error,
+) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p.storing--

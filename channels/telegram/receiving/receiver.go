@@ -95,7 +95,10 @@ func New(o Options) *Receiver {
 	}
 	return &Receiver{
 		o: o, identity: identity{groups: o.Groups, menu: o.Menu},
-		downloads: &downloader{api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload, slots: semaphore.NewWeighted(maxDownloads), log: o.Log},
+		downloads: &downloader{
+			api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload,
+			slots: semaphore.NewWeighted(maxDownloads), log: o.Log,
+		},
 	}
 }
 

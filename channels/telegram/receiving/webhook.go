@@ -68,7 +68,9 @@ func NewWebhook(address, secret, token string, log *zap.Logger) (*Webhook, error
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
 		return nil, errors.New("webhookUrl: must be an address such as https://bot.example.com/telegram")
 	case !IsWebhookPath(u):
-		return nil, errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, and nothing may follow it")
+		return nil,
+			errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, " +
+				"and nothing may follow it")
 	case secret != "" && !IsWebhookSecret(secret):
 		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
 	}
@@ -103,7 +105,8 @@ func (h *Webhook) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout)) // not supported by all writers; then the server's own timeout applies
+	// not supported by all writers; then the server's own timeout applies
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxUpdate))
 	_ = conn.SetReadDeadline(time.Time{})
 	var tooBig *http.MaxBytesError

@@ -38,7 +38,8 @@ func (s *Sender) leaveTopic(ctx context.Context, p *outgoingPost, err error) boo
 	}
 	err = s.pace.Wait(ctx, p.destination.Chat, 1, p.class)
 	if err == nil {
-		err = botapi.Execute(ctx, s.api, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: p.destination.Chat, Text: notice, DisableNotification: true})
+		err = botapi.Execute(ctx, s.api, (*bot.Bot).SendMessage,
+			&bot.SendMessageParams{ChatID: p.destination.Chat, Text: notice, DisableNotification: true})
 	}
 	if err != nil {
 		s.log.Warn("chat not told that a topic is closed", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
@@ -53,9 +54,13 @@ func (s *Sender) recordRelocated(ctx context.Context, p *outgoingPost, message i
 	if err != nil || planned.Thread == p.destination.Thread || len(p.outgoing.Buttons) == 0 {
 		return
 	}
-	err = s.relocated.Add(ctx, s.memory, relocated.Message{ID: relocatedID(p.destination.Chat, message), Chat: p.outgoing.Chat.ID})
+	err = s.relocated.Add(ctx, s.memory, relocated.Message{
+		ID:   relocatedID(p.destination.Chat, message),
+		Chat: p.outgoing.Chat.ID,
+	})
 	if err != nil {
-		s.log.Warn("presses of a message outside of its topic will not be understood after a restart", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
+		s.log.Warn("presses of a message outside of its topic will not be understood after a restart",
+			zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))
 	}
 }
 

@@ -86,7 +86,8 @@ func (s *Sender) deleteBatch(chat int64, all []*deletion) {
 		for i, d := range all {
 			ids[i] = d.message
 		}
-		err := botapi.ExecuteWithTimeout(all[0].ctx, s.api, (*bot.Bot).DeleteMessages, &bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
+		err := botapi.ExecuteWithTimeout(all[0].ctx, s.api, (*bot.Bot).DeleteMessages,
+			&bot.DeleteMessagesParams{ChatID: chat, MessageIDs: ids})
 		if err == nil || !isRefusedForOne(err) && all[0].ctx.Err() == nil {
 			for _, d := range all {
 				d.err = s.withoutMigration(chat, err)
@@ -95,7 +96,8 @@ func (s *Sender) deleteBatch(chat int64, all []*deletion) {
 		}
 	}
 	for _, d := range all {
-		d.err = botapi.ExecuteWithTimeout(d.ctx, s.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: chat, MessageID: d.message})
+		d.err = botapi.ExecuteWithTimeout(d.ctx, s.api, (*bot.Bot).DeleteMessage,
+			&bot.DeleteMessageParams{ChatID: chat, MessageID: d.message})
 		if d.err = s.withoutMigration(chat, d.err); isMessageGone(d.err) {
 			d.err = nil
 		}

@@ -26,7 +26,8 @@ func (s *Sender) Edit(ctx context.Context, id string, o channels.Outgoing) error
 			LinkPreviewOptions: noPreview(), ReplyMarkup: keyboard(o.Buttons),
 		}
 		if s.isRich(p) {
-			params.Text, params.Entities, params.LinkPreviewOptions, params.RichMessage = "", nil, nil, &models.InputRichMessage{HTML: p.rich}
+			params.Text, params.Entities, params.LinkPreviewOptions, params.RichMessage = "", nil, nil,
+				&models.InputRichMessage{HTML: p.rich}
 		}
 		err := botapi.Execute(ctx, s.api, (*bot.Bot).EditMessageText, params)
 		return err

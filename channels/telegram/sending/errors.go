@@ -22,7 +22,8 @@ func isFormatRefused(err error) bool { return botapi.IsBadRequest(err, "entit", 
 func isMediaTypeRefused(err error) bool {
 	return botapi.IsBadRequest(
 		err, "PHOTO_", "IMAGE_PROCESS_FAILED", "VOICE_MESSAGES_FORBIDDEN", "WEBPAGE_MEDIA_EMPTY", "MEDIA_INVALID",
-		"VIDEO_CONTENT_TYPE_INVALID", "too big for a photo", "wrong type of the web page content", "not enough rights to send photos",
+		"VIDEO_CONTENT_TYPE_INVALID", "too big for a photo", "wrong type of the web page content",
+		"not enough rights to send photos",
 		"wrong file type", "type of file mismatch", "photo has unacceptable",
 	)
 }
@@ -31,7 +32,8 @@ func isMediaTypeRefused(err error) bool {
 func isFileRefused(err error) bool {
 	var apiErr *botapi.Error
 	if errors.As(err, &apiErr) {
-		return apiErr.Code == http.StatusBadRequest && !apiErr.Mentions(chatErrors...) || apiErr.Code == http.StatusRequestEntityTooLarge
+		return apiErr.Code == http.StatusBadRequest && !apiErr.Mentions(chatErrors...) ||
+			apiErr.Code == http.StatusRequestEntityTooLarge
 	}
 	return isUnreadable(err)
 }

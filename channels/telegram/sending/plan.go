@@ -95,7 +95,10 @@ func (p *Planner) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		if err != nil {
 			return nil, fmt.Errorf("store the form: %w", err)
 		}
-		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: part.text.Text, Media: part.files, Form: f, Language: m.Language, Notification: m.Notification}
+		o := channels.Outgoing{
+			Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: part.text.Text, Media: part.files, Form: f,
+			Language: m.Language, Notification: m.Notification,
+		}
 		o.Silent = m.Silent || i < len(parts)-1         // a message notifies once, when it is complete
 		if i == 0 && (to.IsGroup() || to.Thread != 0) { // in a private chat replies are obvious
 			if _, _, err := chats.ParseMessageID(to.Chat, m.ReplyTo); err == nil {
@@ -115,7 +118,8 @@ func (p *Planner) Plan(m channels.Message) ([]channels.Outgoing, error) {
 // parts of a longer answer are stored and confirmed one by one, which a call that has to be split
 // after a refusal would not be.
 func (p *Planner) richForm(m channels.Message, parts []messagePart) string {
-	if !p.rich || m.Kind != channels.Answer || m.Format != channels.Markdown || m.Details != "" || m.Screen != nil || len(parts) != 1 || parts[0].sendAs != asText {
+	if !p.rich || m.Kind != channels.Answer || m.Format != channels.Markdown || m.Details != "" || m.Screen != nil ||
+		len(parts) != 1 || parts[0].sendAs != asText {
 		return ""
 	}
 	if code, structured := entities.Rich(m.Text); structured {
@@ -207,7 +211,8 @@ func renderText(source string, format channels.Format, w words.Words) (markdown.
 	// A text that cannot fit is not even parsed.
 	if len(source) <= 16*maxTextMessages*textLimit {
 		words := entities.Read(source, format)
-		if channels.UTF16(words.Text) <= maxTextMessages*textLimit && len(entities.Split(words, textLimit)) <= maxTextMessages {
+		if channels.UTF16(words.Text) <= maxTextMessages*textLimit &&
+			len(entities.Split(words, textLimit)) <= maxTextMessages {
 			return words, nil
 		}
 	}

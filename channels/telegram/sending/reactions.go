@@ -41,7 +41,10 @@ func (s *Sender) React(ctx context.Context, chat channels.Chat, id string, r cha
 	params := &bot.SetMessageReactionParams{ChatID: at, MessageID: message}
 	if emoji := reactionEmoji[r]; emoji != "" {
 		params.Reaction = []models.ReactionType{{
-			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Type: models.ReactionTypeTypeEmoji, Emoji: emoji},
+			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{
+				Type:  models.ReactionTypeTypeEmoji,
+				Emoji: emoji,
+			},
 		}}
 	}
 	return s.handleReactionError(to.Chat, at, botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).SetMessageReaction, params))

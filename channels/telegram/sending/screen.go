@@ -48,7 +48,10 @@ func renderScreen(caption entities.Text, s *channels.Screen, w words.Words) enti
 			b.WriteString(line + "\n")
 		}
 	}
-	block := entities.Entity{Type: models.MessageEntityTypePre, Offset: channels.UTF16(b.String()), Length: channels.UTF16(view.Text)}
+	block := entities.Entity{
+		Type: models.MessageEntityTypePre, Offset: channels.UTF16(b.String()),
+		Length: channels.UTF16(view.Text),
+	}
 	b.WriteString(view.Text)
 	if note := view.NoteBelow(); note != "" {
 		b.WriteString("\n" + note)

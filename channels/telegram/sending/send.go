@@ -74,7 +74,8 @@ func (s *Sender) Send(ctx context.Context, o channels.Outgoing) (channels.Receip
 		return channels.Receipt{}, httpclient.SendError(err)
 	}
 	s.recordRelocated(ctx, progress.post, progress.first)
-	return channels.Receipt{ID: chats.MessageID(progress.post.originalChat, progress.post.destination.Chat, progress.first)}, nil
+	return channels.Receipt{ID: chats.MessageID(progress.post.originalChat, progress.post.destination.Chat,
+		progress.first)}, nil
 }
 
 func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
@@ -88,7 +89,10 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 			return nil, fmt.Errorf("read the stored form: %w", err)
 		}
 	}
-	p := &outgoingPost{outgoing: o, originalChat: to.Chat, destination: to, sendAs: f.As, text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
+	p := &outgoingPost{
+		outgoing: o, originalChat: to.Chat, destination: to, sendAs: f.As,
+		text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media,
+	}
 	p.class.Transient, p.class.GivesWay, p.rich = o.Transient && !o.Urgent, o.GivesWay, f.Rich
 	if o.Repeat {
 		p.text = markRepeated(p.text)
@@ -210,14 +214,19 @@ func (p *outgoingPost) addAlbum(r *request) []httpclient.Upload {
 // textParams returns the parameters of a call that sends text.
 func (p *outgoingPost) textParams() *bot.SendMessageParams {
 	return &bot.SendMessageParams{
-		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, Text: validUTF8(p.text.Text), Entities: p.text.Entities,
-		LinkPreviewOptions: noPreview(), DisableNotification: p.isSilent(), ReplyParameters: p.replyParameters(), ReplyMarkup: keyboard(p.outgoing.Buttons),
+		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, Text: validUTF8(p.text.Text),
+		Entities:           p.text.Entities,
+		LinkPreviewOptions: noPreview(), DisableNotification: p.isSilent(), ReplyParameters: p.replyParameters(),
+		ReplyMarkup: keyboard(p.outgoing.Buttons),
 	}
 }
 
 // newRequest returns the parameters that all calls with files share.
 func (p *outgoingPost) newRequest() request {
-	return request{Chat: p.destination.Chat, Thread: p.destination.Thread, Silent: p.isSilent(), Reply: p.replyParameters(), Keyboard: keyboard(p.outgoing.Buttons)}
+	return request{
+		Chat: p.destination.Chat, Thread: p.destination.Thread, Silent: p.isSilent(),
+		Reply: p.replyParameters(), Keyboard: keyboard(p.outgoing.Buttons),
+	}
 }
 
 // isSilent reports whether the message is sent without a notification.
@@ -253,7 +262,8 @@ func (s *Sender) isRich(p *outgoingPost) bool { return p.rich != "" && s.support
 // richParams returns the parameters of a call that sends a rich message.
 func (p *outgoingPost) richParams() *bot.SendRichMessageParams {
 	return &bot.SendRichMessageParams{
-		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, RichMessage: models.InputRichMessage{HTML: validUTF8(p.rich)},
+		ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread,
+		RichMessage:         models.InputRichMessage{HTML: validUTF8(p.rich)},
 		DisableNotification: p.isSilent(), ReplyParameters: p.replyParameters(), ReplyMarkup: keyboard(p.outgoing.Buttons),
 	}
 }
@@ -268,7 +278,8 @@ func (s *Sender) isRichRefused(p *outgoingPost, err error) bool {
 	if s.support.recordUnknown(richMethod, err) {
 		return true
 	}
-	if apiErr.NotTelegram || apiErr.Code != http.StatusBadRequest || apiErr.Mentions(chatErrors...) || isMessageGone(err) || botapi.IsNotModified(err) {
+	if apiErr.NotTelegram || apiErr.Code != http.StatusBadRequest || apiErr.Mentions(chatErrors...) ||
+		isMessageGone(err) || botapi.IsNotModified(err) {
 		return false
 	}
 	s.log.Warn("rich message refused, sent without its blocks", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))

@@ -235,7 +235,8 @@ func (p *outgoingPost) remainingText() []messagePart {
 	if all := p.textWithNotices(); channels.UTF16(all.Text) <= textLimit {
 		parts = []messagePart{{sendAs: asText, text: all}}
 	} else {
-		parts = append([]messagePart{{sendAs: asText, text: p.text}}, textParts(markdown.Plain(strings.Join(p.notices, "\n")))...)
+		parts = append([]messagePart{{sendAs: asText, text: p.text}},
+			textParts(markdown.Plain(strings.Join(p.notices, "\n")))...)
 	}
 	parts = slices.DeleteFunc(parts, func(p messagePart) bool { return p.text.Text == "" })
 	p.text, p.notices = entities.Text{}, nil

@@ -37,7 +37,8 @@ func (s *support) recordUnknown(method string, err error) bool {
 		return false
 	}
 	if _, known := s.refused.LoadOrStore(method, true); !known {
-		s.log.Info("the Bot API server does not know a method, which is not used again", zap.String("method", method), zap.Error(err))
+		s.log.Info("the Bot API server does not know a method, which is not used again", zap.String("method", method),
+			zap.Error(err))
 	}
 	return true
 }

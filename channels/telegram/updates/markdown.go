@@ -118,7 +118,8 @@ func newMark(units []uint16, e Entity) mark {
 		m.open, m.close = "[", "]("+linkEscapes.Replace(e.URL.orZero())+")"
 	case models.MessageEntityTypeBlockquote, models.MessageEntityTypeExpandableBlockquote:
 		m.open, m.isQuote = "> ", true
-	case models.MessageEntityTypeURL, models.MessageEntityTypeEmail, models.MessageEntityTypeMention, models.MessageEntityTypeHashtag,
+	case models.MessageEntityTypeURL, models.MessageEntityTypeEmail, models.MessageEntityTypeMention,
+		models.MessageEntityTypeHashtag,
 		models.MessageEntityTypeCashtag, models.MessageEntityTypeBotCommand, models.MessageEntityTypePhoneNumber:
 		m.isLiteral = true
 	default: // no formatting, or none that Markdown has

@@ -112,6 +112,7 @@ func (m *Message) Sender() channels.User {
 // ToUser returns the person as the author of a message.
 func (u *user) ToUser() channels.User {
 	return channels.User{
-		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.StripBidi(u.FirstName + " " + u.LastName)), Username: u.Username, Language: u.LanguageCode,
+		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.StripBidi(u.FirstName + " " + u.LastName)),
+		Username: u.Username, Language: u.LanguageCode,
 	}
 }

@@ -89,7 +89,8 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	}
 	if !known && d.MaxChats > 0 && !d.Actor.All {
 		var owned int
-		if err := tx.QueryRow("SELECT count(*) FROM chats WHERE owner = ? AND updated > 0", d.Actor.User).Scan(&owned); err != nil {
+		if err := tx.QueryRow("SELECT count(*) FROM chats WHERE owner = ? AND updated > 0",
+			d.Actor.User).Scan(&owned); err != nil {
 			return e, false, fmt.Errorf("count chats: %w", err)
 		}
 		if owned >= d.MaxChats {
@@ -119,7 +120,8 @@ func saveChat(tx *sql.Tx, e Event, known bool) error {
 		_, err = tx.Exec("UPDATE chats SET title = CASE updated WHEN 0 THEN ? ELSE title END, updated = ? WHERE id = ?",
 			chatTitle(e.Body), e.Time.UnixMilli(), e.Chat)
 	} else {
-		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner, chatTitle(e.Body), e.Time.UnixMilli())
+		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner,
+			chatTitle(e.Body), e.Time.UnixMilli())
 	}
 	return err
 }
@@ -129,7 +131,8 @@ func insertEvent(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write event: %w", err)
 	}
-	r, err := tx.Exec("INSERT INTO events (chat, type, id, time, key, taken, body) VALUES (?, ?, ?, ?, nullif(?, ''), ?, ?)",
+	r,
+		err := tx.Exec("INSERT INTO events (chat, type, id, time, key, taken, body) VALUES (?, ?, ?, ?, nullif(?, ''), ?, ?)",
 		e.Chat, e.Type, e.ID, e.Time.UnixMilli(), key, !waits, body)
 	if err != nil {
 		return 0, fmt.Errorf("write event: %w", err)
@@ -137,7 +140,8 @@ func insertEvent(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	seq, err := r.LastInsertId()
 	for _, m := range e.Media {
 		if err == nil {
-			_, err = tx.Exec("INSERT INTO media (id, seq, chat, name, type) VALUES (?, ?, ?, ?, ?)", m.ID, seq, e.Chat, m.Name, m.Type)
+			_, err = tx.Exec("INSERT INTO media (id, seq, chat, name, type) VALUES (?, ?, ?, ?, ?)", m.ID, seq, e.Chat, m.Name,
+				m.Type)
 		}
 	}
 	if err != nil {

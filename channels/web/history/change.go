@@ -24,7 +24,10 @@ func (h *History) CloseQuestion(ctx context.Context, chat, id, outcome string) e
 		if err := setBody(tx, m.Seq, Message, m.Body); err != nil {
 			return nil, err
 		}
-		e, _, err := h.appendTx(tx, NewEvent{Chat: chat, Actor: Actor{All: true}, Type: Closed, ID: id, Body: Body{From: m.From, Outcome: outcome}})
+		e, _, err := h.appendTx(tx, NewEvent{
+			Chat: chat, Actor: Actor{All: true}, Type: Closed, ID: id,
+			Body: Body{From: m.From, Outcome: outcome},
+		})
 		return &e, err
 	})
 }
@@ -45,7 +48,10 @@ func (h *History) RemoveContent(ctx context.Context, chat, id string) error {
 		if err := setBody(tx, m.Seq, Message, m.Body); err != nil {
 			return nil, err
 		}
-		e, _, err := h.appendTx(tx, NewEvent{Chat: chat, Actor: Actor{All: true}, Type: Removed, ID: id, Body: Body{From: m.From}})
+		e, _, err := h.appendTx(tx, NewEvent{
+			Chat: chat, Actor: Actor{All: true}, Type: Removed, ID: id,
+			Body: Body{From: m.From},
+		})
 		return &e, err
 	})
 }
@@ -75,7 +81,10 @@ func (h *History) Insert(ctx context.Context, seq int64, d NewEvent) error {
 		if n, err := r.RowsAffected(); n == 0 || err != nil {
 			return nil, err
 		}
-		e, _, err := h.appendTx(tx, NewEvent{Chat: d.Chat, Actor: d.Actor, Type: Inserted, ID: d.ID, Body: Body{From: d.From}})
+		e, _, err := h.appendTx(tx, NewEvent{
+			Chat: d.Chat, Actor: d.Actor, Type: Inserted, ID: d.ID,
+			Body: Body{From: d.From},
+		})
 		if err == nil {
 			e.Message, err = findMessage(tx.Query(selectMessage, d.Chat, d.ID))
 		}

@@ -50,7 +50,8 @@ func (h *History) OriginalName(ctx context.Context, chat, saved string) (string,
 		return saved, nil
 	}
 	id = strings.ToUpper(id)
-	names, err := scanColumn[string](h.read.QueryContext(ctx, "SELECT name FROM media WHERE id > ? AND id < ? AND chat = ?", id, id+"\uffff", chat))
+	names, err := scanColumn[string](h.read.QueryContext(ctx,
+		"SELECT name FROM media WHERE id > ? AND id < ? AND chat = ?", id, id+"\uffff", chat))
 	for _, name := range names {
 		if downloads.SavedName(name, "file") == rest {
 			return name, err
@@ -71,7 +72,8 @@ func (h *History) SyncFiles() error {
 func (h *History) FindMedia(ctx context.Context, p Actor, id string) (m Media, chat string, err error) {
 	var owner string
 	var body []byte
-	err = h.read.QueryRowContext(ctx, `SELECT m.id, m.name, m.type, m.chat, c.owner, coalesce(e.body, '{}') FROM media m JOIN chats c ON c.id = m.chat
+	err = h.read.QueryRowContext(ctx,
+		`SELECT m.id, m.name, m.type, m.chat, c.owner, coalesce(e.body, '{}') FROM media m JOIN chats c ON c.id = m.chat
 		LEFT JOIN events e ON e.seq = m.seq WHERE m.id = ?`, id).Scan(&m.ID, &m.Name, &m.Type, &chat, &owner, &body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !p.canUse(owner):
@@ -114,7 +116,8 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 		after = next
 	}
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		_, err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
+		_,
+			err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
 			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND taken = 0)`, before.UnixMilli())
 		return nil, err
 	})
@@ -127,13 +130,15 @@ func (h *History) pruneNext(ctx context.Context, before time.Time, after int64) 
 	const old = " WHERE seq > ? AND seq <= ? AND time < ? AND taken"
 	var gone []string
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?) WHERE time < ?",
+		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > ? ORDER BY seq "+
+			"LIMIT ?) WHERE time < ?",
 			after, pruneBatch, before.UnixMilli()).Scan(&next)
 		if err != nil || next == 0 {
 			return nil, err
 		}
 		args := []any{after, next, before.UnixMilli()}
-		if gone, err = scanColumn[string](tx.Query("DELETE FROM media WHERE seq IN (SELECT seq FROM events"+old+") RETURNING id", args...)); err != nil {
+		if gone, err = scanColumn[string](tx.Query("DELETE FROM media WHERE seq IN (SELECT seq FROM events"+old+
+			") RETURNING id", args...)); err != nil {
 			return nil, err
 		}
 		_, err = tx.Exec("DELETE FROM events"+old, args...)
@@ -186,7 +191,8 @@ func (h *History) RemoveUnusedFiles(ctx context.Context) error {
 				continue
 			}
 			var id string
-			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = ?", e.Name()).Scan(&id); errors.Is(err, sql.ErrNoRows) {
+			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = ?", e.Name()).Scan(&id); errors.Is(err,
+				sql.ErrNoRows) {
 				h.RemoveFiles([]Media{{ID: e.Name()}})
 			}
 		}

@@ -179,7 +179,8 @@ func (h *History) open(dir string) error {
 	}
 	defer files.Forget()
 	// The writer's connection comes first: it creates the write-ahead log that readers need.
-	c, err := connector(h.path, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
+	c, err := connector(h.path, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-1024)",
+		"journal_size_limit(16777216)")
 	if err != nil {
 		return err
 	}

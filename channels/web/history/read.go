@@ -75,7 +75,8 @@ func (h *History) HasMessage(ctx context.Context, chat, id string) (bool, error)
 // Events returns some of the events after one number and up to another that the actor may see,
 // oldest first.
 func (h *History) Events(ctx context.Context, after, upTo int64, p Actor, limit int) ([]Event, error) {
-	events, err := scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND e.type <> 'reserved' AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
+	events, err := scanEvents(h.read.QueryContext(ctx, selectEvents+
+		" WHERE e.seq > ? AND e.seq <= ? AND e.type <> 'reserved' AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
 		after, upTo, p.All, p.User, limit))
 	for i := range events {
 		if e := &events[i]; err == nil && e.Type == Inserted {
@@ -97,28 +98,37 @@ func findMessage(rows *sql.Rows, err error) (*Event, error) {
 // Waiting returns some of the events after a number that the gateway has not received, oldest
 // first.
 func (h *History) Waiting(ctx context.Context, after int64, limit int) ([]Event, error) {
-	return scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.taken = 0 AND e.seq > ? ORDER BY e.seq LIMIT ?", after, limit))
+	return scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.taken = 0 AND e.seq > ? ORDER BY e.seq LIMIT ?",
+		after, limit))
 }
 
 // Messages returns the last messages of a chat before a number, or of the whole chat if it is 0,
 // oldest first, and whether there are older ones.
-func (h *History) Messages(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool, err error) {
+func (h *History) Messages(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool,
+	err error,
+) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	messages, err = scanEvents(h.read.QueryContext(ctx, selectEvents+" WHERE e.chat = ? AND e.type = 'message' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?",
+	messages, err = scanEvents(h.read.QueryContext(ctx, selectEvents+
+		" WHERE e.chat = ? AND e.type = 'message' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?",
 		chat, before, limit))
 	if err != nil || len(messages) == 0 {
 		return nil, false, err
 	}
 	slices.Reverse(messages)
-	err = h.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE chat = ? AND type = 'message' AND seq < ?)", chat, messages[0].Seq).Scan(&more)
+	err = h.read.QueryRowContext(ctx,
+		"SELECT EXISTS (SELECT 1 FROM events WHERE chat = ? AND type = 'message' AND seq < ?)", chat,
+		messages[0].Seq).Scan(&more)
 	return messages, more, err
 }
 
 // Chats returns the chats that the actor may see, newest first.
 func (h *History) Chats(ctx context.Context, p Actor, limit int) ([]Chat, error) {
-	rows, err := h.read.QueryContext(ctx, "SELECT id, title, updated FROM chats WHERE updated > 0 AND (? OR owner = ?) ORDER BY updated DESC, id LIMIT ?", p.All, p.User, limit)
+	rows,
+		err := h.read.QueryContext(ctx,
+		"SELECT id, title, updated FROM chats WHERE updated > 0 AND (? OR owner = ?) ORDER BY updated DESC, id LIMIT ?",
+		p.All, p.User, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read chats: %w", err)
 	}

@@ -20,7 +20,9 @@ import (
 //
 // knows reports whether the copied store has a message with that key, sent or not. Snapshot returns
 // the names of the files of the messages.
-func Snapshot(ctx context.Context, dir, to string, copyStore func() (knows func(key string) bool, err error)) (media []string, err error) {
+func Snapshot(ctx context.Context, dir, to string,
+	copyStore func() (knows func(key string) bool, err error),
+) (media []string, err error) {
 	path := filepath.Join(dir, Database)
 	if err := dbfile.Inspect(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -83,7 +85,10 @@ func reconcile(ctx context.Context, path string, b gatewayCopy) (media []string,
 	if err := removeUnknownAnswers(ctx, db, b); err != nil {
 		return nil, err
 	}
-	_, err = db.ExecContext(ctx, "UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')", b.firstWaiting)
+	_,
+		err = db.ExecContext(ctx,
+		"UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')",
+		b.firstWaiting)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +98,8 @@ func reconcile(ctx context.Context, path string, b gatewayCopy) (media []string,
 // removeUnknownAnswers deletes the bot's messages that the gateway's store does not have, with the
 // presses of their buttons.
 func removeUnknownAnswers(ctx context.Context, db *sql.DB, b gatewayCopy) error {
-	keys, err := scanColumn[string](db.QueryContext(ctx, "SELECT key FROM events WHERE seq >= ? AND key >= ? AND key < ?", b.next, BotKeyPrefix, BotKeyPrefix+"\uffff"))
+	keys, err := scanColumn[string](db.QueryContext(ctx, "SELECT key FROM events WHERE seq >= ? AND key >= ? AND key < ?",
+		b.next, BotKeyPrefix, BotKeyPrefix+"\uffff"))
 	for _, key := range keys {
 		if err != nil {
 			return err

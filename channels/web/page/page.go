@@ -25,7 +25,8 @@ var scriptTexts = []words.Key{
 	words.PageDidNotWork, words.PageDiscard, words.PageErrorMessage, words.PageFileChanged,
 	words.PageFileGone, words.PageFiles, words.PageFromYou, words.PageNewChat,
 	words.PageNewMessages, words.PageNoConnection, words.PageNotSent, words.PageNumberOfPictures, words.PagePicture,
-	words.PagePictureOf, words.PageReconnected, words.PageReconnecting, words.PageRemove, words.PageRemoved, words.PageSecretRemoved,
+	words.PagePictureOf, words.PageReconnected, words.PageReconnecting, words.PageRemove, words.PageRemoved,
+	words.PageSecretRemoved,
 	words.PageRetries, words.PageSending, words.PageSent, words.PageServerAnswered, words.PageStopping, words.PageTable,
 	words.PageTaskDone, words.PageTryAgain, words.PageUntitled, words.SignInAskForLink, words.Working,
 }

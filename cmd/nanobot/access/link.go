@@ -45,7 +45,8 @@ func ListLinks(ctx context.Context, o Options, asJSON bool) error {
 		if g.LastSeen != nil {
 			seen = g.LastSeen.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, g.Kind, g.User, g.Role, g.Created.Local().Format(time.DateTime), seen, g.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, g.Kind, g.User, g.Role, g.Created.Local().Format(time.DateTime),
+			seen, g.Expires.Local().Format(time.DateTime))
 	}
 	return w.Flush()
 }
@@ -101,7 +102,8 @@ func RevokeLinks(ctx context.Context, o Options, target string) error {
 			continue
 		}
 		if err := o.dismissWebUser(ctx, user); err != nil {
-			return fmt.Errorf("%s is signed out, but the user's running turns and waiting messages were not stopped: %w", user, err)
+			return fmt.Errorf("%s is signed out, but the user's running turns and waiting messages were not stopped: %w", user,
+				err)
 		}
 	}
 	return nil
@@ -143,7 +145,9 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 	if _, err := fmt.Fprintln(o.Out, base+httpd.EnterPath+code); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.Err, "This link signs in one browser (role %s). It works once, within %d minutes. To revoke it: nanobot link --revoke %s\n",
+	fmt.Fprintf(o.Err,
+		"This link signs in one browser (role %s). It works once, within %d minutes. "+
+			"To revoke it: nanobot link --revoke %s\n",
 		role, int(httpd.LinkLifetime.Minutes()), id)
 	return nil
 }
@@ -156,7 +160,9 @@ func Address(h config.HTTP) (string, error) {
 		return "", fmt.Errorf("http.listen: %w", err)
 	}
 	if n, _ := strconv.Atoi(port); n == 0 {
-		return "", fmt.Errorf("http.listen: must name a fixed port, because with port 0 only the running daemon knows it (got %q)", h.Listen)
+		return "",
+			fmt.Errorf("http.listen: must name a fixed port, because with port 0 only the running daemon knows it (got %q)",
+				h.Listen)
 	}
 	if len(h.Hosts) > 0 && h.LoopbackOnly() {
 		return "https://" + h.Hosts[0], nil

@@ -22,8 +22,10 @@ func Accept(ctx context.Context, o Options, code string) error {
 			return err
 		}
 		if !ok {
-			return fmt.Errorf("code %q is unknown or has expired (a code is valid for %d minutes, and the oldest expires when there are too many); "+
-				"ask the person to write to the bot again, or use their ID: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
+			return fmt.Errorf("code %q is unknown or has expired (a code is valid for %d minutes, and the oldest expires when "+
+				"there are too many); "+
+				"ask the person to write to the bot again, or use their ID: nanobot pair CHANNEL:ID", code,
+				int(intake.CodeLifetime.Minutes()))
 		}
 		return o.reportPaired(g)
 	})

@@ -109,7 +109,8 @@ func checkFree(folder string, need int64) error {
 		return err
 	}
 	if free := int64(s.Bavail) * int64(s.Bsize); free < need { //nolint:unconvert // another type elsewhere
-		return fmt.Errorf("%s needs %s temporarily, but only %s are free: %w", folder, format.Size(uint64(need)), format.Size(uint64(free)), unix.ENOSPC)
+		return fmt.Errorf("%s needs %s temporarily, but only %s are free: %w", folder, format.Size(uint64(need)),
+			format.Size(uint64(free)), unix.ENOSPC)
 	}
 	return nil
 }
@@ -125,7 +126,10 @@ func (a archive) pack(ctx context.Context, w io.Writer, stage string, media []st
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(t.WriteHeader(&tar.Header{Name: ManifestFile, Mode: 0o600, Size: int64(len(about)), ModTime: time.Now()}), writeAll(t, about)); err != nil {
+	if err := errors.Join(t.WriteHeader(&tar.Header{
+		Name: ManifestFile, Mode: 0o600, Size: int64(len(about)),
+		ModTime: time.Now(),
+	}), writeAll(t, about)); err != nil {
 		return err
 	}
 	err = filepath.WalkDir(stage, func(path string, d fs.DirEntry, err error) error {
@@ -172,7 +176,10 @@ func packFile(ctx context.Context, t *tar.Writer, path, name string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", path)
 	}
-	if err := t.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+	if err := t.WriteHeader(&tar.Header{
+		Name: filepath.ToSlash(name), Mode: 0o600, Size: info.Size(),
+		ModTime: info.ModTime(),
+	}); err != nil {
 		return err
 	}
 	if _, err := io.CopyN(t, f, info.Size()); err != nil {

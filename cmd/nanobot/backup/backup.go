@@ -69,7 +69,8 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if err = errors.Join(err, dbfile.SyncFolder(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	fmt.Fprintf(o.Stderr, "Wrote %s (%s). It contains messages and keys, so keep it safe.\n", path, format.PreciseSize(info.Size()))
+	fmt.Fprintf(o.Stderr, "Wrote %s (%s). It contains messages and keys, so keep it safe.\n", path,
+		format.PreciseSize(info.Size()))
 	return nil
 }
 

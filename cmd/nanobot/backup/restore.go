@@ -39,7 +39,8 @@ func Restore(ctx context.Context, o Options, path string) error {
 		return err
 	}
 	if b, ok := systemd.FindBot(o.Config.File()); ok && b.IsService() && !owner.Exists && os.Geteuid() == 0 {
-		return fmt.Errorf("there is no %s yet, which systemd creates: start %s once, stop it, and restore again", o.Config.Gateway.StateDir, b.Unit())
+		return fmt.Errorf("there is no %s yet, which systemd creates: start %s once, stop it, and restore again",
+			o.Config.Gateway.StateDir, b.Unit())
 	}
 	if err := trust.BecomeOwner(o.Config, owner, o.Stderr); err != nil {
 		return err
@@ -49,11 +50,15 @@ func Restore(ctx context.Context, o Options, path string) error {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("nothing was restored: %w", err)
 	case errors.Is(err, dbfile.ErrDamaged), errors.Is(err, dbfile.ErrNewer):
-		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s was not restored, and the state is unchanged: %w", path, err)}
+		return exit.Error{
+			Status: exit.Config,
+			Err:    fmt.Errorf("%s was not restored, and the state is unchanged: %w", path, err),
+		}
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}
-	fmt.Fprintf(o.Stderr, "Restored. The old state is in %s; remove it when everything works. Now start the daemon again.\n", oldState)
+	fmt.Fprintf(o.Stderr,
+		"Restored. The old state is in %s; remove it when everything works. Now start the daemon again.\n", oldState)
 	return nil
 }
 
@@ -103,7 +108,8 @@ func (a archive) replaceState(from string, whole bool) (oldState string, err err
 	}
 	for _, p := range a.parts {
 		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
-			if err := ignore(fs.ErrNotExist, os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(oldState, p.Name))); err != nil {
+			if err := ignore(fs.ErrNotExist, os.Rename(filepath.Join(a.dir, p.Name),
+				filepath.Join(oldState, p.Name))); err != nil {
 				return "", err
 			}
 		}
@@ -113,7 +119,8 @@ func (a archive) replaceState(from string, whole bool) (oldState string, err err
 			return "", err
 		}
 	}
-	return oldState, errors.Join(dbfile.SyncFolder(oldState), dbfile.SyncFolder(a.dir), os.Remove(mark), dbfile.SyncFolder(a.dir))
+	return oldState, errors.Join(dbfile.SyncFolder(oldState), dbfile.SyncFolder(a.dir), os.Remove(mark),
+		dbfile.SyncFolder(a.dir))
 }
 
 // unpack extracts a backup. It also accepts a single database, which is not a whole state.

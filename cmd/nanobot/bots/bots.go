@@ -42,7 +42,9 @@ func (s *Server) ResolveRoot() (err error) {
 // bot returns the bot with a name, which need not exist.
 func (s *Server) bot(name string) (systemd.Bot, error) {
 	if !systemd.ValidName(name) {
-		return systemd.Bot{}, exit.Usagef("the name of a bot has 1 to 23 lower-case letters, digits and -, and begins with a letter or digit (got %q)", name)
+		return systemd.Bot{},
+			exit.Usagef("the name of a bot has 1 to 23 lower-case letters, digits and -, and begins with a letter or digit "+
+				"(got %q)", name)
 	}
 	return systemd.Bot{Root: s.Root, Name: name}, nil
 }

@@ -21,9 +21,10 @@ import (
 // Draft is a bot that is to be created.
 type Draft struct {
 	Command, Protocol, Template string
-	TokenFiles                  map[string]*string // by channel: path of the file with the token; "" means no token, "-" means standard input
-	Allow                       []string
-	KeepState                   bool // of an earlier bot with the same name
+	// by channel: path of the file with the token; "" means no token, "-" means standard input
+	TokenFiles map[string]*string
+	Allow      []string
+	KeepState  bool // of an earlier bot with the same name
 }
 
 // Create writes the config, the credentials and, from a template, the agent of a new bot. It
@@ -37,11 +38,13 @@ func (s *Server) Create(name string, d Draft) error {
 		return err
 	}
 	if _, err := os.Lstat(bot.Dir()); err == nil {
-		return fmt.Errorf("%s exists already and is not changed; choose another name, or run nanobot bots remove %s", bot.Dir(), name)
+		return fmt.Errorf("%s exists already and is not changed; choose another name, or run nanobot bots remove %s",
+			bot.Dir(), name)
 	}
 	for _, dir := range bot.StateDirs() {
 		if _, err := os.Lstat(dir); err == nil && !d.KeepState {
-			return fmt.Errorf("%s has the users and messages of an earlier bot of this name; add --keep-state to use them, choose another name, or run nanobot bots remove %s --purge", dir, name)
+			return fmt.Errorf("%s has the users and messages of an earlier bot of this name; add --keep-state to use them, "+
+				"choose another name, or run nanobot bots remove %s --purge", dir, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return suggestSudo(err)
 		}
@@ -252,7 +255,9 @@ func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) (
 		sections[network] = map[string]any{"enabled": true, "token": "cred:" + network, "allowFrom": allow}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", bot.Name, installed.Config(), bot.Unit())
+	fmt.Fprintf(&out,
+		"// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n",
+		bot.Name, installed.Config(), bot.Unit())
 	err := format.WriteJSON(&out, map[string]any{
 		"workspace": installed.Workspace(),
 		"terminal":  map[string]any{"command": command, "protocol": protocol, "stderr": "onError"},

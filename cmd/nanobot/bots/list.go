@@ -107,7 +107,8 @@ func (s *Server) printViews(views []View) error {
 		return format.WriteJSON(s.Out, views)
 	}
 	if len(views) == 0 {
-		_, err := fmt.Fprintln(s.Out, "There are no bots on this server. To create one:  nanobot bots create NAME --command …")
+		_,
+			err := fmt.Fprintln(s.Out, "There are no bots on this server. To create one:  nanobot bots create NAME --command …")
 		return err
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
@@ -130,7 +131,8 @@ func (s *Server) printViews(views []View) error {
 		case v.State == "unknown":
 			remark = "systemd does not run on this machine"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", v.Name, v.State, enabled, pid, v.Restarts, strings.Join(v.Channels, ","), remark)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", v.Name, v.State, enabled, pid, v.Restarts,
+			strings.Join(v.Channels, ","), remark)
 	}
 	return w.Flush()
 }

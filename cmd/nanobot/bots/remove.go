@@ -48,11 +48,14 @@ func listPaths(b systemd.Bot, purge bool) (gone, stays []string, err error) {
 	}
 	switch {
 	case len(gone) > 0 && !hasConfig(b) && hasConfig(systemd.Bot{Root: b.Root}):
-		return nil, nil, fmt.Errorf("there is no bot %s, and %s may belong to the bot without a name, nanobot.service; remove it yourself", b.Name, strings.Join(gone, ", "))
+		return nil, nil,
+			fmt.Errorf("there is no bot %s, and %s may belong to the bot without a name, nanobot.service; remove it yourself",
+				b.Name, strings.Join(gone, ", "))
 	case len(gone) > 0:
 		return gone, stays, nil
 	case len(stays) > 0:
-		return nil, nil, fmt.Errorf("the bot %s was removed already, except for its state in %s; --purge removes that, too", b.Name, strings.Join(stays, ", "))
+		return nil, nil, fmt.Errorf("the bot %s was removed already, except for its state in %s; --purge removes that, too",
+			b.Name, strings.Join(stays, ", "))
 	}
 	return nil, nil, fmt.Errorf("there is no bot %s", b.Name)
 }

@@ -37,7 +37,8 @@ func (d *doctor) checkAgent(ctx context.Context) findings {
 	}
 	switch _, err := os.Stat(d.cfg.Workspace); {
 	case errors.Is(err, fs.ErrNotExist): // the daemon must create the workspace, to own it
-		return doubtful("not run, because there is no workspace yet", "start the daemon once, which creates it, or create it yourself")
+		return doubtful("not run, because there is no workspace yet",
+			"start the daemon once, which creates it, or create it yourself")
 	case err != nil:
 		return doubtful("not run: "+err.Error(), suggestSudo(err, "make the workspace accessible"))
 	}
@@ -99,7 +100,8 @@ func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
 	r.ByHand = d.manualCommand()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recordingProtocol{p, &output} })
+	runner, err := d.NewRunner(d.cfg, supervisor,
+		func(p terminal.Protocol) terminal.Protocol { return &recordingProtocol{p, &output} })
 	if err != nil {
 		r.err = err
 		return r
@@ -109,7 +111,8 @@ func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
 	defer removeChat(d.cfg.Workspace, chat)()
 	began := time.Now()
 	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{Envelope: terminal.Envelope{
-		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
+		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1,
+		User: (*terminal.User)(&d.Operator),
 	}}, trialChat{trial: &r})
 	r.Took, r.Output = time.Since(began), output.Bytes()
 	return r

@@ -36,7 +36,8 @@ func (d *doctor) reasonAgainstRoot() string {
 	case s.UID == 0:
 		return ""
 	case s.Name == "" || s.Access(d.cfg.Workspace, unix.X_OK) != nil:
-		return fmt.Sprintf("the state belongs to user %d, who has no name or cannot enter the workspace outside of the service", s.UID)
+		return fmt.Sprintf("the state belongs to user %d, who has no name or cannot enter the workspace outside of the "+
+			"service", s.UID)
 	case d.cfg.Terminal.NeedsCredentials():
 		return "the agent has secrets that only the service gets (cred:)"
 	}
@@ -48,7 +49,8 @@ func (d *doctor) reasonAgainstRoot() string {
 func (d *doctor) tryAgentAsUser(ctx context.Context) findings {
 	found, err := d.runAsUser(ctx)
 	if err != nil {
-		return doubtful(fmt.Sprintf("not run, because this is root and setpriv could not switch to user %d: %v", d.user.UID, err), d.manualCommand())
+		return doubtful(fmt.Sprintf("not run, because this is root and setpriv could not switch to user %d: %v", d.user.UID,
+			err), d.manualCommand())
 	}
 	return found
 }
@@ -60,7 +62,8 @@ func (d *doctor) runAsUser(ctx context.Context) (found findings, err error) {
 		return nil, err
 	}
 	s := d.user
-	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.UID), "--regid", strconv.Itoa(s.GID), "--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
+	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.UID), "--regid", strconv.Itoa(s.GID),
+		"--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
 		self, "doctor", "--json", "--only-agent", cmp.Or(d.agent, config.DefaultAgent), "--config", d.cfg.File())
 	cmd.Dir, cmd.Env = "/", minimalEnv(s.Home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -76,7 +79,8 @@ func (d *doctor) runAsUser(ctx context.Context) (found findings, err error) {
 // minimalEnv returns the environment of a doctor that runs as another user. It has the variables
 // that override the config; agents do not get these.
 func minimalEnv(home string) []string {
-	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"), "HOME=" + home}
+	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=" +
+		cmp.Or(os.Getenv("LANG"), "C.UTF-8"), "HOME=" + home}
 	for _, entry := range os.Environ() {
 		if strings.HasPrefix(entry, "STATE_DIRECTORY=") || strings.HasPrefix(entry, "NANOBOT_") {
 			env = append(env, entry)

@@ -64,7 +64,10 @@ func lockingProcess(path string) (int, error) {
 // checkHTTP tries to listen at the addresses, unless the daemon is running and listens there
 // already.
 func (d *doctor) checkHTTP(ctx context.Context) {
-	for _, at := range []struct{ key, address string }{{"http.listen", d.cfg.HTTP.Listen}, {"http.metricsListen", d.cfg.HTTP.MetricsListen}} {
+	for _, at := range []struct{ key, address string }{
+		{"http.listen", d.cfg.HTTP.Listen},
+		{"http.metricsListen", d.cfg.HTTP.MetricsListen},
+	} {
 		if at.address != "" {
 			d.add("http", d.checkAddress(ctx, at.key, at.address))
 		}
@@ -82,9 +85,11 @@ func (d *doctor) checkAddress(ctx context.Context, key, address string) findings
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return doubtful(key+": "+err.Error(), "choose a port of at least 1024 for "+key+", unless the service has CAP_NET_BIND_SERVICE")
+		return doubtful(key+": "+err.Error(), "choose a port of at least 1024 for "+key+
+			", unless the service has CAP_NET_BIND_SERVICE")
 	case err != nil:
-		return bad(key+": "+err.Error(), "end the program that uses this address (ss -ltnp shows it), or choose another address for "+key)
+		return bad(key+": "+err.Error(),
+			"end the program that uses this address (ss -ltnp shows it), or choose another address for "+key)
 	}
 	_ = l.Close()
 	return good("%s is %s, which is free", key, address)

@@ -44,7 +44,8 @@ type Options struct {
 	Prepare func(*config.Config) (Prepared, error)
 	// NewRunner makes a runner for the agent of a config, with this supervisor. It uses the
 	// protocol that wrap returns for the configured one.
-	NewRunner func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
+	NewRunner func(cfg *config.Config, supervisor *process.Supervisor,
+		wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
 	// OpenStore opens the state while a daemon may be running.
 	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
 	// PrivateFiles returns the files that agents must not send: the config, the secrets and the
@@ -204,20 +205,27 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	prepared, err := d.Prepare(cfg)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			d.add(check, bad(strings.TrimSpace(line), suggestSudo(err, "correct it in "+d.Path+", or create the file of the secret")))
+			d.add(check, bad(strings.TrimSpace(line),
+				suggestSudo(err, "correct it in "+d.Path+", or create the file of the secret")))
 		}
 		return nil, false
 	}
 	if len(prepared.Channels) == 0 {
-		d.add(check, doubtful("no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work", "enable one under channels in "+d.Path))
+		d.add(check, doubtful("no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work",
+			"enable one under channels in "+d.Path))
 	}
 	d.reportWarnings(bot, isBot)
 	for _, missing := range prepared.MissingFeatures {
-		d.add("isolation", doubtful(missing, "enable it on this machine, or change "+d.Path+"; a systemd service may have features that this check cannot see"))
+		d.add("isolation", doubtful(missing, "enable it on this machine, or change "+d.Path+
+			"; a systemd service may have features that this check cannot see"))
 	}
-	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == sandbox.Landlock }) {
-		d.add("isolation", good("the unit forbids namespaces (RestrictNamespaces=) unless a drop-in allows them. Therefore the agent can use the existing files and folders of the workspace, but "+
-			"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log"))
+	if isBot && slices.ContainsFunc(cfg.AgentNames(),
+		func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == sandbox.Landlock }) {
+		d.add("isolation",
+			good("the unit forbids namespaces (RestrictNamespaces=) unless a drop-in allows them. Therefore the agent can use "+
+				"the existing files and folders of the workspace, but "+
+				"directly in the workspace it can neither list, create, rename nor delete anything. Give it a subfolder to work "+
+				"in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log"))
 	}
 	d.add(check, good("%s can be read and has no mistakes", cfg.File()))
 	return prepared.Channels, true

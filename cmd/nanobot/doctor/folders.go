@@ -27,7 +27,8 @@ func (d *doctor) checkWorkspace() {
 	d.forEachAgent(func() {
 		cwd := d.cfg.Terminal.Cwd
 		if info, err := os.Stat(cwd); cwd != "" && (err != nil || !info.IsDir()) {
-			d.add("workspace", bad(fmt.Sprintf("%s: there is no folder %s", d.agentKey("cwd"), cwd), "create it, or correct "+d.agentKey("cwd")))
+			d.add("workspace", bad(fmt.Sprintf("%s: there is no folder %s", d.agentKey("cwd"), cwd), "create it, or correct "+
+				d.agentKey("cwd")))
 		}
 	})
 }
@@ -73,7 +74,8 @@ func (d *doctor) checkFolder(path string) (_ findings, exists bool) {
 			ok = d.user.Access(parent, unix.W_OK|unix.X_OK) == nil
 		}
 		if !ok {
-			return bad(fmt.Sprintf("%s does not exist and cannot be created in %s", path, parent), "create it, and give it to the daemon's user"), false
+			return bad(fmt.Sprintf("%s does not exist and cannot be created in %s", path, parent),
+				"create it, and give it to the daemon's user"), false
 		}
 		return good("%s will be created at the first start", path), false
 	case err != nil:
@@ -91,7 +93,8 @@ func (d *doctor) checkFolder(path string) (_ findings, exists bool) {
 		if uid == dynamicUser {
 			fix = "name a folder in the state of the service, as nanobot bots create does"
 		}
-		return bad(fmt.Sprintf("%s is not writable: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, trust.FileUID(info), mode, who, uid), fix), true
+		return bad(fmt.Sprintf("%s is not writable: %v (it belongs to user %d, mode %#o; %s user %d)", path, err,
+			trust.FileUID(info), mode, who, uid), fix), true
 	}
 	if mode&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		return doubtful("every user of this machine can write to "+path, "chmod o-w "+format.ShellWord(path)), true

@@ -23,7 +23,8 @@ func (d *doctor) checkKernel() {
 	case abi > 0:
 		d.add("kernel.landlock", good("version %d", abi))
 	case len(keys) > 0:
-		d.add("kernel.landlock", doubtful("missing in this kernel or turned off, so "+strings.Join(keys, " and ")+" has no effect",
+		d.add("kernel.landlock", doubtful("missing in this kernel or turned off, so "+strings.Join(keys, " and ")+
+			" has no effect",
 			"boot Linux 5.13 or newer with landlock in lsm= of the kernel command line, or set the command of another sandbox"))
 	default:
 		d.add("kernel.landlock", good("missing in this kernel or turned off, so terminal.sandbox cannot be landlock"))

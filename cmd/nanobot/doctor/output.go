@@ -65,7 +65,8 @@ func (d *doctor) printSummary() error {
 	for _, f := range d.findings {
 		count[f.Status]++
 	}
-	_, err := fmt.Fprintf(d.Out, "\n%d ok, %d warn, %d fail\n", count[channels.Good], count[channels.Doubtful], count[channels.Bad])
+	_, err := fmt.Fprintf(d.Out, "\n%d ok, %d warn, %d fail\n", count[channels.Good], count[channels.Doubtful],
+		count[channels.Bad])
 	return err
 }
 

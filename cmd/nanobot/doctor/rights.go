@@ -60,7 +60,8 @@ func (d *doctor) checkReadable(bot systemd.Bot) {
 			continue
 		}
 		closed := closedFolder(d.user, path)
-		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path)) // not chown: an owner could change it
+		// not chown: an owner could change it
+		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.user.GID, format.ShellWord(path))
 		switch {
 		case d.isService && path != d.cfg.File():
 			fix = credentialFix(bot)
@@ -100,8 +101,10 @@ func (d *doctor) checkHidden() {
 	})
 	for key, text := range named {
 		if m := hiddenFolder().FindStringSubmatch(text); m != nil {
-			d.add("rights", doubtful(fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes that", key, m[2]+m[3]),
-				"move it to another folder such as /opt, or see relax.conf"))
+			d.add("rights",
+				doubtful(fmt.Sprintf("%s contains %s, which the unit hides from the bot (ProtectHome=) unless a drop-in changes "+
+					"that", key, m[2]+m[3]),
+					"move it to another folder such as /opt, or see relax.conf"))
 		}
 	}
 }
@@ -109,7 +112,8 @@ func (d *doctor) checkHidden() {
 // credentialFix returns the fix that makes a secret a systemd credential. A dynamic user may change
 // at each start, so files cannot be given to it.
 func credentialFix(b systemd.Bot) string {
-	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) + ` and write "cred:NAME" in the config`
+	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) +
+		` and write "cred:NAME" in the config`
 }
 
 // reportWarnings reports the warnings of the config. It does not suggest to make the config

@@ -27,7 +27,8 @@ func (d *doctor) checkState(ctx context.Context) findings {
 	dir := d.cfg.Gateway.StateDir
 	found, exists := d.checkFolder(dir)
 	if above := closedFolder(d.user, dir); above != "" && d.isService && d.user.UID != 0 {
-		found = append(bad("the bot cannot enter "+above+", so it cannot start", "chmod a+x "+format.ShellWord(above)), found...)
+		found = append(bad("the bot cannot enter "+above+", so it cannot start", "chmod a+x "+format.ShellWord(above)),
+			found...)
 	}
 	folder, err := os.Stat(dir)
 	if !exists || err != nil {
@@ -39,7 +40,8 @@ func (d *doctor) checkState(ctx context.Context) findings {
 			continue // not a file of the state
 		}
 		if info, err := os.Stat(path); err == nil && trust.FileUID(info) != trust.FileUID(folder) {
-			return append(found, bad(fmt.Sprintf("%s belongs to user %d, but its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
+			return append(found, bad(fmt.Sprintf("%s belongs to user %d, but its folder to user %d", path, trust.FileUID(info),
+				trust.FileUID(folder)),
 				chownCommand(dir, trust.FileUID(folder)))...)
 		}
 	}
@@ -51,7 +53,8 @@ func (d *doctor) checkState(ctx context.Context) findings {
 		return found
 	}
 	if os.Geteuid() == 0 && d.userErr != nil {
-		return append(found, doubtful("not opened, because this is root: "+d.userErr.Error(), "run this as the daemon's user")...)
+		return append(found, doubtful("not opened, because this is root: "+d.userErr.Error(),
+			"run this as the daemon's user")...)
 	}
 	s, err := d.OpenStore(ctx, d.cfg)
 	if err != nil {
@@ -93,10 +96,13 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) (found fin
 		case err != nil:
 			found = append(found, d.assessError(fmt.Errorf("%s: %w", path, err))...)
 		case !r.Complete:
-			found = append(found, doubtful(fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %s. No damage was found until then", path, limit, format.PreciseSize(r.Size)),
-				"run this again when the machine is less busy, with --check-time "+(4*limit).String())...)
+			found = append(found,
+				doubtful(fmt.Sprintf("%s can be opened, but was checked only in part: %s were not enough for its %s. No damage "+
+					"was found until then", path, limit, format.PreciseSize(r.Size)),
+					"run this again when the machine is less busy, with --check-time "+(4*limit).String())...)
 		default:
-			found = append(found, good("%s can be opened and is intact (all %s checked in %s)", path, format.PreciseSize(r.Size), r.Took.Round(time.Millisecond))...)
+			found = append(found, good("%s can be opened and is intact (all %s checked in %s)", path, format.PreciseSize(r.Size),
+				r.Took.Round(time.Millisecond))...)
 		}
 	}
 	return found
@@ -109,7 +115,8 @@ func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) findings {
 	case err != nil:
 		return d.assessError(err)
 	case missing > 0:
-		return doubtful(fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
+		return doubtful(fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing,
+			filepath.Join(d.cfg.Gateway.StateDir, "spool")),
 			"restore a backup if you have one; otherwise these answers cannot be delivered")
 	}
 	return nil
@@ -117,7 +124,10 @@ func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) findings {
 
 // checkSecrets looks for files with secrets that every user of this machine can read or write.
 func (d *doctor) checkSecrets() (found findings) {
-	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
+	inState := []string{
+		filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database),
+		filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile),
+	}
 	for _, f := range append(d.cfg.SecretFiles(), inState...) {
 		info, err := os.Stat(f)
 		if err != nil {
@@ -127,7 +137,8 @@ func (d *doctor) checkSecrets() (found findings) {
 			continue // an agent may have made this link; chmod would change its target
 		}
 		if info.Mode().Perm()&0o007 != 0 {
-			found = append(found, doubtful(fmt.Sprintf("every user of this machine has access to %s (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))...)
+			found = append(found, doubtful(fmt.Sprintf("every user of this machine has access to %s (mode %#o)", f,
+				info.Mode().Perm()), "chmod o= "+format.ShellWord(f))...)
 		}
 	}
 	if found == nil {

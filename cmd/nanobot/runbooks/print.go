@@ -47,7 +47,8 @@ func (d *Driver) printBegin(r runbook.Run) error {
 	if book.Introduction != "" && r.Step == 1 {
 		intro = terminal.Clean(book.Introduction) + "\n"
 	}
-	return d.print(r, event{Kind: "begin", Runbook: book.Label, Steps: len(book.Steps)}, "%s, run %s\n%s", terminal.Clean(book.Label), r.ID, intro)
+	return d.print(r, event{Kind: "begin", Runbook: book.Label, Steps: len(book.Steps)}, "%s, run %s\n%s",
+		terminal.Clean(book.Label), r.ID, intro)
 }
 
 // printStep prints the step that becomes the current one, with the definition of its challenge.
@@ -69,18 +70,22 @@ func (d *Driver) printStep(r runbook.Run, s runbook.Step) error {
 
 // printCommand prints the proof of a command: its output and its exit status.
 func (d *Driver) printCommand(r runbook.Run, proof runbook.ShellProof) error {
-	text := ""
+	var text strings.Builder
 	for _, output := range []string{proof.Stdout, proof.Stderr} {
 		if output = strings.TrimRight(terminal.Clean(output), "\n"); output != "" {
-			text += output + "\n"
+			text.WriteString(output + "\n")
 		}
 	}
-	return d.print(r, event{Kind: "shell", Step: r.Step, Shell: &proof}, "%sexit status %d after %.1f s\n", text, proof.ExitCode, proof.DurationSeconds)
+	return d.print(r, event{Kind: "shell", Step: r.Step, Shell: &proof}, "%sexit status %d after %.1f s\n", &text,
+		proof.ExitCode, proof.DurationSeconds)
 }
 
 // printFailure prints why a proof was not accepted, and how often the step has failed.
 func (d *Driver) printFailure(r runbook.Run, step int, a runbook.Answer) error {
-	return d.print(r, event{Kind: "failure", Step: step, ErrorCode: a.ErrorCode, Message: a.Message, RetryCount: a.RetryCount}, "%s\n", terminal.Clean(a.Message))
+	return d.print(r, event{
+		Kind: "failure", Step: step, ErrorCode: a.ErrorCode, Message: a.Message,
+		RetryCount: a.RetryCount,
+	}, "%s\n", terminal.Clean(a.Message))
 }
 
 // printQuestion prints a question with its answers.
@@ -89,7 +94,8 @@ func (d *Driver) printQuestion(r runbook.Run, q Question) error {
 	if q.Answers != nil {
 		answers = " Answer " + strings.Join(q.Answers, " or ") + "."
 	}
-	return d.print(r, event{Kind: "question", Step: r.Step, Question: q.Text, Answers: q.Answers}, "%s%s\n> ", terminal.Visible(q.Text), answers)
+	return d.print(r, event{Kind: "question", Step: r.Step, Question: q.Text, Answers: q.Answers}, "%s%s\n> ",
+		terminal.Visible(q.Text), answers)
 }
 
 // printEnd prints the status of the run and, if it waits, how to continue it.

@@ -41,7 +41,8 @@ func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) 
 	}
 	shown := 0
 	for {
-		if step, ok := r.CurrentStep(); ok && step.Index != shown && (r.Status == runbook.Waiting || r.Status == runbook.Complete) {
+		if step, ok := r.CurrentStep(); ok && step.Index != shown &&
+			(r.Status == runbook.Waiting || r.Status == runbook.Complete) {
 			shown = step.Index
 			if err := d.printStep(r, step); err != nil {
 				return r, err
@@ -93,11 +94,16 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 		return d.submitProof(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.Shell, Value: proof})
 	case runbook.MCP:
 		reason := json.RawMessage(`"no agent calls tools here"`)
-		return d.submitProof(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.MCP, Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: reason}})
+		return d.submitProof(ctx, r, runbook.Proof{
+			By: runbook.ByGateway, Type: runbook.MCP,
+			Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: reason},
+		})
 	case runbook.UserInput:
 		return d.askApproval(ctx, r, step.Challenge)
 	default:
-		text, err := d.askUntilValid(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.", step.Challenge.MinLength)})
+		text,
+			err := d.askUntilValid(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.",
+			step.Challenge.MinLength)})
 		if err != nil {
 			return r, err
 		}
@@ -128,7 +134,10 @@ func (d *Driver) printOutcome(step int, r runbook.Run, a runbook.Answer) error {
 	if err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	e := event{Kind: "proof", Step: record.Step, Label: record.Label, By: record.By, ProofHash: a.ProofHash, Status: record.Status, Message: record.Reason}
+	e := event{
+		Kind: "proof", Step: record.Step, Label: record.Label, By: record.By, ProofHash: a.ProofHash,
+		Status: record.Status, Message: record.Reason,
+	}
 	return d.print(r, e, "Recorded: %s, %s\n", record.Status, a.ProofHash)
 }
 
@@ -139,13 +148,15 @@ func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Defi
 		return r, err
 	}
 	if answer == "reject" {
-		next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Decline, runbook.Refusal{Step: r.Step, By: d.By, End: true})
+		next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Decline,
+			runbook.Refusal{Step: r.Step, By: d.By, End: true})
 		if err != nil {
 			return r, err
 		}
 		return next, d.printFailure(next, r.Step, a)
 	}
-	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Approve, runbook.Approval{Step: r.Step, By: d.By})
+	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Approve,
+		runbook.Approval{Step: r.Step, By: d.By})
 	switch {
 	case err != nil:
 		return r, err
@@ -181,7 +192,8 @@ func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook
 		return next, false, err
 	}
 	reason := strings.TrimSpace(strings.TrimPrefix(answer, "skip"))
-	next, a, err := runbook.Transition(done, d.Runs, r.ID, runbook.Skip, runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
+	next, a, err := runbook.Transition(done, d.Runs, r.ID, runbook.Skip,
+		runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
 	if err != nil {
 		return r, false, err
 	}

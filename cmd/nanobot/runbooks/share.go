@@ -77,7 +77,9 @@ func Share(ctx context.Context, runs runbook.Runs, s Sharing, out io.Writer, asJ
 	if asJSON {
 		return writeLine(out, newStoredEntry(m))
 	}
-	_, err = fmt.Fprintf(out, "%s\n\nAll chats see this runbook now, and no agent replaces it. The hash of its text is\n%s\n",
+	_,
+		err = fmt.Fprintf(out,
+		"%s\n\nAll chats see this runbook now, and no agent replaces it. The hash of its text is\n%s\n",
 		terminal.Visible(m.Text), m.Runbook.Hash)
 	return err
 }
@@ -92,7 +94,8 @@ func Unshare(ctx context.Context, runs runbook.Runs, name string, out io.Writer,
 	if asJSON {
 		return writeLine(out, e)
 	}
-	_, err = fmt.Fprintf(out, "Only the chat %s sees the runbook %s now.\n", terminal.Clean(e.Chat), terminal.Clean(e.Name))
+	_, err = fmt.Fprintf(out, "Only the chat %s sees the runbook %s now.\n", terminal.Clean(e.Chat),
+		terminal.Clean(e.Name))
 	return err
 }
 

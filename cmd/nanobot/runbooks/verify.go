@@ -171,7 +171,8 @@ func (v Verification) print(e runbook.Export, refusal string, err error) error {
 
 func printValid(e runbook.Export, v verification, out io.Writer) error {
 	fmt.Fprintf(out, "Run %s of %s is %s, and its %s. The last hash is\n%s\n",
-		terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)), describeRecords(len(e.Records)), v.ProofHash)
+		terminal.Clean(e.Run), terminal.Clean(e.Runbook.Label), terminal.Clean(string(e.Status)),
+		describeRecords(len(e.Records)), v.ProofHash)
 	fmt.Fprintf(out, "The hash of the runbook's text is\n%s\n", v.TextHash)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, p := range v.Proofs {

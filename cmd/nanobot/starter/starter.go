@@ -36,11 +36,26 @@ const Protocol = rich.Name
 const plainConfig = "config.json"
 
 var agents = map[string]Agent{
-	"python": {File: "agent.py", Command: "python3 agent.py", files: templates, source: "templates/agent.py", config: plainConfig},
-	"node":   {File: "agent.mjs", Command: "node agent.mjs", files: templates, source: "templates/agent.mjs", config: plainConfig},
-	"go":     {File: "agent.go", Command: "go run agent.go", files: templates, source: "templates/agent.go.txt", config: plainConfig},
-	"bash":   {File: "agent.sh", Command: "bash agent.sh", files: templates, source: "templates/agent.sh", config: plainConfig},
-	"llm":    {File: "agent.py", Command: "python3 agent.py", files: examples.Agents, source: "llm/agent.py", config: "config-llm.json"},
+	"python": {
+		File: "agent.py", Command: "python3 agent.py", files: templates, source: "templates/agent.py",
+		config: plainConfig,
+	},
+	"node": {
+		File: "agent.mjs", Command: "node agent.mjs", files: templates, source: "templates/agent.mjs",
+		config: plainConfig,
+	},
+	"go": {
+		File: "agent.go", Command: "go run agent.go", files: templates, source: "templates/agent.go.txt",
+		config: plainConfig,
+	},
+	"bash": {
+		File: "agent.sh", Command: "bash agent.sh", files: templates, source: "templates/agent.sh",
+		config: plainConfig,
+	},
+	"llm": {
+		File: "agent.py", Command: "python3 agent.py", files: examples.Agents, source: "llm/agent.py",
+		config: "config-llm.json",
+	},
 }
 
 // Names returns the names of the agents, in order.

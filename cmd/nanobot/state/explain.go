@@ -23,7 +23,8 @@ func Explain(cfg *config.Config, err error) error {
 	switch {
 	case errors.Is(err, dbfile.ErrLost):
 		status = exit.Lost
-		steps = fmt.Sprintf("No message was confirmed since then. Put the state back into %s before the next start. Otherwise the bot starts with a new one.", dir)
+		steps = fmt.Sprintf("No message was confirmed since then. Put the state back into %s before the next start. "+
+			"Otherwise the bot starts with a new one.", dir)
 	case errors.Is(err, dbfile.ErrDamaged):
 		steps = fmt.Sprintf(`To restore it, stop the daemon, run "nanobot restore FILE" with a file of "nanobot backup", and start the daemon again.
 To start with an empty state, stop the daemon and move %s, and the files of that name with -wal and -shm, out of its folder.`, damagedFile(dir, err))
@@ -31,7 +32,8 @@ To start with an empty state, stop the daemon and move %s, and the files of that
 		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this version, stop the daemon, run "nanobot restore FILE" with a copy from before the
 upgrade, in %s or made by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
 	case errors.Is(err, dbfile.ErrNoPermission):
-		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + format.ShellWord(dir)
+		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " +
+			format.ShellWord(dir)
 	default:
 		return err
 	}

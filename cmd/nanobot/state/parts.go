@@ -21,9 +21,11 @@ type Copy int
 // The ways to copy a part.
 const (
 	NotCopied Copy = iota // needed only while the daemon runs, or not part of the state
-	Plain                 // copied file by file before the databases: content that moves to a database meanwhile is copied there
-	Snapshot              // copied by the package that owns the format
-	Byproduct             // part of a database, contained in its snapshot
+	// copied file by file before the databases: content that moves to a database meanwhile is
+	// copied there
+	Plain
+	Snapshot  // copied by the package that owns the format
+	Byproduct // part of a database, contained in its snapshot
 )
 
 // OpenPage is the page with which the demo opens a browser.

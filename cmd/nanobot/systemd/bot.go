@@ -64,7 +64,10 @@ func (b Bot) StateDirs() []string {
 // UnitOverrides returns the paths of drop-ins and masks of this bot's unit alone: those of
 // systemctl edit and mask, of set-property, and of both until the next reboot.
 func (b Bot) UnitOverrides() (paths []string) {
-	for _, dir := range []string{"etc/systemd/system", "etc/systemd/system.control", "run/systemd/system", "run/systemd/system.control"} {
+	for _, dir := range []string{
+		"etc/systemd/system", "etc/systemd/system.control", "run/systemd/system",
+		"run/systemd/system.control",
+	} {
 		unit := filepath.Join(b.Root, dir, b.Unit())
 		paths = append(paths, unit+".d", unit)
 	}

@@ -33,7 +33,8 @@ func (m Manager) Runs() bool {
 }
 
 // ErrNotRunning is the error of calls where systemd does not run this machine.
-var ErrNotRunning = errors.New("systemd does not run on this machine, so bots cannot be started or stopped; run one in this terminal with: nanobot serve --config FILE")
+var ErrNotRunning = errors.New("systemd does not run on this machine, so bots cannot be started or stopped; run one " +
+	"in this terminal with: nanobot serve --config FILE")
 
 // Call runs systemctl and returns its output.
 func (m Manager) Call(ctx context.Context, args ...string) (string, error) {
@@ -74,7 +75,8 @@ func (u UnitState) Active() bool {
 func (u UnitState) Crashes() bool { return strings.HasPrefix(u.Sub, "auto-restart") }
 
 // UnitProperties are the properties that Show requests.
-const UnitProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,StatusText,ExecMainStatus,MainPID,NRestarts"
+const UnitProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,StatusText," +
+	"ExecMainStatus,MainPID,NRestarts"
 
 // Show asks systemd about units. Where systemd does not run the result is empty.
 func (m Manager) Show(ctx context.Context, units ...string) (map[string]UnitState, error) {
@@ -97,8 +99,9 @@ func (m Manager) Show(ctx context.Context, units ...string) (map[string]UnitStat
 			return n
 		}
 		all[p["Id"]] = UnitState{
-			Load: p["LoadState"], File: p["UnitFileState"], State: p["ActiveState"], Sub: p["SubState"], Result: p["Result"], Status: p["StatusText"],
-			Exit: number("ExecMainStatus"), PID: number("MainPID"), Restart: number("NRestarts"),
+			Load: p["LoadState"], File: p["UnitFileState"], State: p["ActiveState"], Sub: p["SubState"], Result: p["Result"],
+			Status: p["StatusText"],
+			Exit:   number("ExecMainStatus"), PID: number("MainPID"), Restart: number("NRestarts"),
 		}
 	}
 	return all, nil

@@ -26,7 +26,9 @@ func CheckConfig(path string) error {
 	case !h.Exists: // not read again: another user could write one meanwhile
 		return config.Mistakes{{File: path, Text: `no such file; run "nanobot init" to write one`}}
 	case h.UID != 0:
-		return fmt.Errorf("%s belongs to user %d, and root does not use the config of another user; run this as that user: %s nanobot …, or, if the daemon also runs as root: chown root %s", path, h.UID, RunAs(h.UID), format.ShellWord(path))
+		return fmt.Errorf("%s belongs to user %d, and root does not use the config of another user; run this as that user: "+
+			"%s nanobot …, or, if the daemon also runs as root: chown root %s", path, h.UID, RunAs(h.UID),
+			format.ShellWord(path))
 	}
 	return nil
 }
@@ -38,14 +40,16 @@ func CheckAgent(cfg *config.Config) error {
 		return nil
 	}
 	if b, ok := systemd.FindBot(cfg.File()); ok && b.IsService() {
-		return fmt.Errorf("this is root, and %s belongs to %s, which has its own user; write to the bot instead, and look at its log with journalctl -u %[2]s -n 50", cfg.File(), b.Unit())
+		return fmt.Errorf("this is root, and %s belongs to %s, which has its own user; write to the bot instead, and look "+
+			"at its log with journalctl -u %[2]s -n 50", cfg.File(), b.Unit())
 	}
 	info, err := os.Stat(cfg.Gateway.StateDir)
 	if err != nil {
 		return nil //nolint:nilerr // no daemon has used this state yet
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 {
-		return fmt.Errorf("this is root, and the state in %s belongs to user %d; run this as that user: %s nanobot …", cfg.Gateway.StateDir, stat.Uid, RunAs(int(stat.Uid)))
+		return fmt.Errorf("this is root, and the state in %s belongs to user %d; run this as that user: %s nanobot …",
+			cfg.Gateway.StateDir, stat.Uid, RunAs(int(stat.Uid)))
 	}
 	return nil
 }

@@ -37,7 +37,9 @@ func OwnerOf(path string) (Owner, error) {
 	}
 	for uid, at := range owners {
 		if uid != 0 && uid != owner.UID {
-			return Owner{}, fmt.Errorf("%s belongs to user %d, but %s in its path belongs to user %d, who could replace it; give both to the user that the daemon runs as", path, owner.UID, at, uid)
+			return Owner{},
+				fmt.Errorf("%s belongs to user %d, but %s in its path belongs to user %d, who could replace it; give both to the "+
+					"user that the daemon runs as", path, owner.UID, at, uid)
 		}
 	}
 	return owner, nil
@@ -114,7 +116,8 @@ func inspect(at string, end bool) (owner Owner, to string, err error) {
 	}
 	// In a sticky folder other users can add entries but not replace those of root.
 	if open := info.Mode().Perm()&0o022 != 0; open && owner.UID == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
-		return owner, "", fmt.Errorf("other users than root can write to %s and replace files in it; chmod go-w %s", at, format.ShellWord(at))
+		return owner, "", fmt.Errorf("other users than root can write to %s and replace files in it; chmod go-w %s", at,
+			format.ShellWord(at))
 	}
 	return owner, "", nil
 }

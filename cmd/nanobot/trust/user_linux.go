@@ -21,7 +21,8 @@ func (u User) Do(do func()) error {
 	if err == nil {
 		do()
 	}
-	if err = errors.Join(err, syscall.Setresuid(-1, 0, -1), syscall.Setresgid(-1, gid, -1), syscall.Setgroups(groups)); err != nil {
+	if err = errors.Join(err, syscall.Setresuid(-1, 0, -1), syscall.Setresgid(-1, gid, -1),
+		syscall.Setgroups(groups)); err != nil {
 		return fmt.Errorf("become user %d and root again: %w", u.UID, err)
 	}
 	return nil

@@ -77,7 +77,8 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	result, end, err := rb.applyDecision(ctx, r, decision{q, asked.Step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
-		return Result{Reply: rb.reply(s, words.QuestionClosed)}, rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunDecided))
+		return Result{Reply: rb.reply(s, words.QuestionClosed)},
+			rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunDecided))
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
 		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, nil
 	case errors.Is(err, errUnrelated):
@@ -151,7 +152,9 @@ type decision struct {
 
 // applyAndDecide applies a transition, which also reports whether it decides the question. If so,
 // the run records that.
-func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
+func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision,
+	transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error),
+) error {
 	_, err := rb.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		after, decided, err := transition(r, env)
 		if err != nil || !decided {
@@ -167,7 +170,9 @@ func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision, 
 
 // applyDecision changes a run according to a person's answer. end is how the question ended; "" if
 // it is still open.
-func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string,
+	err error,
+) {
 	present, _ := r.CurrentStep()
 	option, reason := s.chosenOption(r)
 	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
@@ -250,7 +255,9 @@ func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (res
 	before, step := len(r.Approvals), r.Runbook().Steps[s.step-1]
 	needed := step.Challenge.Approvals
 	var a runbook.Answer
-	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool,
+		err error,
+	) {
 		before = len(now.Approvals)
 		after, a, err = runbook.Approve(now, runbook.Approval{Step: s.step, By: s.by()}, env)
 		r = after
@@ -266,7 +273,9 @@ func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (res
 }
 
 // skip records that a person skips the step.
-func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
+func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string,
+	err error,
+) {
 	if reason == "" {
 		return Result{Reply: rb.reply(s.Statement, words.RunSkipReason)}, "", nil
 	}
@@ -274,14 +283,17 @@ func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason 
 		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
-	return Result{}, rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))), err
+	return Result{}, rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))),
+		err
 }
 
 // comment proves the step with a person's text.
 func (rb *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	proof := runbook.Proof{Step: s.step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
 	var a runbook.Answer
-	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool,
+		err error,
+	) {
 		after, a, err = runbook.Prove(now, proof, env)
 		return after, a.Outcome == runbook.Advanced, err
 	})

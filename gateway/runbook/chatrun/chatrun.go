@@ -109,7 +109,9 @@ func (rb *Runbooks) runWords(r runbook.Run) words.Words { return rb.o.Words.For(
 func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }
 
 // updateDriver changes the driver state of a run.
-func (rb *Runbooks) updateDriver(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
+func (rb *Runbooks) updateDriver(ctx context.Context, id string,
+	change func(r runbook.Run, d *driver) error,
+) (runbook.Run, error) {
 	return rb.o.Runs.Apply(ctx, id, changeDriver(change))
 }
 
@@ -190,7 +192,9 @@ func (rb *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, erro
 }
 
 // findNewest returns the newest run of a chat that matches.
-func (rb *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
+func (rb *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool,
+	error,
+) {
 	runs, err := rb.listRuns(ctx, chat)
 	at := slices.IndexFunc(runs, so)
 	if err != nil || at < 0 {

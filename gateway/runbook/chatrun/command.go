@@ -54,7 +54,8 @@ func (rb *Runbooks) List(language string) (text string, runnable []string) {
 			continue
 		}
 		runnable = append(runnable, name)
-		lines = append(lines, "- "+w.Text(words.RunbookListed, terminal.CodeSpan(name), terminal.OneLine(book.Label, maxLabel), len(book.Steps)))
+		lines = append(lines, "- "+w.Text(words.RunbookListed, terminal.CodeSpan(name),
+			terminal.OneLine(book.Label, maxLabel), len(book.Steps)))
 	}
 	return strings.Join(lines, "\n"), runnable
 }

@@ -72,7 +72,8 @@ func (e *execution) findRun(ctx context.Context) (found bool, err error) {
 		return found, err
 	}
 	// A message that is repeated after its run has ended in a turn of its own starts another run.
-	e.run, found, err = e.findNewest(ctx, in.Chat, func(r runbook.Run) bool { return driverOf(r).Inbound == e.turn.Inbound.ID })
+	e.run, found, err = e.findNewest(ctx, in.Chat,
+		func(r runbook.Run) bool { return driverOf(r).Inbound == e.turn.Inbound.ID })
 	d := driverOf(e.run)
 	switch {
 	case err != nil:
@@ -203,7 +204,8 @@ func (e *execution) promptLastStep(ctx context.Context) error {
 // endStopped tells the chat that the run waits.
 func (e *execution) endStopped() (terminal.Outcome, error) {
 	text := e.runWords(e.run).Text(words.RunStopped, runTitle(e.run), e.run.Step)
-	return terminal.Outcome{Status: terminal.Stopped}, e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
+	return terminal.Outcome{Status: terminal.Stopped},
+		e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
 }
 
 // showBoard shows the checklist on the board of the turn, above the agent's progress.

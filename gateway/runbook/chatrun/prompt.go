@@ -37,14 +37,16 @@ func proofInstructions(step runbook.Step, r runbook.Run, shown runbook.Answer) s
 	case runbook.Shell:
 		return "When you have finished, this command is run to prove the step. It must succeed:\n\n" + c.Command
 	case runbook.Comment:
-		return fmt.Sprintf("Your answer is recorded as the proof of this step. It must have at least %g characters.", c.MinLength)
+		return fmt.Sprintf("Your answer is recorded as the proof of this step. It must have at least %g characters.",
+			c.MinLength)
 	case runbook.MCP:
 		solution := map[string]any{
 			"type": runbook.MCP, "nonce": shown.Challenge.Nonce, "proof_hash": shown.Challenge.ProofHash,
 			runbook.MCP: map[string]any{"tool_name": c.Tool, "arguments": "…", "result": "…", "success": true},
 		}
 		text, _ := json.Marshal(solution) // strings and a boolean cannot fail
-		return fmt.Sprintf("Call the tool %s. Then prove that with the tool kairos_next: uri %s, run %s, and this solution with the arguments and the result:\n\n%s",
+		return fmt.Sprintf("Call the tool %s. Then prove that with the tool kairos_next: uri %s, run %s, and this solution "+
+			"with the arguments and the result:\n\n%s",
 			c.Tool, r.URI(step.Index), r.ID, text)
 	}
 	return ""

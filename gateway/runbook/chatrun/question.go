@@ -45,7 +45,10 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 		id = driverOf(r).Question
 	}
 	w := rb.runWords(r)
-	q := outbox.Question{Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(w, r), Approval: true}, Language: driverOf(r).Language}
+	q := outbox.Question{
+		Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(w, r), Approval: true},
+		Language: driverOf(r).Language,
+	}
 	step, _ := r.CurrentStep()
 	for _, option := range stepOptions(step) {
 		q.Options = append(q.Options, w.Text(option))

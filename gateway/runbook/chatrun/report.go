@@ -28,7 +28,10 @@ func (e *execution) report(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	frame := terminal.Frame{Kind: terminal.Message, Text: reportText(e.runWords(e.run), e.run), Sequence: reportSequence, Checked: []terminal.File{file}}
+	frame := terminal.Frame{
+		Kind: terminal.Message, Text: reportText(e.runWords(e.run), e.run), Sequence: reportSequence,
+		Checked: []terminal.File{file},
+	}
 	if err := e.turn.Emit(frame); err != nil {
 		return err
 	}
@@ -71,7 +74,8 @@ func reportText(w words.Words, r runbook.Run) string {
 	if agents := runbook.CountWords(r.Records)[runbook.WordOfAgent]; agents > 0 {
 		lines = append(lines, w.Text(words.RunAgentsWord, agents, len(r.Records)))
 	}
-	return strings.Join(append(lines, w.Text(words.RunHash, terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))), "\n")
+	return strings.Join(append(lines, w.Text(words.RunHash, terminal.CodeSpan(r.ID), terminal.CodeSpan(r.LastHash()))),
+		"\n")
 }
 
 // proofNotes returns whose word the proof of each step is.

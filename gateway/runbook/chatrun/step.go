@@ -48,7 +48,9 @@ func (e *execution) executeStep(ctx context.Context) (waits bool, err error) {
 
 // promptAgent lets the agent work on a step, and returns its last message and outcome. A step with
 // only a command needs no agent, unless the command has failed.
-func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (answer string, outcome terminal.Outcome, err error) {
+func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (answer string, outcome terminal.Outcome,
+	err error,
+) {
 	onlyProof := step.Body == "" && (step.Challenge == nil || step.Challenge.Type == runbook.Shell)
 	if onlyProof && e.run.Issued.Failures == 0 {
 		return "", terminal.Outcome{Status: terminal.Done}, nil
@@ -103,14 +105,18 @@ func (e *execution) emit(f terminal.Frame) error {
 // proveStep proves a step with its command, or with the agent's last message.
 func (e *execution) proveStep(ctx context.Context, step runbook.Step, answer string) error {
 	if step.Challenge == nil {
-		return e.recordProof(ctx, runbook.Proof{Step: step.Index, By: runbook.ByAgent}, func(words.Words) string { return "" })
+		return e.recordProof(ctx, runbook.Proof{Step: step.Index, By: runbook.ByAgent},
+			func(words.Words) string { return "" })
 	}
 	p := runbook.Proof{Step: step.Index, By: runbook.ByAgent, Type: step.Challenge.Type}
 	switch step.Challenge.Type {
 	case runbook.Shell:
 		return e.proveShell(ctx, step)
 	case runbook.MCP:
-		p.By, p.Value = runbook.ByGateway, runbook.MCPProof{Tool: step.Challenge.Tool, Result: json.RawMessage(`"the agent has not proved the call"`)}
+		p.By, p.Value = runbook.ByGateway, runbook.MCPProof{
+			Tool:   step.Challenge.Tool,
+			Result: json.RawMessage(`"the agent has not proved the call"`),
+		}
 		return e.recordProof(ctx, p, func(w words.Words) string {
 			return w.Text(words.RunToolNotCalled, terminal.CodeSpan(terminal.OneLine(step.Challenge.Tool, maxLabel)))
 		})
@@ -168,7 +174,9 @@ func (e *execution) recordProof(ctx context.Context, p runbook.Proof, failure fu
 
 // applyDurably applies a transition that must not be lost, because a command or an agent has run
 // for it: it ignores the end of ctx, and while the disk is full it retries until ctx ends.
-func (e *execution) applyDurably(ctx context.Context, transition func(runbook.Run, runbook.Env) (runbook.Run, error)) error {
+func (e *execution) applyDurably(ctx context.Context,
+	transition func(runbook.Run, runbook.Env) (runbook.Run, error),
+) error {
 	var refused error // any other error
 	err := retry.Until(ctx, func() error {
 		r, err := e.o.Runs.Apply(context.WithoutCancel(ctx), e.run.ID, transition)

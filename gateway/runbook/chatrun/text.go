@@ -34,7 +34,8 @@ func checklist(w words.Words, r runbook.Run, notes map[int]string) string {
 	}
 	marks := stepMarks(r)
 	for _, s := range steps[first:last] {
-		lines = append(lines, fmt.Sprintf("%s %d. %s%s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel), notes[s.Index]))
+		lines = append(lines, fmt.Sprintf("%s %d. %s%s", marks[s.Index], s.Index, terminal.OneLine(s.Label, maxLabel),
+			notes[s.Index]))
 	}
 	if last < len(steps) {
 		lines = append(lines, w.Text(words.RunStepsAfter, len(steps)-last))

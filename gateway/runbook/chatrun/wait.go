@@ -14,7 +14,8 @@ import (
 const maxOpen = 5
 
 // ErrManyOpen means that too many steps wait for the people of a chat. The text is for the agent.
-var ErrManyOpen = fmt.Errorf("%d questions about runs are open in this chat already; wait until one is decided, or end a run with kairos_attest", maxOpen)
+var ErrManyOpen = fmt.Errorf("%d questions about runs are open in this chat already; wait until one is decided, or "+
+	"end a run with kairos_attest", maxOpen)
 
 // Decide asks the people of a run's chat to approve its current step, unless that question is open,
 // and waits for the decision. If ctx ends first, the question stays open. admit is called before a

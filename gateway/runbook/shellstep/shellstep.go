@@ -32,11 +32,17 @@ func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 
 // Run runs a command and returns the observed result. The only error is that ctx has ended; the
 // proof is meaningless then.
-func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (runbook.ShellProof, error) {
+func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (runbook.ShellProof,
+	error,
+) {
 	began := time.Now()
-	ran, err := shellrun.Run(ctx, command, shellrun.Options{ExecEnv: place, Timeout: timeout, Head: maxOutput, Tail: maxOutput})
+	ran, err := shellrun.Run(ctx, command, shellrun.Options{
+		ExecEnv: place, Timeout: timeout, Head: maxOutput,
+		Tail: maxOutput,
+	})
 	proof := runbook.ShellProof{
-		ExitCode: ran.Code, Stdout: ran.Stdout.String(), Stderr: ran.Stderr.String(), DurationSeconds: time.Since(began).Seconds(),
+		ExitCode: ran.Code, Stdout: ran.Stdout.String(), Stderr: ran.Stderr.String(),
+		DurationSeconds: time.Since(began).Seconds(),
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -35,18 +35,19 @@ func (s access) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 // Admit admits a user by ID.
 func (s access) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Pairing, bool, error) {
 	now := s.now()
-	return changedPair(ctx, s.state, fmt.Sprintf("admit user %s of %s", p.User, p.Channel), func(t *tx) (store.Pairing, bool) {
-		deleteCodes(t, p.Channel, now.Add(-ttl))
-		pairing, found := queryPairing(t, "channel = ? AND user = ?", p.Channel, p.User)
-		if !found {
-			pairing = store.Pairing{Channel: p.Channel, User: channels.User{ID: p.User}}
-		}
-		admit := !found || pairing.Code != ""
-		if admit {
-			admitPairing(t, &pairing, now)
-		}
-		return pairing, admit
-	})
+	return changedPair(ctx, s.state, fmt.Sprintf("admit user %s of %s", p.User, p.Channel),
+		func(t *tx) (store.Pairing, bool) {
+			deleteCodes(t, p.Channel, now.Add(-ttl))
+			pairing, found := queryPairing(t, "channel = ? AND user = ?", p.Channel, p.User)
+			if !found {
+				pairing = store.Pairing{Channel: p.Channel, User: channels.User{ID: p.User}}
+			}
+			admit := !found || pairing.Code != ""
+			if admit {
+				admitPairing(t, &pairing, now)
+			}
+			return pairing, admit
+		})
 }
 
 // queryPairing reads the pairing that a condition finds.
@@ -66,7 +67,8 @@ func admitPairing(t *tx, g *store.Pairing, now time.Time) {
 		welcome, message = 1, encodeJSON(g.Message)
 		t.exec("DELETE FROM refused WHERE chat = ? AND message = ?", g.Message.Chat.String(), g.Message.ID)
 	}
-	t.exec("INSERT OR REPLACE INTO pairing (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, ?, ?, '', ?, ?, ?)",
+	t.exec("INSERT OR REPLACE INTO pairing (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, "+
+		"?, ?, '', ?, ?, ?)",
 		g.Channel, g.User.ID, g.User.Name, g.User.Username, micros(now), message, welcome)
 }
 
@@ -74,7 +76,8 @@ func admitPairing(t *tx, g *store.Pairing, now time.Time) {
 // handled yet.
 func (s access) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pairing, error) {
 	return readAll(ctx, s.state, "read pairings to greet", scanPairing,
-		selectPairing+"welcome > 0 AND (?1 = '' AND ?2 = '' OR channel = ?1 AND user = ?2) ORDER BY channel, user", p.Channel, p.User)
+		selectPairing+"welcome > 0 AND (?1 = '' AND ?2 = '' OR channel = ?1 AND user = ?2) ORDER BY channel, user", p.Channel,
+		p.User)
 }
 
 // Greet stores the greeting of an admitted user in the outbox, once.
@@ -82,7 +85,8 @@ func (s access) Greet(ctx context.Context, p store.Person, parts []channels.Outg
 	now := s.now()
 	outbounds := s.prepareEach(parts)
 	return changed(ctx, s.state, fmt.Sprintf("greet user %s of %s", p.User, p.Channel), func(t *tx) bool {
-		if t.execCount("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User) == 0 {
+		if t.execCount("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1",
+			p.Channel, p.User) == 0 {
 			return false
 		}
 		insertOutbounds(t, outbounds, 0, now)
@@ -93,7 +97,8 @@ func (s access) Greet(ctx context.Context, p store.Person, parts []channels.Outg
 // ForgetMessage removes the stored message of an admitted user.
 func (s access) ForgetMessage(ctx context.Context, p store.Person) error {
 	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) {
-		t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
+		t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel,
+			p.User)
 	})
 }
 
@@ -107,7 +112,8 @@ const selectPairing = "SELECT channel, user, name, username, code, since, messag
 
 func scanPairing(scan func(...any) error) (g store.Pairing, err error) {
 	var welcome int
-	err = scan(&g.Channel, &g.User.ID, &g.User.Name, &g.User.Username, &g.Code, timeColumn{&g.Since}, jsonColumn{&g.Message, true}, &welcome)
+	err = scan(&g.Channel, &g.User.ID, &g.User.Name, &g.User.Username, &g.Code, timeColumn{&g.Since},
+		jsonColumn{&g.Message, true}, &welcome)
 	g.Greeted = welcome == 2
 	return g, wrapError("pairing of user %s of %s", err, g.User.ID, g.Channel)
 }

@@ -16,7 +16,8 @@ func (s inbox) ChangeMessage(ctx context.Context, request store.ChangeRequest) (
 	for effect, answer := range request.Answers {
 		c.answers[effect] = s.prepareEach(answer)
 	}
-	return changed(ctx, s.state, fmt.Sprintf("change message %s of %s", request.In.ID, request.In.Chat), func(t *tx) store.ChangeResult { return changeMessage(t, c) })
+	return changed(ctx, s.state, fmt.Sprintf("change message %s of %s", request.In.ID, request.In.Chat),
+		func(t *tx) store.ChangeResult { return changeMessage(t, c) })
 }
 
 // preparedChange is a store.ChangeRequest whose answers were encoded before the transaction.

@@ -19,13 +19,14 @@ const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHE
 // Revoke removes the pairing of a user.
 func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
 	now := s.now()
-	removed, unused, err := changedPair(ctx, s.state, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (removed bool, unused []string) {
-		removed = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User) > 0
-		if endWork {
-			unused = dismiss(t, p, now)
-		}
-		return removed, unused
-	})
+	removed, unused, err := changedPair(ctx, s.state, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel),
+		func(t *tx) (removed bool, unused []string) {
+			removed = t.execCount("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User) > 0
+			if endWork {
+				unused = dismiss(t, p, now)
+			}
+			return removed, unused
+		})
 	s.spool.removeCopies(unused)
 	return removed, err
 }
@@ -33,7 +34,8 @@ func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool,
 // Dismiss ends the work of a person who has lost access.
 func (s access) Dismiss(ctx context.Context, p store.Person) error {
 	now := s.now()
-	unused, err := changed(ctx, s.state, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel), func(t *tx) []string { return dismiss(t, p, now) })
+	unused, err := changed(ctx, s.state, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel),
+		func(t *tx) []string { return dismiss(t, p, now) })
 	s.spool.removeCopies(unused)
 	return err
 }
@@ -42,7 +44,8 @@ func (s access) Dismiss(ctx context.Context, p store.Person) error {
 func dismiss(t *tx, p store.Person, now time.Time) (unused []string) {
 	revokeTokens(t, p.Channel, p.User)
 	dismissPending(t, p, now)
-	running := queryAllTx(t, column[int64], "SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
+	running := queryAllTx(t, column[int64], "SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+
+		senderCondition, p.Channel, p.User)
 	for _, id := range running {
 		t.exec("UPDATE inbox SET status = ? WHERE id = ?", store.Revoked, id)
 		closeQuestions(t, id, now)
@@ -52,11 +55,14 @@ func dismiss(t *tx, p store.Person, now time.Time) (unused []string) {
 
 // dismissPending ends the person's inbound messages that wait for a turn.
 func dismissPending(t *tx, p store.Person, now time.Time) {
-	chats := queryAllTx(t, column[string], "SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition, p.Channel, p.User)
+	chats := queryAllTx(t, column[string],
+		"SELECT DISTINCT i.chat FROM inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition, p.Channel,
+		p.User)
 	if len(chats) == 0 {
 		return
 	}
-	t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+senderCondition,
+	t.exec("UPDATE inbox AS i SET state = 'dead', ended = ?3, status = ?4 WHERE i.state = 'pending' AND i.ended = 0 AND "+
+		senderCondition,
 		p.Channel, p.User, micros(now), store.Revoked)
 	eraseAnswers(t)
 	for _, chat := range chats {
@@ -105,6 +111,8 @@ func (s access) BusyUnpaired(ctx context.Context, channel string) ([]string, err
 		"SELECT DISTINCT user FROM ("+
 			selectUser+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
 			selectUser+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+onChannel+" UNION ALL "+
-			selectUser+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+onChannel+
+			selectUser+
+			"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+
+			onChannel+
 			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM pairing WHERE channel = ?1 AND code = '')", channel)
 }

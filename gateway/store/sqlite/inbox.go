@@ -51,7 +51,8 @@ func removeFromLine(t *tx, limit int, now time.Time) []lineEntry {
 		return h, scan(&last, &h.chat, &h.token, &h.inbound)
 	}
 	heads := queryAllTx(t, scan, `SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
-		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0 ORDER BY i.id LIMIT 1), 0)
+		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0
+			ORDER BY i.id LIMIT 1), 0)
 		FROM line l WHERE `+dueCondition+` ORDER BY seq`, micros(now), store.MaxGather.Microseconds())
 	if len(heads) > 0 {
 		t.exec("DELETE FROM line WHERE "+dueCondition+" AND seq <= ?3", micros(now), store.MaxGather.Microseconds(), last)
@@ -77,14 +78,18 @@ func claimInbound(t *tx, h lineEntry, member string, now time.Time) (store.Inbou
 	if inbound.Token = h.token; h.token == "" {
 		inbound.Token = ensureToken(t, h.chat)
 	}
-	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, fromMicros(micros(now)), inbound.Attempt+1
+	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, fromMicros(micros(now)),
+		inbound.Attempt+1
 	inbound.NotBefore = time.Time{}
-	t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ?, not_before = 0 WHERE id = ?", member, micros(now), inbound.Attempt, inbound.ID)
+	t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ?, not_before = 0 WHERE id = ?", member,
+		micros(now), inbound.Attempt, inbound.ID)
 	return inbound, true
 }
 
 // Finish ends a running inbound message.
-func (s inbox) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error) {
+func (s inbox) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool,
+	err error,
+) {
 	what := fmt.Sprintf("mark inbound message %d %s", id, state)
 	switch state {
 	case store.Done, store.Interrupted, store.Dead:
@@ -116,7 +121,8 @@ func finishInbound(t *tx, e finishRequest, now time.Time) (next bool) {
 	chat, next := chatOfRunning(t, id, e.member)
 	t.exec(`UPDATE inbox SET state = ?1, owner = '', ended = ?2, status = CASE status WHEN ?9 THEN status ELSE ?3 END,
 		exit_code = ?4, signal = ?5, memory = ?6, cpu = ?7, agent = CASE ?10 WHEN '' THEN agent ELSE ?10 END WHERE id = ?8`,
-		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked, out.Agent)
+		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked,
+		out.Agent)
 	if len(e.injected) > 0 {
 		next = finishInjected(t, e, chat, now)
 	}
@@ -231,7 +237,8 @@ func makePending(t *tx, id int64, chat string, uncounted int) {
 // Cancel marks pending inbound messages as dead.
 func (s inbox) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
 	now, key := s.now(), chat.String()
-	return changed(ctx, s.state, "cancel pending messages of "+key, func(t *tx) int { return cancelPending(t, key, id, now) })
+	return changed(ctx, s.state, "cancel pending messages of "+key,
+		func(t *tx) int { return cancelPending(t, key, id, now) })
 }
 
 func cancelPending(t *tx, chat string, id int64, now time.Time) int {
@@ -247,14 +254,16 @@ func cancelPending(t *tx, chat string, id int64, now time.Time) int {
 
 // MarkStopped records that a running inbound message was stopped.
 func (s inbox) MarkStopped(ctx context.Context, chat channels.Chat, id int64) error {
-	return s.change(ctx, fmt.Sprintf("mark inbound message %d as stopped", id), func(t *tx) { markStopped(t, chat.String(), id) })
+	return s.change(ctx, fmt.Sprintf("mark inbound message %d as stopped", id),
+		func(t *tx) { markStopped(t, chat.String(), id) })
 }
 
 // markStopped records that the running inbound message of a chat was stopped, whichever it is or
 // only the one with the given ID, so that it does not run again after a crash.
 func markStopped(t *tx, chat string, id int64) {
 	t.exec(`UPDATE inbox SET status = 'stopped'
-		WHERE state = 'running' AND chat = ?1 AND ended = 0 AND status <> ?2 AND (?3 = 0 OR id = ?3)`, chat, store.Revoked, id)
+		WHERE state = 'running' AND chat = ?1 AND ended = 0 AND status <> ?2 AND (?3 = 0 OR id = ?3)`, chat, store.Revoked,
+		id)
 }
 
 // Queue returns pending inbound messages of a chat.

@@ -35,7 +35,8 @@ func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 	adopted, err := changed(ctx, s.state, "adopt the work of earlier daemons", func(t *tx) store.Adopted {
 		a := store.Adopted{
 			// state <> 'sent' is redundant, but lets SQLite use the partial index outbox_unsent.
-			Deliveries: queryAllTx(t, scanDelivery, selectDelivery+"state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id", s.member),
+			Deliveries: queryAllTx(t, scanDelivery, selectDelivery+
+				"state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id", s.member),
 			Transients: queryAllTx(t, scanTransient, selectTransient+`WHERE inbound NOT IN
 				(SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member),
 			Folds: adoptFolds(t, s.member),

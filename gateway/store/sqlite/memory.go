@@ -23,7 +23,8 @@ func (s outbox) Recall(ctx context.Context, chat channels.Chat, key string) (str
 // Remember replaces a memory of a chat.
 func (s outbox) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
 	s.chatsWithMemories.add(chat.String())
-	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) { saveMemory(t, chat, store.Memory{Key: key, Value: value}) })
+	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat),
+		func(t *tx) { saveMemory(t, chat, store.Memory{Key: key, Value: value}) })
 }
 
 func saveMemory(t *tx, chat channels.Chat, m store.Memory) {
@@ -41,7 +42,8 @@ func (s outbox) AddTransient(ctx context.Context, transient store.Transient) err
 	if transient.Board {
 		board = s.now()
 	}
-	return s.change(ctx, "record a transient message in "+transient.Chat.String(), func(t *tx) { addTransient(t, transient, board) })
+	return s.change(ctx, "record a transient message in "+transient.Chat.String(),
+		func(t *tx) { addTransient(t, transient, board) })
 }
 
 // addTransient records a transient message. board is when it was sent as a board; zero: it is none.
@@ -53,7 +55,8 @@ func addTransient(t *tx, transient store.Transient, board time.Time) {
 // DropTransient removes the record of a transient message.
 func (s outbox) DropTransient(ctx context.Context, transient store.Transient) error {
 	chat := transient.Chat.String()
-	return s.change(ctx, "remove the record of a transient message in "+chat, func(t *tx) { dropTransient(t, chat, transient.ID) })
+	return s.change(ctx, "remove the record of a transient message in "+chat,
+		func(t *tx) { dropTransient(t, chat, transient.ID) })
 }
 
 func dropTransient(t *tx, chat, id string) {
@@ -68,7 +71,8 @@ func (s outbox) Transients(ctx context.Context) ([]store.Transient, error) {
 }
 
 func scanTransient(scan func(...any) error) (transient store.Transient, err error) {
-	return transient, scan(chatColumn{&transient.Chat}, &transient.ID, &transient.Inbound, &transient.Board, &transient.Incoming)
+	return transient, scan(chatColumn{&transient.Chat}, &transient.ID, &transient.Inbound, &transient.Board,
+		&transient.Incoming)
 }
 
 // maxChatSet bounds the chats in a chatSet, and so its memory.
@@ -132,7 +136,8 @@ func (c *chatSet) isEmpty() bool {
 // SaveDetails replaces the details of an inbound message.
 func (s outbox) SaveDetails(ctx context.Context, inbound int64, text string) error {
 	return s.change(ctx, fmt.Sprintf("save the details of inbound message %d", inbound), func(t *tx) {
-		t.exec("INSERT OR REPLACE INTO details (inbound, text) SELECT id, ? FROM inbox WHERE id = ?", store.CutDetails(text), inbound)
+		t.exec("INSERT OR REPLACE INTO details (inbound, text) SELECT id, ? FROM inbox WHERE id = ?", store.CutDetails(text),
+			inbound)
 	})
 }
 
@@ -168,8 +173,10 @@ func saveFold(t *tx, inbound int64, member string, f store.Fold) {
 
 // adoptFolds takes over the pending folds of other members.
 func adoptFolds(t *tx, member string) []store.PendingFold {
-	folds := queryAllTx(t, scanFold, `SELECT d.inbound, i.chat, i.incoming, d.summary, d.text, d.required, d.fold, coalesce(
-			(SELECT b.id FROM transient b WHERE b.inbound = d.inbound AND b.chat = i.chat AND b.board > 0 ORDER BY b.board DESC LIMIT 1), '')
+	folds := queryAllTx(t, scanFold,
+		`SELECT d.inbound, i.chat, i.incoming, d.summary, d.text, d.required, d.fold, coalesce(
+			(SELECT b.id FROM transient b WHERE b.inbound = d.inbound AND b.chat = i.chat AND b.board > 0
+				ORDER BY b.board DESC LIMIT 1), '')
 		FROM details d JOIN inbox i ON i.id = d.inbound WHERE d.fold > 0 AND d.owner <> ? ORDER BY d.inbound`, member)
 	t.exec("UPDATE details SET owner = ?1 WHERE fold > 0 AND owner <> ?1", member)
 	return folds
@@ -179,7 +186,8 @@ func scanFold(scan func(...any) error) (store.PendingFold, error) {
 	f := store.PendingFold{Board: store.Transient{Board: true}}
 	var fold int
 	var incoming []byte
-	err := scan(&f.Board.Inbound, chatColumn{&f.Board.Chat}, &incoming, &f.Summary, &f.Details, &f.Required, &fold, &f.Board.ID)
+	err := scan(&f.Board.Inbound, chatColumn{&f.Board.Chat}, &incoming, &f.Summary, &f.Details, &f.Required, &fold,
+		&f.Board.ID)
 	var in channels.Incoming
 	_ = json.Unmarshal(incoming, &in) // if it is unreadable, the fold answers no message
 	f.MessageID, f.Language, f.Replaced = in.ID, in.User.Language, fold == foldReplaced

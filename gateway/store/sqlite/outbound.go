@@ -131,7 +131,8 @@ func insertDeliveries(t *tx, l *preparedOutbound, claim bool, now time.Time) (re
 			}
 		}
 		id := t.execInsert(`INSERT INTO outbox (inbound, about, sequence, part, digest, chat, state, owner, tries, queued, outgoing)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Inbound, l.About, l.Sequence, n, l.digest, l.chat, state, owner, tries, micros(now), l.parts[n])
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Inbound, l.About, l.Sequence, n, l.digest, l.chat, state, owner, tries,
+			micros(now), l.parts[n])
 		result.ids = append(result.ids, id)
 		referenceCopies(t, l.spool[n], id)
 		if transient := l.Parts[n].Replace; transient != "" {
@@ -161,7 +162,8 @@ func checkOutbound(t *tx, l *preparedOutbound) (free, revoked bool, stored map[i
 	}
 	stored = map[int]bool{}
 	for _, part := range queryAllTx(t, column[int], `SELECT part FROM outbox
-		WHERE inbound = ? AND sequence = ? AND sequence > 0 AND digest = ? AND state <> 'failed'`, l.Inbound, l.Sequence, l.digest) {
+		WHERE inbound = ? AND sequence = ? AND sequence > 0 AND digest = ? AND state <> 'failed'`, l.Inbound, l.Sequence,
+		l.digest) {
 		stored[part] = true
 	}
 	if l.Unstreamed != nil && len(stored) > 0 { // an earlier attempt may have split it otherwise

@@ -19,7 +19,8 @@ func (s outbox) Enqueue(ctx context.Context, outbound store.Outbound) (store.Del
 		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	result, err := changed(ctx, s.state, what, func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, outbound.Claim, now) })
+	result, err := changed(ctx, s.state, what,
+		func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, outbound.Claim, now) })
 	if err != nil {
 		return store.Delivery{}, false, err
 	}
@@ -28,7 +29,8 @@ func (s outbox) Enqueue(ctx context.Context, outbound store.Outbound) (store.Del
 		return store.Delivery{}, false, nil
 	}
 	return store.Delivery{
-		ID: result.ids[0], Inbound: outbound.Inbound, Out: outbound.Parts[result.first], State: store.Sending, Tries: 1, Queued: fromMicros(micros(now)),
+		ID: result.ids[0], Inbound: outbound.Inbound, Out: outbound.Parts[result.first], State: store.Sending, Tries: 1,
+		Queued: fromMicros(micros(now)),
 	}, true, nil
 }
 
@@ -57,14 +59,16 @@ func enqueueOutbound(t *tx, l *preparedOutbound, claim bool, now time.Time) enqu
 // NextDelivery marks the oldest pending delivery of a chat as sending that is newer than another.
 func (s outbox) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (store.Delivery, bool, error) {
 	now, key := s.now(), chat.String()
-	return changedPair(ctx, s.state, "claim the next delivery of "+key, func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, after, now) })
+	return changedPair(ctx, s.state, "claim the next delivery of "+key,
+		func(t *tx) (store.Delivery, bool) { return claimDelivery(t, key, s.member, after, now) })
 }
 
 func claimDelivery(t *tx, chat, member string, after int64, now time.Time) (store.Delivery, bool) {
 	if t.exists("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", chat) {
 		return store.Delivery{}, false
 	}
-	pending := queryAllTx(t, scanDelivery, selectDelivery+"state = 'pending' AND chat = ? AND state <> 'sent' AND id > ? ORDER BY id LIMIT 1", chat, after)
+	pending := queryAllTx(t, scanDelivery, selectDelivery+
+		"state = 'pending' AND chat = ? AND state <> 'sent' AND id > ? ORDER BY id LIMIT 1", chat, after)
 	if len(pending) == 0 {
 		return store.Delivery{}, false
 	}
@@ -88,7 +92,8 @@ func (s outbox) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 		return false, fmt.Errorf("%s: %w: a send cannot end in this state", what, store.ErrState)
 	}
 	now := s.now()
-	more, unused, err := changedPair(ctx, s.state, what, func(t *tx) (bool, []string) { return settleDelivery(t, id, s.member, end, now) })
+	more, unused, err := changedPair(ctx, s.state, what,
+		func(t *tx) (bool, []string) { return settleDelivery(t, id, s.member, end, now) })
 	s.spool.removeCopies(unused)
 	return more, err
 }
@@ -101,7 +106,8 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 	var dropped, hasCopies bool
 	found := t.queryRow(`SELECT owner, inbound, dropped, EXISTS (SELECT 1 FROM spooled WHERE delivery = ?1),
 		EXISTS (SELECT 1 FROM outbox p WHERE p.state = 'pending' AND p.state <> 'sent' AND p.chat = o.chat AND p.id <> ?1)
-		FROM outbox o WHERE id = ?1 AND state IN ('sending', 'pending')`, []any{id}, &owner, &inbound, &dropped, &hasCopies, &more)
+		FROM outbox o WHERE id = ?1 AND state IN ('sending', 'pending')`, []any{id}, &owner, &inbound, &dropped, &hasCopies,
+		&more)
 	switch {
 	case !found:
 		t.fail(fmt.Errorf("%w: it is settled already, or there is no such delivery", store.ErrState))
@@ -117,7 +123,8 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 			notBefore = now.Add(end.After)
 		}
 	}
-	t.exec("UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ? WHERE id = ?",
+	t.exec("UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ? "+
+		"WHERE id = ?",
 		end.State, end.Receipt, end.Reason, end.Doubtful, micros(notBefore), settled, id)
 	if end.State == store.Pending {
 		return more, nil
@@ -137,7 +144,8 @@ func (s outbox) ChatsToSend(ctx context.Context, after string, n int) ([]channel
 	return readAll(ctx, s.state, "read chats to send to", scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
 			UNION ALL
-			SELECT (SELECT min(o.chat) FROM outbox o WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat > chats.chat), n + 1
+			SELECT (SELECT min(o.chat) FROM outbox o WHERE o.state = 'pending' AND o.state <> 'sent'
+				AND o.chat > chats.chat), n + 1
 			FROM chats WHERE chats.chat IS NOT NULL AND n < ?2)
 		SELECT chat FROM chats WHERE chat IS NOT NULL LIMIT ?2`, after, max(n, 0))
 }

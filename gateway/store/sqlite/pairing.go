@@ -33,11 +33,15 @@ func (s access) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	m.Code = normalizeCode(m.Code)
 	var part channels.Part
 	part, m.In = extractPart(m.In)
-	r := preparedPairing{PairingRequest: m, now: now, part: part, coded: s.prepareEach(m.Coded), later: s.prepareEach(m.Later)}
+	r := preparedPairing{
+		PairingRequest: m, now: now, part: part, coded: s.prepareEach(m.Coded),
+		later: s.prepareEach(m.Later),
+	}
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = encodeJSON(m.In)
 	}
-	return changed(ctx, s.state, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) store.PairingResult { return handleOutsider(t, r) })
+	return changed(ctx, s.state, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat),
+		func(t *tx) store.PairingResult { return handleOutsider(t, r) })
 }
 
 // preparedPairing is a store.PairingRequest that was encoded before the transaction.
@@ -78,7 +82,8 @@ func recordRefused(t *tx, in channels.Incoming, now time.Time) bool {
 		return false
 	}
 	if t.exists("SELECT 1 FROM seen WHERE chat = ? AND message = ?", in.Chat.String(), in.ID) ||
-		t.execCount("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now)) == 0 {
+		t.execCount("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(),
+			in.ID, micros(now)) == 0 {
 		return true
 	}
 	limitRefused(t)
@@ -142,7 +147,8 @@ func (s access) PruneCodes(ctx context.Context, life time.Duration) error {
 	// Mostly there are none, and a transaction would write to the disk.
 	some, err := readValue[bool](ctx, s.state, "look for expired data of outsiders",
 		`SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
-		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`, codes, lately, seen, micros(now))
+		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
+		codes, lately, seen, micros(now))
 	if err != nil || !some {
 		return err
 	}

@@ -56,7 +56,8 @@ func (s inbox) Known(ctx context.Context, chat channels.Chat, id string) (bool, 
 func completeParts(t *tx, chat channels.Chat, p channels.Part, inbound int64, now time.Time) {
 	if p.Last {
 		t.exec(`INSERT INTO seen (chat, message, inbound, at) SELECT chat, message, ?3, ?4 FROM part
-			WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, inbound, micros(now))
+			WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, inbound,
+			micros(now))
 		removeParts(t, chat, p)
 	}
 }

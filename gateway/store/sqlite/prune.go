@@ -32,8 +32,11 @@ type prunableTable struct {
 var prunableTables = []prunableTable{
 	{table: "inbox", id: "id", ended: "ended"},
 	// When a turn runs again, messages that were sent before are not sent again.
-	{table: "outbox", id: "id", ended: "settled", keepCondition: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbound
-		AND inbox.state IN ('pending', 'running', 'interrupted'))`},
+	{
+		table: "outbox", id: "id", ended: "settled",
+		keepCondition: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbound
+		AND inbox.state IN ('pending', 'running', 'interrupted'))`,
+	},
 	{table: "question", id: "seq", ended: "closed"},
 }
 
@@ -81,7 +84,8 @@ func (s pruner) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 		keepCondition = "FALSE"
 	}
 	query := fmt.Sprintf(`DELETE FROM %[1]s WHERE %[2]s IN (SELECT %[2]s FROM %[1]s
-		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended, keepCondition)
+		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended,
+		keepCondition)
 	for {
 		n, err := changed(ctx, s.state, "delete rows", func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
 		if err != nil || n < pruneBatch {
@@ -91,10 +95,13 @@ func (s pruner) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 }
 
 // newestToPrune returns the end and the ID of the newest row that is beyond the retention.
-func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended, id int64, err error) {
+func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended,
+	id int64, err error,
+) {
 	newest := func(which, skip string, args ...any) error {
 		var e, i int64
-		query := fmt.Sprintf("SELECT %[2]s, %[3]s FROM %[1]s WHERE %[2]s > 0 %[4]s ORDER BY %[2]s DESC, %[3]s DESC LIMIT 1 %[5]s",
+		query := fmt.Sprintf("SELECT %[2]s, %[3]s FROM %[1]s WHERE %[2]s > 0 %[4]s ORDER BY %[2]s DESC, %[3]s DESC LIMIT 1 "+
+			"%[5]s",
 			f.table, f.ended, f.id, which, skip)
 		if _, err := s.queryRow(ctx, query, args, &e, &i); err != nil {
 			return err
@@ -116,14 +123,16 @@ func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.R
 // pruneConversationStarts deletes the start of a chat's conversation when no older inbound message
 // is left.
 func (s pruner) pruneConversationStarts(ctx context.Context) error {
-	return s.deleteInBatches(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
+	return s.deleteInBatches(ctx,
+		`SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
 		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
 }
 
 // pruneSeen deletes the IDs of messages that were received before a time and whose inbound message
 // was deleted.
 func (s pruner) pruneSeen(ctx context.Context, before time.Time) error {
-	return s.deleteInBatches(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
+	return s.deleteInBatches(ctx,
+		`SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
 		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
 }
 

@@ -26,7 +26,8 @@ func (s questions) Ask(ctx context.Context, q store.Question, outbound store.Out
 	unused, err := changed(ctx, s.state, what, func(t *tx) []string {
 		t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval, string(q.OtherText), encodeCommands(q.Commands), q.Secret)
+			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval,
+			string(q.OtherText), encodeCommands(q.Commands), q.Secret)
 		result := enqueueOutbound(t, prepared, false, now)
 		if n := len(result.ids); n > 0 {
 			t.exec("UPDATE question SET delivery = ? WHERE id = ?", result.ids[n-1], q.ID)
@@ -60,7 +61,8 @@ func (s questions) Withdraw(ctx context.Context, id string) (bool, error) {
 }
 
 const selectQuestions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.other_text, q.commands, q.secret, q.answer, q.answered_by, q.closed > 0,
-	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
+	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq),
+	coalesce(o.state, ''), coalesce(o.receipt, '')
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
@@ -70,12 +72,15 @@ func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]sto
 		return nil, nil
 	}
 	return readAll(ctx, s.state, "read the open questions of "+key, s.scanQuestion,
-		selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+		selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key,
+		micros(s.now()))
 }
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
-func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question, error) {
+func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question,
+	error,
+) {
 	return readAll(ctx, s.state, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound),
 		s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''
 		AND (q.closed = 0 OR q.closed = q.expires) ORDER BY q.seq`, chat.String(), inbound)
@@ -88,7 +93,8 @@ func (s questions) Question(ctx context.Context, id string) (store.Question, boo
 
 func (s questions) scanQuestion(scan func(...any) error) (q store.Question, err error) {
 	var expires time.Time
-	err = scan(&q.ID, &q.Inbound, chatColumn{&q.Chat}, &q.Text, jsonColumn{to: &q.Options}, timeColumn{&expires}, &q.Approval, &q.OtherText,
+	err = scan(&q.ID, &q.Inbound, chatColumn{&q.Chat}, &q.Text, jsonColumn{to: &q.Options}, timeColumn{&expires},
+		&q.Approval, &q.OtherText,
 		jsonColumn{&q.Commands, true}, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if !expires.IsZero() {
 		left := expires.Sub(s.now())

@@ -12,7 +12,8 @@ import (
 
 // Cursor returns the stored cursor of a channel.
 func (s inbox) Cursor(ctx context.Context, channel string) (string, error) {
-	return readValue[string](ctx, s.state, "read the cursor of "+channel, "SELECT value FROM cursor WHERE channel = ?", channel)
+	return readValue[string](ctx, s.state, "read the cursor of "+channel, "SELECT value FROM cursor WHERE channel = ?",
+		channel)
 }
 
 // SetCursor stores the cursor of a channel.
@@ -21,7 +22,8 @@ func (s inbox) SetCursor(ctx context.Context, channel, cursor string) error {
 }
 
 func setCursor(t *tx, channel, cursor string) {
-	t.exec("INSERT INTO cursor (channel, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", channel, cursor)
+	t.exec("INSERT INTO cursor (channel, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", channel,
+		cursor)
 }
 
 // moveCursor stores the cursor of a message, if it has one, in the message's own transaction.
@@ -46,8 +48,12 @@ func (s inbox) Receive(ctx context.Context, request store.ReceiveRequest) (store
 	if request.Secret {
 		request.Settle, stored = true, withoutText(request.In)
 	}
-	r := preparedReceive{ReceiveRequest: request, part: part, member: s.member, now: now, incoming: encodeJSON(&stored), answer: s.prepareEach(request.Answer)}
-	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", request.In.ID, request.In.Chat), func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
+	r := preparedReceive{
+		ReceiveRequest: request, part: part, member: s.member, now: now, incoming: encodeJSON(&stored),
+		answer: s.prepareEach(request.Answer),
+	}
+	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", request.In.ID, request.In.Chat),
+		func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
 }
 
 // preparedReceive is a store.ReceiveRequest that was encoded before the transaction, so that the
@@ -120,7 +126,10 @@ func readChatState(t *tx, in channels.Incoming) (c chatState) {
 // decideDisposition decides what happens to a new message, by the state of its chat.
 func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	result := store.ReceiveResult{
-		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.now)), State: store.Pending},
+		Inbound: store.Inbound{
+			In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.now)),
+			State: store.Pending,
+		},
 	}
 	if r.Settle {
 		result.Disposition = store.Settled
@@ -177,7 +186,8 @@ func insertInbound(t *tx, result *store.ReceiveResult, r preparedReceive, token 
 	}
 	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, not_before, incoming)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), micros(i.NotBefore), r.incoming)
+		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended),
+		micros(i.NotBefore), r.incoming)
 	if r.In.ID != "" {
 		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, r.In.ID, i.ID, micros(i.Received))
 	}
@@ -229,29 +239,37 @@ func joinMessage(t *tx, r preparedReceive, chat chatState) (store.ReceiveResult,
 	if r.Gather > 0 && !before.NotBefore.IsZero() {
 		before.NotBefore = earlier(r.now.Add(r.Gather), before.Received.Add(store.MaxGather))
 	}
-	t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", encodeJSON(before.In), micros(before.NotBefore), before.ID)
+	t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", encodeJSON(before.In), micros(before.NotBefore),
+		before.ID)
 	if r.In.ID != "" {
-		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", r.In.Chat.String(), r.In.ID, before.ID, micros(r.now))
+		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", r.In.Chat.String(), r.In.ID, before.ID,
+			micros(r.now))
 	}
 	completeParts(t, r.In.Chat, r.part, before.ID, r.now)
 	insertOutbounds(t, r.answer, before.ID, r.now)
 	applyRequests(t, r.ReceiveRequest, r.now)
 	updateLine(t, r.In.Chat.String())
 	moveCursor(t, r.In.Chat.Channel, r.Cursor)
-	return store.ReceiveResult{Inbound: before, Disposition: store.Joined, Running: chat.running, Runner: chat.runner, Waiting: chat.waiting}, true
+	return store.ReceiveResult{
+		Inbound: before, Disposition: store.Joined, Running: chat.running, Runner: chat.runner,
+		Waiting: chat.waiting,
+	}, true
 }
 
 // canJoin reports whether a message belongs to the one before of its sender.
 func canJoin(r preparedReceive, before store.Inbound) bool {
 	gathers := r.Gather > 0 && r.now.Before(before.NotBefore)
 	follows := r.Follows > 0 && before.In.Introduces() && r.now.Sub(before.Received) <= r.Follows
-	return (gathers || follows) && before.State == store.Pending && before.Attempt == 0 && len(before.In.Pieces) < maxPieces &&
-		before.Agent == cmp.Or(r.Agent, store.DefaultAgent) && channels.UTF16(before.In.Text)+channels.UTF16(r.In.Text) <= store.MaxGatherUnits
+	return (gathers || follows) && before.State == store.Pending && before.Attempt == 0 &&
+		len(before.In.Pieces) < maxPieces &&
+		before.Agent == cmp.Or(r.Agent, store.DefaultAgent) && channels.UTF16(before.In.Text)+
+		channels.UTF16(r.In.Text) <= store.MaxGatherUnits
 }
 
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.
 func lastOfSender(t *tx, in channels.Incoming) store.Inbound {
-	last, _, _ := queryInbound(t, fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
+	last, _,
+		_ := queryInbound(t, fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
 		WHERE %s ORDER BY id DESC LIMIT 1`, inboundColumns, maxSearched, isSender), in.Chat.String(), in.User.ID)
 	return last
 }
@@ -266,8 +284,9 @@ func earlier(a, b time.Time) time.Time {
 // releaseGathering ends the wait of a person's pending messages for further ones. It reports
 // whether there were any.
 func releaseGathering(t *tx, in channels.Incoming, chat chatState) bool {
-	if chat.waiting == 0 || t.execCount("UPDATE inbox SET not_before = 0 WHERE state = 'pending' AND not_before > 0 AND chat = ?1 AND "+isSender,
-		in.Chat.String(), in.User.ID) == 0 {
+	if chat.waiting == 0 ||
+		t.execCount("UPDATE inbox SET not_before = 0 WHERE state = 'pending' AND not_before > 0 AND chat = ?1 AND "+isSender,
+			in.Chat.String(), in.User.ID) == 0 {
 		return false
 	}
 	updateLine(t, in.Chat.String())

@@ -10,7 +10,9 @@ func (s records) LoadRecord(ctx context.Context, key string) (string, error) {
 // ListRecords returns the records whose keys begin with a prefix.
 func (s records) ListRecords(ctx context.Context, prefix string) (map[string]string, error) {
 	values := map[string]string{}
-	err := s.queryRows(ctx, "SELECT key, value FROM record WHERE key >= ?1 AND key < ?2 AND substr(key, 1, length(?1)) = ?1", []any{prefix, prefix + "\U0010FFFF"},
+	err := s.queryRows(ctx,
+		"SELECT key, value FROM record WHERE key >= ?1 AND key < ?2 AND substr(key, 1, length(?1)) = ?1",
+		[]any{prefix, prefix + "\U0010FFFF"},
 		func(scan func(...any) error) error {
 			var key, value string
 			err := scan(&key, &value)

@@ -164,24 +164,29 @@ type scanner[T any] = func(scan func(...any) error) (T, error)
 // column reads a value from the only column of a row.
 func column[T any](scan func(...any) error) (v T, err error) { return v, scan(&v) }
 
-const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, not_before, incoming"
+const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, " +
+	"memory, cpu, not_before, incoming"
 
 // selectInbound is followed by a condition on rows of inbox.
 const selectInbound = "SELECT " + inboundColumns + " FROM inbox WHERE "
 
 func scanInbound(scan func(...any) error) (i store.Inbound, err error) {
 	var cpu int64
-	err = scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, timeColumn{&i.Received}, timeColumn{&i.Started}, timeColumn{&i.Ended},
-		&i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal, &i.Outcome.Memory, &cpu, timeColumn{&i.NotBefore}, jsonColumn{to: &i.In})
+	err = scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, timeColumn{&i.Received}, timeColumn{&i.Started},
+		timeColumn{&i.Ended},
+		&i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal, &i.Outcome.Memory, &cpu, timeColumn{&i.NotBefore},
+		jsonColumn{to: &i.In})
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
 	return i, wrapError("inbound message %d", err, i.ID)
 }
 
 // selectDelivery is followed by a condition on rows of outbox.
-const selectDelivery = "SELECT id, inbound, state, tries, not_before, reason, doubtful, receipt, queued, outgoing FROM outbox WHERE "
+const selectDelivery = "SELECT id, inbound, state, tries, not_before, reason, doubtful, receipt, queued, outgoing " +
+	"FROM outbox WHERE "
 
 func scanDelivery(scan func(...any) error) (d store.Delivery, err error) {
-	err = scan(&d.ID, &d.Inbound, &d.State, &d.Tries, timeColumn{&d.NotBefore}, &d.Err, &d.Doubtful, &d.Receipt, timeColumn{&d.Queued}, jsonColumn{to: &d.Out})
+	err = scan(&d.ID, &d.Inbound, &d.State, &d.Tries, timeColumn{&d.NotBefore}, &d.Err, &d.Doubtful, &d.Receipt,
+		timeColumn{&d.Queued}, jsonColumn{to: &d.Out})
 	d.Inbound = max(d.Inbound, 0) // messages to outsiders answer no inbound message
 	return d, wrapError("delivery %d", err, d.ID)
 }
@@ -218,8 +223,13 @@ func appendRows[T any](scan scanner[T], query func(do func(scan func(...any) err
 }
 
 // readAll reads all rows of a query outside the writer. It adds the operation to an error.
-func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) ([]T, error) {
-	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error { return s.queryRows(ctx, query, args, do) })
+func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) ([]T,
+	error,
+) {
+	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error {
+		return s.queryRows(ctx, query, args,
+			do)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -227,7 +237,9 @@ func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T],
 }
 
 // readOne reads the only row of a query outside the writer. It reports false if there is none.
-func readOne[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (one T, found bool, err error) {
+func readOne[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (one T,
+	found bool, err error,
+) {
 	all, err := readAll(ctx, s, what, scan, query, args...)
 	if len(all) > 0 {
 		one = all[0]

@@ -146,12 +146,13 @@ func DeliveryKeys(ctx context.Context, dir, channel string) (keys map[string]boo
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	keys = map[string]bool{}
-	err = c.queryRows("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
-		var delivery store.Delivery
-		err := scan(&delivery.ID, timeColumn{&delivery.Queued})
-		keys[delivery.Key()] = true
-		return err
-	})
+	err = c.queryRows("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel},
+		func(scan func(...any) error) error {
+			var delivery store.Delivery
+			err := scan(&delivery.ID, timeColumn{&delivery.Queued})
+			keys[delivery.Key()] = true
+			return err
+		})
 	return keys, wrapError("read the outbox of %s", dbfile.Explain(err), path)
 }
 

@@ -109,7 +109,10 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &state{now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
+	s := &state{
+		now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)),
+		path: filepath.Join(dir, Database),
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -45,10 +45,13 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 }
 
 // turnsOf returns the newest turns of the chat's conversation that a condition on ?3 finds.
-func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int, arg int64) ([]store.Inbound, error) {
+func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int,
+	arg int64,
+) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the history of "+chat.String(),
 		scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
-			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), limit, arg)
+			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(),
+		limit, arg)
 }
 
 // entriesOf returns the entries of a turn: the person's message and the agent's messages.
@@ -65,7 +68,9 @@ const searchPage = 50
 
 // Search finds entries of a chat. The words are compared here, because SQLite ignores the case of
 // ASCII letters only.
-func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry, err error) {
+func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry,
+	err error,
+) {
 	words = slices.Clone(words)
 	for i, word := range words {
 		words[i] = strings.ToLower(word)
@@ -121,7 +126,8 @@ func (s questions) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbou
 		chat = f.Chat.String()
 	}
 	return readAll(ctx, s.state, "read turns",
-		scanInbound, selectInbound+`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
+		scanInbound, selectInbound+
+			`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
 			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3) AND (?4 = '' OR agent = ?4)
 		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0))
 }

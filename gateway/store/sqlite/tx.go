@@ -65,7 +65,10 @@ func queryAllTx[T any](t *tx, scan scanner[T], query string, args ...any) []T {
 	if t.err != nil {
 		return nil
 	}
-	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error { return t.conn.queryRows(query, args, do) })
+	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error {
+		return t.conn.queryRows(query, args,
+			do)
+	})
 	t.fail(err)
 	return all
 }

@@ -177,7 +177,8 @@ func (s *Session) handlePermission(ctx context.Context, turn *Turn, params json.
 		return newResponse(nil), nil
 	}
 	defer done()
-	return decider{s.policy, turn.view}.decideRequest(ctx, params, func(t *view.ToolCall, o *option) { s.addGrants(turn, t, o) })
+	return decider{s.policy, turn.view}.decideRequest(ctx, params,
+		func(t *view.ToolCall, o *option) { s.addGrants(turn, t, o) })
 }
 
 // addGrants adds what the permission for a tool call covers: until the call ends, at the latest

@@ -40,7 +40,10 @@ const (
 
 // callOptions returns the options of the question about a call.
 func callOptions(w words.Words, kind string) []option {
-	all := map[string]words.Key{"execute": words.ButtonAllowCommands, "edit": words.ButtonAllowWriting, "read": words.ButtonAllowReading}
+	all := map[string]words.Key{
+		"execute": words.ButtonAllowCommands, "edit": words.ButtonAllowWriting,
+		"read": words.ButtonAllowReading,
+	}
 	return []option{
 		{ID: allowOnce, Name: w.Text(words.ButtonAllowOnce), Kind: "allow_once"},
 		{ID: allowSession, Name: w.Text(all[kind]), Kind: "allow_always"},
@@ -195,7 +198,10 @@ func newCommandCall(dir string, p terminalParams) clientCall {
 
 // newFileCall describes reading or writing a file for a question.
 func newFileCall(kind string, title words.Key, path string, at *agentFile) clientCall {
-	c := clientCall{tool: view.ToolCall{Kind: kind, Path: path}, title: title, logName: terminal.AuditQuote(path), realPath: at.path}
+	c := clientCall{
+		tool: view.ToolCall{Kind: kind, Path: path}, title: title, logName: terminal.AuditQuote(path),
+		realPath: at.path,
+	}
 	if at.path != path {
 		c.target = at.path
 	}

@@ -57,7 +57,9 @@ type decider struct {
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p decider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *option)) (any, *rpc.Error) {
+func (p decider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *option)) (any,
+	*rpc.Error,
+) {
 	var ask struct {
 		Tool struct {
 			view.ToolFields
@@ -165,7 +167,8 @@ func (p decider) awaitDecision(ctx context.Context, about *view.ToolCall, option
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case errors.As(err, &dismissed): // for this call only: the person has not refused it for ever
-		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) + ", who wrote something else", person: true}
+		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) +
+			", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
 		p.view.ReportNobody(w.Text(words.PermissionNobody, view.EscapeTitle(about.Name())))
 		return decision{option: no, by: "rule: there is nobody to ask"}
@@ -174,7 +177,8 @@ func (p decider) awaitDecision(ctx context.Context, about *view.ToolCall, option
 		return decision{option: no, by: "timeout"}
 	case err != nil:
 		p.view.ReportRefusal(w.Text(words.PermissionFailed, view.EscapeTitle(about.Name())))
-		return decision{option: no, by: "rule: the question was not asked: " + terminal.OneLine(err.Error(), view.TitleLength)}
+		return decision{option: no, by: "rule: the question was not asked: " +
+			terminal.OneLine(err.Error(), view.TitleLength)}
 	}
 	i := answer.Option - 1
 	if i < 0 {

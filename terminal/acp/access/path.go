@@ -56,7 +56,8 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpc.Error) {
 		rel, _ := filepath.Rel(dir, real)
 		return &agentFile{root: root, rel: rel, path: real, links: links, guard: guard}, nil
 	}
-	return nil, rpc.InvalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
+	return nil, rpc.InvalidParams("path %q: outside the folders that this agent may use: %s", path,
+		strings.Join(p.Roots, ", "))
 }
 
 func (a *agentFile) close() { _ = a.root.Close() }

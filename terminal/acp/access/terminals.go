@@ -14,7 +14,9 @@ import (
 )
 
 // callTerminal handles the methods of a terminal that exists.
-func (s *Session) callTerminal(ctx context.Context, turn *Turn, method string, params json.RawMessage) (any, *rpc.Error) {
+func (s *Session) callTerminal(ctx context.Context, turn *Turn, method string, params json.RawMessage) (any,
+	*rpc.Error,
+) {
 	var ask struct {
 		ID string `json:"terminalId"`
 	}
@@ -140,5 +142,6 @@ func (s *Session) startCommand(ask terminalParams) (id string, err error) {
 // validVariable reports whether an agent may set an environment variable. NANOBOT_ variables
 // identify the descendants of an agent.
 func validVariable(name, value string) bool {
-	return name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) && !strings.HasPrefix(name, "NANOBOT_")
+	return name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) &&
+		!strings.HasPrefix(name, "NANOBOT_")
 }

@@ -67,7 +67,8 @@ func (q fieldQuestion) askOrCancel(ctx context.Context, question terminal.Questi
 	if err != nil {
 		return "", err
 	}
-	if n, err := strconv.Atoi(said); err == nil && len(choices) > 0 && findChoice(choices, said) == nil && n > len(choices) && n <= len(question.Options) {
+	if n, err := strconv.Atoi(said); err == nil && len(choices) > 0 && findChoice(choices, said) == nil &&
+		n > len(choices) && n <= len(question.Options) {
 		said = question.Options[n-1]
 	}
 	if strings.EqualFold(said, cancel) {
@@ -128,7 +129,8 @@ func (q fieldQuestion) question(mistake string, choices []Option) terminal.Quest
 	if q.number != "" {
 		title = strings.TrimSpace(title + " (" + q.number + ")")
 	}
-	parts := []string{q.head, title, terminal.Shorten(strings.TrimSpace(terminal.Clean(q.Description.V)), maxElicitMessage)}
+	parts := []string{q.head, title, terminal.Shorten(strings.TrimSpace(terminal.Clean(q.Description.V)),
+		maxElicitMessage)}
 	if mistake != "" {
 		parts = slices.Insert(parts, 0, "⚠ "+mistake)
 	}

@@ -56,7 +56,9 @@ type asker struct {
 }
 
 // Answer handles elicitation/create with a person who has some time for each answer.
-func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View, within time.Duration) (any, *rpc.Error) {
+func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View, within time.Duration) (any,
+	*rpc.Error,
+) {
 	var r elicitation
 	if err := json.Unmarshal(params, &r); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
@@ -125,7 +127,8 @@ const maxLink = 2048
 func parseLink(address string) (string, *rpc.Error) {
 	u, err := url.Parse(address)
 	hides := func(r rune) bool { return r == '<' || r == '>' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
-	if err != nil || len(address) > maxLink || strings.ContainsFunc(address, hides) || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+	if err != nil || len(address) > maxLink || strings.ContainsFunc(address, hides) || u.Scheme != "https" &&
+		u.Scheme != "http" || u.Host == "" {
 		return "", rpc.InvalidParams("url %q is no web address", terminal.Shorten(address, 200))
 	}
 	return u.String(), nil
@@ -137,7 +140,8 @@ func (e asker) askLink(ctx context.Context, request elicitation, link string) (r
 	message := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
 	opened, cancel := e.text(words.ButtonDone), e.text(words.ButtonCancel)
 	answer, err := e.ask(ctx, terminal.Question{
-		Text: strings.TrimSpace(message + "\n\n<" + link + ">"), Options: []string{opened, cancel}, OtherText: terminal.OtherTextDismisses,
+		Text: strings.TrimSpace(message + "\n\n<" + link + ">"), Options: []string{opened, cancel},
+		OtherText: terminal.OtherTextDismisses,
 	})
 	switch {
 	case errors.Is(context.Cause(ctx), terminal.ErrDoneElsewhere):

@@ -175,7 +175,10 @@ func (f *formField) isNote(other formField) bool {
 // confirm asks about a form without fields.
 func (e asker) confirm(ctx context.Context, message string) (response, error) {
 	yes, no := e.text(words.ButtonYes), e.text(words.ButtonNo)
-	answer, err := e.ask(ctx, terminal.Question{Text: message, Options: []string{yes, no}, OtherText: terminal.OtherTextDismisses})
+	answer, err := e.ask(ctx, terminal.Question{
+		Text: message, Options: []string{yes, no},
+		OtherText: terminal.OtherTextDismisses,
+	})
 	switch {
 	case err != nil:
 		return response{}, err

@@ -103,7 +103,10 @@ var textFormats = map[string]struct {
 	valid   func(string) bool
 	mistake words.Key
 }{
-	"email":     {func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address == s }, words.FieldNotEmail},
+	"email": {
+		func(s string) bool { a, err := mail.ParseAddress(s); return err == nil && a.Address == s },
+		words.FieldNotEmail,
+	},
 	"uri":       {func(s string) bool { u, err := url.Parse(s); return err == nil && u.IsAbs() }, words.FieldNotLink},
 	"date":      {func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }, words.FieldNotDate},
 	"date-time": {func(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }, words.FieldNotTime},

@@ -191,7 +191,9 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onResponse 
 	return err
 }
 
-func (c *Conn) start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call, error) {
+func (c *Conn) start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call,
+	error,
+) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
@@ -219,7 +221,9 @@ func (c *Conn) start(ctx context.Context, method string, params any, onResponse 
 // Call sends a request and waits for the response. When ctx ends, the request is cancelled and the
 // agent has the time of grace to respond; hung reports that it did not. An error is ctx's cause,
 // ErrGone or the agent's *Error.
-func (c *Conn) Call(ctx context.Context, grace time.Duration, method string, params any, onResponse func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
+func (c *Conn) Call(ctx context.Context, grace time.Duration, method string, params any,
+	onResponse func(json.RawMessage, error),
+) (result json.RawMessage, hung bool, err error) {
 	k, err := c.start(ctx, method, params, onResponse)
 	if err != nil {
 		return nil, false, err

@@ -20,7 +20,10 @@ func (c *Conn) startRequest(ctx context.Context, p message) {
 	c.mu.Unlock()
 	if busy {
 		cancel()
-		c.trySend(response(p.ID, nil, &Error{Code: CodeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxRequests)}))
+		c.trySend(response(p.ID, nil, &Error{
+			Code:    CodeBusy,
+			Message: fmt.Sprintf("busy: %d requests are open", maxRequests),
+		}))
 		return
 	}
 	c.work.Go(func() {

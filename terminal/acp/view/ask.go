@@ -37,7 +37,9 @@ func (v *View) AskAbout(ctx context.Context, t *ToolCall, q terminal.Question) (
 }
 
 // askAfter asks a question after a plan, unless it is "", and documents.
-func (v *View) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer, error) {
+func (v *View) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer,
+	error,
+) {
 	v.beginQuestion()
 	defer v.endQuestion()
 	if err := v.sendBeforeQuestion(plan, documents); err != nil {

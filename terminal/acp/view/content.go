@@ -89,7 +89,8 @@ func (m *messages) showLink(b rpc.Block) {
 		name = b.URI
 	}
 	m.sendFiles()
-	m.addText("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
+	m.addText("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+
+		strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
 }
 
 // localPath returns the path of a file URI of this machine.

@@ -82,7 +82,8 @@ func (v *View) emitFold(changes changesReport) {
 	}
 	v.board.updateTails()
 	fold := &terminal.Fold{
-		Steps: v.board.steps, Files: len(v.board.changes.files), Details: v.board.details(changes), Required: !v.out.boardHidden() && v.foldRequired(changes),
+		Steps: v.board.steps, Files: len(v.board.changes.files), Details: v.board.details(changes),
+		Required: !v.out.boardHidden() && v.foldRequired(changes),
 	}
 	if v.costBefore != nil {
 		fold.Cost = v.cost.since(*v.costBefore)

@@ -166,7 +166,8 @@ func (t *ToolCall) diffLines(dir string) (parts []string, cut string) {
 			shown, all = short, false
 		}
 		// The summary shortens a path, and has no text that is too large to compare.
-		all = all && folded == body && c.header != "" && terminal.OneLine(visibleLine(d.Path), TitleLength) == visibleLine(d.Path)
+		all = all && folded == body && c.header != "" &&
+			terminal.OneLine(visibleLine(d.Path), TitleLength) == visibleLine(d.Path)
 		if !all {
 			inPart.WriteString(cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n"))
 		}

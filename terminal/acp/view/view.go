@@ -145,7 +145,8 @@ func (v *View) Update(raw json.RawMessage) {
 		if c.Cost.OK {
 			v.cost = c.Cost.V
 		}
-	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
+	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update",
+		"session_info_update":
 		// The person's own words need no repetition, and the others are handled by the session.
 	default:
 		if !v.unknownUpdates[c.Update] && len(v.unknownUpdates) < maxUnknownUpdates {
