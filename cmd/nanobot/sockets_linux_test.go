@@ -14,7 +14,6 @@ import (
 
 // Without CAP_SYS_ADMIN there are no mount namespaces that could hide a socket.
 func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
-	t.Parallel()
 	requireLandlock(t)
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil || os.Geteuid() != 0 {
