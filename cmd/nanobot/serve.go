@@ -86,8 +86,9 @@ func (d daemon) run(ctx context.Context) (err error) {
 	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	isAdmitted := func(channel, user string) bool { return g.IsAdmitted(channel, user) }
-	settings, open, err := prepare(d.cfg, prepareOptions{h, isAdmitted, files, d.log})
+	settings, open, err := prepare(d.cfg, prepareOptions{
+		h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log,
+	})
 	if err != nil {
 		return err
 	}

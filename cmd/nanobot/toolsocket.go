@@ -32,8 +32,8 @@ func openSocket(cfg *config.Config, parents []string, log *zap.Logger) *peersock
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", parent, err))
 	}
-	log.Warn("agents get no MCP tools, because no folder is suitable for the socket; set XDG_RUNTIME_DIR to another folder",
-		zap.Error(errors.Join(failures...)))
+	log.Warn("agents get no MCP tools, because no folder is suitable for the socket; "+
+		"set XDG_RUNTIME_DIR to another folder", zap.Error(errors.Join(failures...)))
 	return nil
 }
 

@@ -71,8 +71,8 @@ const (
 	describeBegin = `Begin a new run of a runbook. The result has the first step, its challenge, and the ID of the run. Do what current_step says, ` +
 		`then call kairos_next as next_action says.`
 	schemaBegin = `{"type": "object", "properties": {
-		"uri": {"type": "string",
-			"description": "kairos://mem/{uuid} of a step, from kairos_search. A run begins with the first step whichever it is."}
+		"uri": {"type": "string", "description":
+			"kairos://mem/{uuid} of a step, from kairos_search. A run begins with the first step whichever it is."}
 	}, "required": ["uri"]}`
 
 	describeNext = `Prove the present step of a run and get the next one. Do first what the step says, then send a solution of the challenge's type, ` +
