@@ -192,7 +192,11 @@ func (f fakeChannel) FileLimit(_ channels.Chat, language string) (int64, string)
 
 func (f fakeChannel) SetWords(c *words.Catalogue) { f.words = c }
 
-func (f fakeChannel) CloseIdleConnections() { f.net.connected = false }
+func (f fakeChannel) CloseIdleConnections() {
+	f.net.mu.Lock()
+	defer f.net.mu.Unlock()
+	f.net.connected = false
+}
 
 func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 	f.net.mu.Lock()

@@ -77,3 +77,15 @@ func (n *network) compareClocks() []channels.Finding {
 	}
 	return []channels.Finding{{Check: "fake.clock", Status: channels.Doubtful, Detail: fmt.Sprintf("%s by %s", says, n.clockOffset), Fix: "set it"}}
 }
+
+// failsSend reports whether the next send fails. From now on the bot has a connection.
+func (n *network) failsSend() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.connected = true
+	if n.failedSends == 0 {
+		return false
+	}
+	n.failedSends--
+	return true
+}

@@ -335,8 +335,7 @@ func (f fakeChannel) Send(ctx context.Context, o channels.Outgoing) (channels.Re
 		}
 		s.Files = append(s.Files, SentFile{Name: m.Name, Content: content})
 	}
-	if f.net.connected = true; f.net.failedSends > 0 {
-		f.net.failedSends--
+	if f.net.failsSend() {
 		return channels.Receipt{}, &channels.SendError{Err: errDown, Unknown: true}
 	}
 	id, err := f.net.sendCall(s, o.Key)
