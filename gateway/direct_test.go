@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,11 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(daemonVariable); spec != "" {
 		os.Exit(runDaemon(spec))
 	}
+	// The tests wait more than they work, so that more of them run at a time than there are cores.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	flag.Parse() // which may set another number
 	goleak.VerifyTestMain(m)
 }
 
