@@ -39,8 +39,11 @@ func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
 			if log, status := run("run", "hi"); strings.Contains(log, socket) != open || open && status != want {
 				t.Errorf("run, required %s: status %d, %s", required, status, log)
 			}
-			if log, status := run("check-config"); !open && status != 0 {
+			// Other tests have sockets in the temporary folder meanwhile, such as those of a browser.
+			if log, status := run("check-config"); !open && status != 0 && !strings.Contains(log, "("+os.TempDir()) {
 				t.Errorf("check-config: status %d, %s", status, log)
+			} else if strings.Contains(log, socket) && !open {
+				t.Errorf("check-config names the allowed socket: %s", log)
 			}
 			if required == "true" && open {
 				if log, status := run("serve"); status != exit.Config || !strings.Contains(log, socket) {

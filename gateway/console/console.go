@@ -130,8 +130,10 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	}
 	handle("GET /api/turns", c.serveTurns)
 	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.serveTurn(r, g) })
-	for command, execute := range map[string]func(context.Context, int64) error{"stop": g.Stop, "retry": g.Retry} {
-		handle("POST /api/turns/{id}/"+command, func(r *http.Request) (any, error) {
+	for pattern, execute := range map[string]func(context.Context, int64) error{
+		"POST /api/turns/{id}/stop": g.Stop, "POST /api/turns/{id}/retry": g.Retry,
+	} {
+		handle(pattern, func(r *http.Request) (any, error) {
 			inbound, err := c.requestedInbound(r)
 			if err != nil {
 				return nil, err
