@@ -39,7 +39,7 @@ func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
 			if log, status := run("run", "hi"); strings.Contains(log, socket) != open || open && status != want {
 				t.Errorf("run, required %s: status %d, %s", required, status, log)
 			}
-			// Other tests have sockets in the temporary folder meanwhile, such as those of a browser.
+			// Other tests have sockets in the temporary folder meanwhile, such as a browser's.
 			if log, status := run("check-config"); !open && status != 0 && !strings.Contains(log, "("+os.TempDir()) {
 				t.Errorf("check-config: status %d, %s", status, log)
 			} else if strings.Contains(log, socket) && !open {
