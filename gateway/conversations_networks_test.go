@@ -208,6 +208,11 @@ func (n discordNetwork) press(label string) {
 				if _, err := n.api.UserPresses(adaOnDiscord, m.ID, b.CustomID); err != nil {
 					n.r.t.Fatal(err)
 				}
+				if _, ok := n.api.AwaitCalls(discordtest.Callback, testTimeout, func(calls []discordtest.Call) bool {
+					return len(calls) > 0 && calls[len(calls)-1].Done // a conversation has one press
+				}); !ok {
+					n.r.t.Fatal("the press was not answered")
+				}
 				return
 			}
 		}

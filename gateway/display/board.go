@@ -141,6 +141,12 @@ func (b *board) addBelow(n int) {
 	b.below += n
 }
 
+func (b *board) belowCount() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.below
+}
+
 // finish ends the display of a turn that was not cut off. fold is what stays of the board; nil:
 // nothing.
 func (b *board) finish(fold *store.Fold) {
@@ -190,6 +196,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	if b.shouldMove() {
 		edited = ""
 	}
+	above := b.belowCount() // messages that are posted during the call are below the new board
 	// The end of the turn does not cancel the call: a board with an unknown id could never be
 	// removed.
 	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true})
@@ -212,9 +219,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	if edited == "" {
 		b.remove()
 		b.id, b.sentAt = id, time.Now()
-		b.mu.Lock()
-		b.below = 0
-		b.mu.Unlock()
+		b.addBelow(-above)
 	}
 	return true
 }
