@@ -135,6 +135,7 @@ export function chatView(onOpen, onError) {
 		try {
 			const page = await history(chat, before);
 			if (chat !== current) return;
+			scroll.onscroll(); // the event of a scroll may arrive later than the messages
 			// If no message is known, there is a gap before them.
 			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear();
 			const all = before || !shown.size, height = scroll.scrollHeight;
