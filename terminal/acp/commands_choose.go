@@ -8,7 +8,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/form"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // settingCommand is a command that shows or changes one setting, with its texts.
@@ -87,8 +87,8 @@ func (x *turn) isApprover() bool {
 // if they do not agree.
 func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (said string, err error) {
 	w := x.t.Words
-	value := terminal.CodeSpan(terminal.OneLine(o.Name, view.TitleLength))
-	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), view.TitleLength), value),
+	value := terminal.CodeSpan(terminal.OneLine(o.Name, steps.TitleLength))
+	text, refusal := w.Text(words.ApproveSetting, terminal.OneLine(settingName(w, c), steps.TitleLength), value),
 		words.SettingUnchanged
 	if c.category == modeChoice {
 		text, refusal = w.Text(words.ApproveMode, value), words.ModeUnchanged

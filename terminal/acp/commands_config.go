@@ -8,7 +8,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/form"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 const configCommand = "/config"
@@ -69,7 +69,7 @@ func cutWords(text, words string) (rest string, ok bool) {
 
 // settingLine returns the name and the value of a setting.
 func settingLine(w words.Words, c *choice) string {
-	return terminal.OneLine(settingName(w, c)+": "+valueText(w, c, c.current), view.TitleLength)
+	return terminal.OneLine(settingName(w, c)+": "+valueText(w, c, c.current), steps.TitleLength)
 }
 
 // localOptions returns the values of a setting with the names that people see.

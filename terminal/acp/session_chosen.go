@@ -9,7 +9,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // chosenSetting is a value that a person has chosen for a session. Agents forget it when their
@@ -172,12 +172,12 @@ func (s *session) setAgain(ctx context.Context, c *choice, value string) error {
 
 // refusalText says that a chosen value could not be set again.
 func (x *turn) refusalText(m chosenSetting, err error) string {
-	what := terminal.OneLine(m.describe(x.t.Words), view.TitleLength)
+	what := terminal.OneLine(m.describe(x.t.Words), steps.TitleLength)
 	var said *rpc.Error
 	switch {
 	case errors.As(err, &said):
 		return x.t.Words.Text(words.SettingRefused, what,
-			terminal.OneLine(strings.TrimRight(said.Message, "."), view.TitleLength))
+			terminal.OneLine(strings.TrimRight(said.Message, "."), steps.TitleLength))
 	case errors.Is(err, errNotReady):
 		return x.t.Words.Text(words.SettingUnanswered, what)
 	}

@@ -11,6 +11,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // clientCall is a call of a client method (fs or terminal), which needs permission whether the
@@ -110,7 +111,7 @@ func (s *Session) hasGrant(turn *Turn, c clientCall) bool {
 		return true
 	}
 	if tool, ok := turn.grants.useFor(c); ok {
-		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, view.TitleLength))
+		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, steps.TitleLength))
 		return true
 	}
 	return false

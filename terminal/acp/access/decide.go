@@ -13,6 +13,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // Kinds are the protocol's kinds of tools. An unknown kind counts as the last.
@@ -98,7 +99,7 @@ func (d decision) String() string {
 	if d.option == nil {
 		return "cancelled by " + d.by
 	}
-	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, view.TitleLength), d.by)
+	return fmt.Sprintf("%s %q by %s", d.option.Kind, terminal.OneLine(d.option.Name, steps.TitleLength), d.by)
 }
 
 // ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
@@ -170,15 +171,15 @@ func (p decider) awaitDecision(ctx context.Context, about *view.ToolCall, option
 		return decision{option: findKind(options, "reject_once"), by: describeUser(dismissed.By) +
 			", who wrote something else", person: true}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.ReportNobody(w.Text(words.PermissionNobody, view.EscapeTitle(about.Name())))
+		p.view.ReportNobody(w.Text(words.PermissionNobody, steps.EscapeTitle(about.Name())))
 		return decision{option: no, by: "rule: there is nobody to ask"}
 	case errors.Is(err, view.ErrNoAnswer):
-		p.view.ReportRefusal(w.Text(words.PermissionTimeout, within.Seconds(), view.EscapeTitle(about.Name())))
+		p.view.ReportRefusal(w.Text(words.PermissionTimeout, within.Seconds(), steps.EscapeTitle(about.Name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.ReportRefusal(w.Text(words.PermissionFailed, view.EscapeTitle(about.Name())))
+		p.view.ReportRefusal(w.Text(words.PermissionFailed, steps.EscapeTitle(about.Name())))
 		return decision{option: no, by: "rule: the question was not asked: " +
-			terminal.OneLine(err.Error(), view.TitleLength)}
+			terminal.OneLine(err.Error(), steps.TitleLength)}
 	}
 	i := answer.Option - 1
 	if i < 0 {
@@ -192,7 +193,7 @@ func (p decider) awaitDecision(ctx context.Context, about *view.ToolCall, option
 
 // describeUser names the person who decided, for the audit log.
 func describeUser(id string) string {
-	if id = terminal.OneLine(id, view.TitleLength); id == "" {
+	if id = terminal.OneLine(id, steps.TitleLength); id == "" {
 		id = "the person"
 	}
 	return "user " + id

@@ -8,7 +8,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // shownLabel is the length up to which networks show the whole label of a button, in runes.
@@ -35,7 +35,7 @@ var kindSynonyms = map[string][]string{
 func optionLabels(w words.Words, options []option) []string {
 	labels := make([]string, 0, len(options))
 	for i, o := range options {
-		kind, name := w.Text(kindWords[o.Kind]), terminal.OneLine(terminal.Visible(o.Name), view.TitleLength)
+		kind, name := w.Text(kindWords[o.Kind]), terminal.OneLine(terminal.Visible(o.Name), steps.TitleLength)
 		sameKind := func(other option) bool { return other.Kind == o.Kind }
 		alone := !slices.ContainsFunc(options[:i], sameKind) && !slices.ContainsFunc(options[i+1:], sameKind)
 		if name != "" && (!alone || saysMore(o.Kind, name) && !strings.EqualFold(kind, name)) {

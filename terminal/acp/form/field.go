@@ -12,7 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // fieldQuestion asks for one field of a form.
@@ -119,9 +119,9 @@ func unusedName(name string, choices []Option) string {
 
 // question returns the question for the field. mistake says why it is asked again.
 func (q fieldQuestion) question(mistake string, choices []Option) terminal.Question {
-	title := view.EscapeTitle(terminal.OneLine(q.Title.V, view.TitleLength))
+	title := steps.EscapeTitle(terminal.OneLine(q.Title.V, steps.TitleLength))
 	if title == "" && q.Description.V == "" && (q.head == "" || q.number != "") {
-		title = view.EscapeTitle(terminal.OneLine(q.name, view.TitleLength))
+		title = steps.EscapeTitle(terminal.OneLine(q.name, steps.TitleLength))
 	}
 	if title != "" {
 		title = "**" + title + "**"
@@ -274,5 +274,5 @@ func (q fieldQuestion) defaultText() string {
 			}
 		}
 	}
-	return terminal.OneLine(strings.Join(several, ", "), view.TitleLength)
+	return terminal.OneLine(strings.Join(several, ", "), steps.TitleLength)
 }

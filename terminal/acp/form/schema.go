@@ -12,7 +12,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
-	"nanobot/terminal/acp/view"
+	"nanobot/terminal/steps"
 )
 
 // formSchema is the JSON schema of a form. Its fields have the order of the schema.
@@ -102,7 +102,7 @@ func (f *fieldSchema) options() []Option {
 	}
 	options := make([]Option, 0, len(all))
 	for _, o := range all {
-		options = append(options, NewOption(terminal.OneLine(o.Title, view.TitleLength), o.Const))
+		options = append(options, NewOption(terminal.OneLine(o.Title, steps.TitleLength), o.Const))
 	}
 	return options
 }

@@ -19,7 +19,7 @@ const askGrace = 10 * time.Second
 var ErrNoAnswer = errors.New("nobody answered in time")
 
 // Words returns the words for the person.
-func (v *View) Words() words.Words { return v.board.words }
+func (v *View) Words() words.Words { return v.board.Words }
 
 // Ask asks the person of the turn, after everything that is pending. The ID of the question is made
 // unique. The error is ErrNoAnswer if nobody has answered within the question's timeout.
@@ -30,7 +30,7 @@ func (v *View) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, e
 // AskAbout asks about a tool call. It sends what the question itself cannot show as a whole, and
 // then the question.
 func (v *View) AskAbout(ctx context.Context, t *ToolCall, q terminal.Question) (terminal.Answer, error) {
-	t.words = v.board.words
+	t.words = v.board.Words
 	text, documents := t.question(v.out.dir)
 	q.Text = text
 	return v.askAfter(ctx, q, t.plan(), documents)
@@ -90,7 +90,7 @@ func (v *View) sendBeforeQuestion(plan string, documents []document) error {
 	v.out.emitText(plan)
 	for _, d := range documents {
 		// Without emit: a document that is refused does not end the turn.
-		if err := terminal.SendDocument(v.board.words, d.name, d.text, v.out.turn.Emit); err != nil {
+		if err := terminal.SendDocument(v.board.Words, d.name, d.text, v.out.turn.Emit); err != nil {
 			return err
 		}
 	}
@@ -132,10 +132,10 @@ func (v *View) Audit(format string, args ...any) {
 func (v *View) Tool(id string) ToolCall {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if t := v.board.byID[id]; t != nil {
+	if t := v.board.tools[id]; t != nil {
 		copied := *t
 		copied.output.own = nil
 		return copied
 	}
-	return ToolCall{ID: id, words: v.board.words}
+	return ToolCall{ID: id, words: v.board.Words}
 }

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/steps"
 )
 
 const (
@@ -137,7 +138,7 @@ func (c *changes) summary() string {
 
 // headLine returns the name of a changed file and the number of its changed lines.
 func (c *changes) headLine(f *changedFile) string {
-	text := codePath(c.dir, f.path, TitleLength)
+	text := codePath(c.dir, f.path, steps.TitleLength)
 	if len(f.diffs) > 0 && f.diffs[0].OldText == nil {
 		text += changeNote(c.words, words.ChangeNew)
 	}

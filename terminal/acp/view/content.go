@@ -11,6 +11,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/steps"
 )
 
 const (
@@ -43,7 +44,7 @@ func (m *messages) showResource(r *rpc.Resource) {
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
 		m.flush()
-		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), TitleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
+		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), steps.TitleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
 		m.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
@@ -84,7 +85,7 @@ func (m *messages) showLink(b rpc.Block) {
 		m.addPath(path)
 		return
 	}
-	name := terminal.OneLine(b.Name, TitleLength)
+	name := terminal.OneLine(b.Name, steps.TitleLength)
 	if name == "" {
 		name = b.URI
 	}

@@ -8,6 +8,7 @@ import (
 	"nanobot/internal/linediff"
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/steps"
 )
 
 const (
@@ -37,7 +38,7 @@ type renderedDiff struct {
 
 // render returns the change for display, with paths relative to dir.
 func (d FileDiff) render(dir string, w words.Words) renderedDiff {
-	name := codePath(dir, d.Path, TitleLength)
+	name := codePath(dir, d.Path, steps.TitleLength)
 	before, note := "", ""
 	if d.OldText == nil {
 		note = changeNote(w, words.ChangeNew)

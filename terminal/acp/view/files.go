@@ -7,6 +7,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/steps"
 )
 
 // maxAlbum limits the files of one message.
@@ -102,7 +103,7 @@ func (m *messages) reportUnshowable(what, name string, err error) {
 	}
 	reason := m.turn.Words.Reason(err)
 	if name != "" {
-		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, TitleLength)) + ")"
+		reason += " (" + terminal.CodeSpan(terminal.OneLine(name, steps.TitleLength)) + ")"
 	}
 	m.flush()
 	m.emitText("⚠ " + m.turn.Words.Text(text, reason))

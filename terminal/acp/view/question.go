@@ -13,6 +13,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/steps"
 )
 
 // maxQuestionDetail limits the characters of a command, and those of other details, in a question.
@@ -25,7 +26,7 @@ type document struct{ name, text string }
 // question returns the text that asks about the tool call, as exactly as the call is known, and
 // documents with what the text shows only in part.
 func (t *ToolCall) question(dir string) (text string, documents []document) {
-	parts := []string{"🔐 " + icon(t.Kind) + " " + EscapeTitle(terminal.Visible(t.Name()))}
+	parts := []string{"🔐 " + steps.Kind(t.Kind).Icon() + " " + steps.EscapeTitle(terminal.Visible(t.Name()))}
 	var cut []string
 	showPart := func(text string, limit int) string {
 		shown, whole := terminal.Excerpt(t.words, text, limit)
@@ -35,7 +36,7 @@ func (t *ToolCall) question(dir string) (text string, documents []document) {
 		return shown
 	}
 	input := t.Input
-	if input.Command == "" && (t.Kind == "execute" || len([]rune(t.Title)) > TitleLength) {
+	if input.Command == "" && (t.Kind == "execute" || len([]rune(t.Title)) > steps.TitleLength) {
 		input.Command = t.Title // all that is known of the call
 	}
 	if input.Command != "" && !t.nameShows(input.Command) {
@@ -167,7 +168,7 @@ func (t *ToolCall) diffLines(dir string) (parts []string, cut string) {
 		}
 		// The summary shortens a path, and has no text that is too large to compare.
 		all = all && folded == body && c.header != "" &&
-			terminal.OneLine(visibleLine(d.Path), TitleLength) == visibleLine(d.Path)
+			terminal.OneLine(visibleLine(d.Path), steps.TitleLength) == visibleLine(d.Path)
 		if !all {
 			inPart.WriteString(cmp.Or(c.header+c.body, d.Path+"\n"+d.NewText+"\n"))
 		}

@@ -1,9 +1,6 @@
 package view
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 const (
 	// quietLimit is the time without any message of the agent after which the board says so, and
@@ -55,12 +52,4 @@ func (v *View) checkQuiet() {
 		next = now.Add(quietInterval)
 	}
 	v.due.at[checkQuiet] = next
-}
-
-// tails returns the last lines of the output of all running tool calls.
-func (b *board) tails() (all []string) {
-	for _, t := range b.runningTools() {
-		all = slices.Concat(all, t.tailLines())
-	}
-	return all
 }

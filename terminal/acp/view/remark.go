@@ -2,10 +2,7 @@ package view
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
-
-	"nanobot/terminal"
 )
 
 // maxRemark is the length in characters up to which a text before a tool call is a remark.
@@ -40,11 +37,5 @@ func (v *View) settleText() {
 		return
 	}
 	m.lastRemark = m.takeText()
-	v.board.addLine(boardLine{remark: m.lastRemark})
-}
-
-// remarkLine returns a remark as one line of the board.
-func remarkLine(text string) string {
-	short := terminal.OneLine(strings.ReplaceAll(text, "**", ""), TitleLength)
-	return "💬 " + EscapeTitle(short)
+	v.board.forget(v.board.AddRemark(m.lastRemark))
 }

@@ -7,12 +7,10 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
+	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
+	"nanobot/terminal/steps"
 )
-
-// maxLines limits the tool calls and remarks of a turn that are stored. Older calls are only
-// counted.
-const maxLines = 256
 
 // ToolFields are the fields of a tool call and of its updates.
 type ToolFields struct {
@@ -59,6 +57,7 @@ type ToolCall struct {
 	Notes     []string // of nanobot, which its question shows whole
 	terminals []string // of the client, or of the agent
 	output    toolOutput
+	step      steps.Step // of the board
 
 	Diffs   []FileDiff
 	Content []rpc.Block // content other than diffs and terminals
@@ -69,6 +68,27 @@ type ToolCall struct {
 // Running reports whether the tool call has not ended.
 func (t *ToolCall) Running() bool {
 	return t.status != "completed" && t.status != "failed" && t.status != "cancelled"
+}
+
+// updateStep updates what the board shows of the tool call, except for its output.
+func (t *ToolCall) updateStep() {
+	t.step.Kind, t.step.Title, t.step.State = steps.Kind(t.Kind), steps.EscapeTitle(t.Name()), steps.Failed
+	switch {
+	case t.Running():
+		t.step.State = steps.Running
+	case t.status == "completed":
+		t.step.State = steps.Done
+	}
+}
+
+// Name returns a title for the tool call, which is never empty.
+func (t *ToolCall) Name() string {
+	for _, s := range []string{t.Title, t.Path, t.Kind} {
+		if s = terminal.OneLine(s, steps.TitleLength); s != "" {
+			return s
+		}
+	}
+	return t.words.Text(words.UnnamedTool)
 }
 
 // apply merges an update into the tool call.
@@ -184,13 +204,14 @@ func (t *ToolCall) setContent(list []rpc.Optional[toolContent]) {
 // applyToolCall handles tool_call and tool_call_update alike, because some agents mix them up.
 func (v *View) applyToolCall(c updateFields) {
 	v.setThinking(false)
-	t, found := v.board.byID[c.ID.V]
+	t, found := v.board.tools[c.ID.V]
 	if !found {
 		v.settleText()
 		v.messages.sendFiles()
 		t = v.board.addTool(c.ID.V)
 	}
 	t.apply(c.ToolFields, c.Content)
+	t.updateStep()
 	v.due.schedule(showBoard, boardInterval)
 	switch {
 	case t.Running():

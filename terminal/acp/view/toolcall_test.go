@@ -86,7 +86,7 @@ func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
 	for i := range 1000 {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
 	}
-	if n := len(v.board.lines); n > maxLines {
+	if n := len(v.board.tools); n > 256 {
 		t.Errorf("%d tool calls are remembered", n)
 	}
 	closeView(t, v)
@@ -112,7 +112,7 @@ func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
 	}
 	closeView(t, v)
 	got := strings.Split(r.Last(terminal.Progress), "\n")
-	if len(got) != 1+shownLines || got[0] != "… 12 earlier steps" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
+	if len(got) != 1+8 || got[0] != "… 12 earlier steps" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -133,7 +133,7 @@ func TestALongPlanShowsTheOpenSteps(t *testing.T) {
 	v.EmitPending()
 	closeView(t, v)
 	got := strings.Split(r.Last(terminal.Progress), "\n")
-	if len(got) != shownEntries+3 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-2] != "… 8 more" || got[len(got)-1] != "Working…" {
+	if len(got) != 12+3 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-2] != "… 8 more" || got[len(got)-1] != "Working…" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -7,18 +7,13 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
-	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/process"
+	"nanobot/terminal/steps"
 )
 
-const (
-	// tailLines limits the lines of output of a tool call on the board, tailBytes the output that
-	// is searched for them.
-	tailLines, tailBytes = 3, 4 << 10
-	// maxOwnOutput limits the stored output of a terminal that the agent runs itself.
-	maxOwnOutput = 8 << 10
-)
+// maxOwnOutput limits the stored output of a terminal that the agent runs itself.
+const maxOwnOutput = 8 << 10
 
 // toolMeta is the metadata of an update, mostly about a terminal that the agent runs itself. The
 // fields are no part of the protocol's schema; several agents send them to clients with the
@@ -62,9 +57,8 @@ type toolOutput struct {
 	own  *process.Bounded // output of a terminal that the agent runs itself; nil: none
 	exit terminalExit     // of that terminal
 	raw  string           // the end of the text in rawOutput
-	tail []string         // the last lines
-	// fromClient says that tail was read from a terminal of the client. Later text replaces no
-	// output.
+	// fromClient says that the step's output was read from a terminal of the client. Later text
+	// replaces no output.
 	fromClient bool
 }
 
@@ -84,7 +78,7 @@ func (o *toolOutput) apply(meta toolMeta, raw json.RawMessage) {
 		o.exit = meta.Exit.V
 	}
 	if text := rawOutputText(raw); text != "" {
-		o.raw = strings.Clone(endOf(text))
+		o.raw = strings.Clone(steps.EndOf(text))
 	}
 }
 
@@ -109,50 +103,39 @@ func rawOutputText(raw json.RawMessage) string {
 	return ""
 }
 
-// tailLines returns the end of the output of a tool call for the board.
-func (t *ToolCall) tailLines() (lines []string) {
-	for _, l := range t.output.tail {
-		lines = append(lines, "│ "+terminal.CodeSpan(l))
-	}
-	return lines
-}
-
 // refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
 // a terminal.
 func (v *View) refreshTerminals() {
-	before := v.board.tails()
-	v.showBoard()
-	if !slices.Equal(before, v.board.tails()) { // output of a command is a sign of life
+	if v.board.refresh() { // output of a command is a sign of life
 		v.markAlive()
 	}
-	if slices.ContainsFunc(v.board.runningTools(), func(t *ToolCall) bool { return len(t.terminals) > 0 }) {
-		v.due.schedule(showTerminals, terminalInterval)
-	}
-}
-
-func (b *board) updateTails() {
-	for _, t := range b.runningTools() {
-		b.updateTail(t)
+	v.showBoard()
+	for _, t := range v.board.tools {
+		if t.Running() && len(t.terminals) > 0 {
+			v.due.schedule(showTerminals, terminalInterval)
+		}
 	}
 }
 
 // updateTail reads the last lines of a tool call's output: of its terminals of the client, else of
-// a terminal of the agent, else of its text. A terminal that was released keeps its last lines.
-func (b *board) updateTail(t *ToolCall) {
+// a terminal of the agent, else of its text. A terminal that was released keeps its last lines. It
+// reports whether they have changed.
+func (b *board) updateTail(t *ToolCall) (changed bool) {
+	before := t.step.Output
 	for _, id := range t.terminals {
 		if b.table == nil {
 			break
 		}
 		if out, err := b.table.Output(id); err == nil {
-			t.output.tail, t.output.fromClient = lastLines(out.Text), true
+			t.step.Output, t.output.fromClient = steps.LastLines(out.Text), true
 		}
 	}
-	if t.output.fromClient {
-		return
+	if !t.output.fromClient {
+		if lines := t.ownLines(b.Words); lines != nil {
+			t.step.Output = lines
+		}
 	}
-	if lines := t.ownLines(b.words); lines != nil {
-		t.output.tail = lines
-	}
+	return !slices.Equal(before, t.step.Output)
 }
 
 // ownLines returns the last lines of output that the agent has reported itself. Text is output of
@@ -160,7 +143,7 @@ func (b *board) updateTail(t *ToolCall) {
 // command without output is described by its exit.
 func (t *ToolCall) ownLines(w words.Words) []string {
 	if t.output.own != nil {
-		if lines := lastLines(string(t.output.own.Tail())); lines != nil {
+		if lines := steps.LastLines(string(t.output.own.Tail())); lines != nil {
 			return lines
 		}
 	}
@@ -169,11 +152,11 @@ func (t *ToolCall) ownLines(w words.Words) []string {
 		return nil
 	}
 	for _, text := range []string{t.text(), t.output.raw} {
-		if lines := lastLines(text); lines != nil {
+		if lines := steps.LastLines(text); lines != nil {
 			return lines
 		}
 	}
-	if text := t.output.exit.describe(w); failed && text != "" && t.output.tail == nil {
+	if text := t.output.exit.describe(w); failed && text != "" && t.step.Output == nil {
 		return []string{text}
 	}
 	return nil
@@ -187,7 +170,7 @@ func (t *ToolCall) text() string {
 		if b.Type != "text" || t.Running() && t.repeatsInput(b.Text) {
 			continue
 		}
-		for line := range strings.Lines(endOf(b.Text)) {
+		for line := range strings.Lines(steps.EndOf(b.Text)) {
 			if !strings.HasPrefix(line, "```") {
 				lines = append(lines, strings.TrimRight(line, "\r\n"))
 			}
@@ -203,32 +186,13 @@ func (t *ToolCall) repeatsInput(text string) bool {
 	return strings.HasPrefix(text, "{") && (!t.inputKnown || newToolInput(json.RawMessage(text)) == t.Input)
 }
 
-// endOf returns the last tailBytes of a text.
-func endOf(text string) string { return text[max(0, len(text)-tailBytes):] }
-
-func lastLines(text string) (lines []string) {
-	if len(text) > tailBytes {
-		text = text[len(text)-tailBytes:]
-		if _, rest, found := strings.Cut(text, "\n"); found {
-			text = rest // the first line is incomplete
-		}
-	}
-	all := strings.Split(terminal.Clean(text), "\n")
-	for i := len(all) - 1; i >= 0 && len(lines) < tailLines; i-- {
-		if l := terminal.Shorten(strings.TrimSpace(all[i]), TitleLength); l != "" {
-			lines = append([]string{l}, lines...)
-		}
-	}
-	return lines
-}
-
 // SaveTail reads the last lines of a terminal before it is released.
 func (v *View) SaveTail(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, l := range v.board.lines {
-		if !v.closed && l.tool != nil && slices.Contains(l.tool.terminals, id) {
-			v.board.updateTail(l.tool)
+	for _, t := range v.board.tools {
+		if !v.closed && slices.Contains(t.terminals, id) {
+			v.board.updateTail(t)
 			v.due.schedule(showBoard, boardInterval)
 		}
 	}

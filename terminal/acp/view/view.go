@@ -10,6 +10,7 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
+	"nanobot/terminal/steps"
 )
 
 const (
@@ -45,7 +46,7 @@ type View struct {
 // New returns the view of a turn. table has the agent's terminals; nil: it has none.
 func New(t terminal.Turn, table *jobs.Table) *View {
 	out := &output{turn: t, dir: t.ExecEnv().Dir}
-	v := &View{out: out, due: &agenda{}, board: newBoard(t.Words, out.dir, table), unknownUpdates: map[string]bool{}}
+	v := &View{out: out, due: &agenda{}, board: newBoard(out, table), unknownUpdates: map[string]bool{}}
 	v.due.run = v.onTimer
 	v.messages = messages{output: out, due: v.due}
 	return v
@@ -103,8 +104,8 @@ type updateFields struct {
 	Content   json.RawMessage      `json:"content"`
 	MessageID rpc.Optional[string] `json:"messageId"`
 	ToolFields
-	Entries rpc.Optional[[]rpc.Optional[planEntry]] `json:"entries"`
-	Cost    rpc.Optional[Cost]                      `json:"cost"`
+	Entries rpc.Optional[[]rpc.Optional[steps.Entry]] `json:"entries"`
+	Cost    rpc.Optional[Cost]                        `json:"cost"`
 }
 
 // noticeID is the message ID of notices, which have none of their own.
@@ -139,7 +140,7 @@ func (v *View) Update(raw json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		v.applyToolCall(c)
 	case "plan":
-		v.board.plan = newPlan(c.Entries.V)
+		v.board.Plan = newPlan(c.Entries.V)
 		v.due.schedule(showBoard, boardInterval)
 	case "usage_update":
 		if c.Cost.OK {

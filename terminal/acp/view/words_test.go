@@ -21,7 +21,7 @@ func TestTheWorkOfAnAgentIsShownInThePersonsLanguage(t *testing.T) {
 		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, []string{"completed", "pending"}[i/20]))
 	}
 	sendUpdate(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
-	for i := range shownLines {
+	for i := range 8 {
 		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","status":"failed","_meta":{"terminal_exit":{"exit_code":3}}}`, i)
 	}
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"e","title":"Edit","kind":"edit","status":"completed","content":[{"type":"diff","path":"/a.txt","newText":"%s"}]}`, strings.Repeat("x\\n", 30))

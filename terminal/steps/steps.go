@@ -1,0 +1,204 @@
+// Package steps is the board of an agent that works in steps: its plan, the last steps with their
+// states and the end of their output, its remarks, and the summary that stays after the turn. It
+// knows nothing of protocols, nor of how a board is sent.
+package steps
+
+import (
+	"slices"
+	"strings"
+
+	"nanobot/internal/words"
+	"nanobot/terminal"
+)
+
+const (
+	// shownLines and shownEntries limit the lines of steps and of the plan.
+	shownLines, shownEntries = 8, 12
+	// TitleLength limits the length of a line, in characters.
+	TitleLength = 120
+	// maxLines limits the steps and remarks of a turn that are stored. Older steps are only
+	// counted.
+	maxLines = 256
+	// maxDetails limits the details of a summary, in bytes.
+	maxDetails = 16 << 10
+)
+
+// Board is the state of a turn that its progress message shows. It is not safe for concurrent use.
+type Board struct {
+	Emit  func(terminal.Frame) error
+	Words words.Words
+	Plan  []Entry
+	// Changed is the line about changed files; "": none.
+	Changed string
+
+	lines []line // in the order in which they began
+	steps int    // so far
+	shown string
+}
+
+// Step is one thing that an agent does.
+type Step struct {
+	ID    string
+	Kind  Kind
+	Title string // one line of Markdown
+	State State
+	// Output are the last lines of the output, as LastLines returns them.
+	Output []string
+}
+
+// line is a step, or a text between steps if step is nil.
+type line struct {
+	step *Step
+	mark string // before the text; "": none
+	text string
+}
+
+func (l line) running() bool { return l.step != nil && l.step.State == Running }
+
+// Add adds a step. It returns the step that is forgotten because there are too many, or nil.
+func (b *Board) Add(s *Step) (forgotten *Step) {
+	b.steps++
+	return b.addLine(line{step: s})
+}
+
+// AddRemark adds a text of the agent, and AddHeading a text of nanobot. Both return like Add.
+func (b *Board) AddRemark(text string) (forgotten *Step) {
+	return b.addLine(line{mark: remarkMark, text: text})
+}
+
+// AddHeading is described with AddRemark.
+func (b *Board) AddHeading(text string) (forgotten *Step) { return b.addLine(line{text: text}) }
+
+// addLine adds a line and forgets the oldest one that is not running, if there are too many.
+func (b *Board) addLine(l line) (forgotten *Step) {
+	if len(b.lines) == maxLines {
+		old := max(0, slices.IndexFunc(b.lines, func(l line) bool { return !l.running() }))
+		forgotten = b.lines[old].step
+		b.lines = slices.Delete(b.lines, old, old+1)
+	}
+	b.lines = append(b.lines, l)
+	return forgotten
+}
+
+// Count returns the number of steps so far.
+func (b *Board) Count() int { return b.steps }
+
+// HasRemark reports whether the board has a remark other than this one.
+func (b *Board) HasRemark(other string) bool {
+	return slices.ContainsFunc(b.lines, func(l line) bool { return l.mark == remarkMark && l.text != other })
+}
+
+// Running returns the number of steps that are running.
+func (b *Board) Running() (n int) {
+	for _, l := range b.lines {
+		if l.running() {
+			n++
+		}
+	}
+	return n
+}
+
+// Show emits the board with lines that say what the agent is doing, unless it shows just that.
+func (b *Board) Show(activity ...string) error {
+	text := strings.Join(append(b.render(), activity...), "\n")
+	if text == b.shown {
+		return nil
+	}
+	b.shown = text
+	return b.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: text, Step: b.steps})
+}
+
+// Fold emits the last board of the turn with its summary, if there were steps.
+func (b *Board) Fold(sum terminal.Fold) error {
+	if b.steps == 0 {
+		return nil
+	}
+	return b.Emit(terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: strings.Join(b.render(), "\n"), Step: b.steps, Fold: b.Sum(sum),
+	})
+}
+
+// Sum completes the summary of a turn with its steps. Details has the changed files; "": the line
+// about them.
+func (b *Board) Sum(sum terminal.Fold) *terminal.Fold {
+	if sum.Details == "" {
+		sum.Details = b.Changed
+	}
+	sum.Steps, sum.Details = b.steps, b.details(sum.Details)
+	return &sum
+}
+
+// render returns the lines of the board without the agent's present activity: the plan, the last
+// steps and remarks, and the changed files.
+func (b *Board) render() []string {
+	lines := b.planLines()
+	if len(lines) > 0 && len(b.lines) > 0 {
+		lines = append(lines, "")
+	}
+	lines = append(lines, b.stepLines()...)
+	if b.Changed != "" {
+		lines = append(lines, b.Changed)
+	}
+	return lines
+}
+
+// stepLines shows the last steps and remarks, and prefers the steps that are running.
+func (b *Board) stepLines() (lines []string) {
+	excess := len(b.lines) - shownLines
+	hideRunning := excess + b.Running() - len(b.lines)
+	shownSteps := 0
+	for i, l := range b.lines {
+		if excess > 0 && !l.running() || hideRunning > 0 && l.running() {
+			excess--
+			if l.running() {
+				hideRunning--
+			}
+			continue
+		}
+		if l.step == nil {
+			lines = append(lines, l.short())
+			continue
+		}
+		shownSteps++
+		lines = append(lines, l.step.line())
+		switch output := l.step.outputLines(); {
+		case l.running() || i == len(b.lines)-1:
+			lines = append(lines, output...)
+		case l.step.State == Failed && len(output) > 0:
+			lines = append(lines, output[len(output)-1])
+		}
+	}
+	if hidden := b.steps - shownSteps; hidden > 0 {
+		lines = append([]string{b.earlierSteps(hidden)}, lines...)
+	}
+	return lines
+}
+
+// earlierSteps returns the line that stands for steps which are not shown.
+func (b *Board) earlierSteps(n int) string { return "… " + b.Words.Text(words.EarlierSteps, n) }
+
+// details returns the plan, the changes, a line for each step with the end of its output, and the
+// remarks. The earliest lines are left out if there are too many. The changes come first, since a
+// network with less room cuts the end, and small ones are shown nowhere else.
+func (b *Board) details(changed string) string {
+	plan := strings.Join(b.planLines(), "\n")
+	room := maxDetails - len(plan) - len(changed) - 100 // the count and the lines between
+	var lines []string
+	shownSteps := 0
+	for _, l := range slices.Backward(b.lines) {
+		text := l.details()
+		if room -= len(text) + 1; room < 0 {
+			break
+		}
+		if l.step != nil {
+			shownSteps++
+		}
+		lines = append(lines, text)
+	}
+	if hidden := b.steps - shownSteps; hidden > 0 {
+		lines = append(lines, b.earlierSteps(hidden))
+	}
+	slices.Reverse(lines)
+	parts := []string{plan, changed, strings.Join(lines, "\n")}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+}
