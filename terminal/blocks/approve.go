@@ -44,7 +44,7 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 	if protected {
 		options = protectedOptions
 	}
-	if err := x.board.showAsking(); err != nil {
+	if err := x.board.Show(); err != nil { // no command; the gateway says that the turn waits
 		return false, err
 	}
 	resume := x.t.AwaitPerson(ctx)

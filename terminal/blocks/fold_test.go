@@ -26,7 +26,7 @@ func TestATaskIsSummedUpAndOnlyItsLastMessageNotifies(t *testing.T) {
 	fold, rings := summaryOf(r)
 	checkEqual(t, "steps", fold.Steps, 2)
 	checkEqual(t, "files", fold.Files, 1)
-	checkContains(t, fold.Details, "Round 1\n✅ `Created 'a.txt'`\n❌ `Ran 'seq 5; exit 3' (exit code 3)`\n│ `3`\n│ `4`\n│ `5`\nRound 2")
+	checkContains(t, fold.Details, "Round 1\n✏️ `Created 'a.txt'` ✓\n💻 `Ran 'seq 5; exit 3' (exit code 3)` ✗\n│ `3`\n│ `4`\n│ `5`\nRound 2")
 	checkEqual(t, "texts", r.sentTexts()[0], "halfway")
 	if len(rings) != 1 || rings[0] != r.lastText() {
 		t.Errorf("%q notify", rings)

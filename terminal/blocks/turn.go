@@ -14,6 +14,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/steps"
 )
 
 // turn is the processing of one message: in each round the model gets an outbox, and its response
@@ -104,7 +105,7 @@ func (x *turn) saveSession(sync bool) error {
 
 // run runs rounds until the session is complete.
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
-	x.board = board{emit: x.t.Emit, words: x.t.Words}
+	x.board = board{Board: steps.Board{Emit: x.t.Emit, Words: x.t.Words}}
 	if x.s.Reported { // the turn is repeated after its end was reported
 		return x.endWithMessage(x.repeatedMessage)
 	}

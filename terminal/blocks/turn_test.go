@@ -51,7 +51,7 @@ func TestTheBoardNamesTheRoundAndEachResult(t *testing.T) {
 	r := newFixture(t, "[CREATE_FILE path=\"a_b_c.txt\"]\n[/CREATE_FILE]\n[READ_FILE path=\"none\"]", doneBlock)
 	r.runToDone("go")
 	f := r.awaitFrame("a board", func(f terminal.Frame) bool { return f.Board && strings.Contains(f.Text, "Round 2") })
-	checkContains(t, f.Text, "Round 1\n✅ `Created 'a_b_c.txt'`\n❌ `File 'none' not found`\nRound 2")
+	checkContains(t, f.Text, "Round 1\n✏️ `Created 'a_b_c.txt'` ✓\n📖 `File 'none' not found` ✗\nRound 2")
 }
 
 func TestAFailedAgentExecutesNothingAndTheSessionIsResumed(t *testing.T) {
