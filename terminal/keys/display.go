@@ -53,10 +53,9 @@ func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.caption = text
-	return d.t.Emit(terminal.Frame{
-		Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons(),
-		Step: d.step, TakenOver: d.s.isTaken(),
-	})
+	f := d.frame()
+	f.Board = false
+	return d.t.Emit(f)
 }
 
 // setStep sets the number of the step that the board shows.
@@ -70,9 +69,17 @@ func (d *display) setStep(step int) {
 func (d *display) fold(f *terminal.Fold) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.t.Emit(terminal.Frame{
-		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Step: d.step, Fold: f,
-	})
+	last := d.frame()
+	last.Buttons, last.TakenOver, last.Fold = nil, false, f
+	return d.t.Emit(last)
+}
+
+// frame returns the board. The caller holds mu.
+func (d *display) frame() terminal.Frame {
+	return terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step,
+		TakenOver: d.s.isTaken(),
+	}
 }
 
 func (d *display) run(ctx context.Context) {
@@ -95,8 +102,5 @@ func (d *display) emit() {
 	d.mu.Lock() // also during Emit, so that no older caption follows a newer one
 	defer d.mu.Unlock()
 	// A refused frame does not end the turn: the next one follows soon.
-	_ = d.t.Emit(terminal.Frame{
-		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step,
-		TakenOver: d.s.isTaken(),
-	})
+	_ = d.t.Emit(d.frame())
 }

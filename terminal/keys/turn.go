@@ -11,6 +11,7 @@ import (
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/steps"
 )
 
 // maxWait limits the wait after one command.
@@ -30,9 +31,8 @@ type turn struct {
 	analysis       string // of the last response that had one
 	knownTakeovers int    // number of takeovers that the agent knows of
 
-	steps      int    // that the agent has responded to
-	stepOutput string // of the last step, unless the summary has it
-	details    terminal.FoldDetails
+	steps steps.Board // those that the agent has responded to, for the summary of the turn
+	step  *steps.Step // the last one
 	// stillTaken means that the person has the terminal at the end, and is told so by the last
 	// message.
 	stillTaken bool
@@ -40,6 +40,7 @@ type turn struct {
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	x.agent, x.knownTakeovers = newTransport(x.t, x.settings), x.s.takeovers()
+	x.steps.Words = x.t.Words
 	x.display = startDisplay(ctx, x.t, x.s, displayOptions{caption: x.t.Words.Text(words.Working), buttons: x.buttons})
 	defer x.display.end()
 	x.s.log.addEntry("task", x.instruction())
@@ -105,58 +106,37 @@ func (x *turn) instruction() string {
 	return x.t.Envelope.Task("Files that came with this:")
 }
 
-// recordStep adds a step to the summary of the turn, below the output that the step before has
-// caused.
+// recordStep adds a step to the summary of the turn.
 func (x *turn) recordStep(step int, r Response) {
-	x.steps = step
 	x.display.setStep(step)
-	x.recordOutput()
 	title := x.t.Words.Text(words.KeysNotUnderstood)
 	if r.Error == "" {
 		title = terminal.CodeSpan(terminal.OneLine(cmp.Or(strings.TrimSpace(r.Plan), strings.TrimSpace(r.Analysis),
 			x.t.Words.Text(words.KeysNoPlan)), maxTitle))
 	}
-	x.details.Add("⌨️ "+title, 1)
+	x.step = &steps.Step{Kind: steps.Type, Title: title}
+	x.steps.Add(x.step)
 }
+
+// maxTitle limits the characters of a step in the summary.
+const maxTitle = 160
 
 // nextOutput returns the output for the agent since the last step.
 func (x *turn) nextOutput() string {
-	x.stepOutput = x.output.Next(x.s.text())
-	return x.stepOutput
-}
-
-// recordOutput adds the end of the last step's output to the summary of the turn.
-func (x *turn) recordOutput() {
-	for _, line := range lastOutputLines(x.stepOutput) {
-		x.details.Add("│ "+terminal.CodeSpan(line), 0)
-	}
-	x.stepOutput = ""
-}
-
-// maxTitle limits the characters of a step in the summary, shownOutput the lines of its output.
-const maxTitle, shownOutput = 160, 3
-
-// lastOutputLines returns the last lines of the output for the agent, without its heading.
-func lastOutputLines(output string) (lines []string) {
-	_, output, _ = strings.Cut(output, "\n")
-	all := strings.Split(terminal.Clean(output), "\n")
-	for i := len(all) - 1; i >= 0 && len(lines) < shownOutput; i-- {
-		if line := terminal.OneLine(all[i], maxTitle); line != "" {
-			lines = append([]string{line}, lines...)
-		}
-	}
-	return lines
+	text := x.output.Next(x.s.text())
+	_, output, _ := strings.Cut(text, "\n") // without its heading
+	x.step.Output = steps.LastLines(output)
+	return text
 }
 
 // endDisplay ends the display with the summary of the turn.
 func (x *turn) endDisplay() error {
 	x.display.end()
 	x.stillTaken = x.s.isTaken() && !x.s.isDead()
-	if x.steps == 0 {
+	if x.step == nil {
 		return nil
 	}
-	x.recordOutput()
-	return x.display.fold(&terminal.Fold{Steps: x.steps, Details: x.details.Text(x.t.Words)})
+	return x.display.fold(x.steps.Sum(terminal.Fold{}))
 }
 
 // logStep adds a step to the log.
