@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/internal/tasks"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -31,14 +32,14 @@ type stream struct {
 
 	mu      sync.Mutex       // also held while a frame is emitted, to keep the order
 	written *process.Bounded // the unfinished message; nil: there is none
-	timer   *time.Timer
-	due     bool // the unfinished message has changed since it was shown
-	closed  bool
-	err     error // the first error of showing the unfinished message
+	partial *tasks.Delayed   // shows the unfinished message
+	err     error            // the first error of showing it
 }
 
 func newStream(t terminal.Turn) *stream {
-	return &stream{Chat: t.Chat, formatOf: t.Final.FormatOf, maxOutput: t.MaxOutput}
+	s := &stream{Chat: t.Chat, formatOf: t.Final.FormatOf, maxOutput: t.MaxOutput}
+	s.partial = tasks.NewDelayed(&s.mu, s.showPartial)
+	return s
 }
 
 // Emit emits a frame. The timer emits frames, too.
@@ -60,26 +61,14 @@ func (s *stream) add(text string) error {
 	}
 	before := len(s.written.Head())
 	_, _ = s.written.Write([]byte(text))
-	if s.due || before >= maxPartial || len(s.written.Head()) == before {
-		return nil
-	}
-	s.due = true
-	if s.timer == nil {
-		s.timer = time.AfterFunc(partialInterval, s.showPartial)
-	} else {
-		s.timer.Reset(partialInterval)
+	if before < maxPartial && len(s.written.Head()) > before {
+		s.partial.Schedule(partialInterval)
 	}
 	return nil
 }
 
-// showPartial shows the message that the agent is writing.
+// showPartial shows the message that the agent is writing. The caller holds mu.
 func (s *stream) showPartial() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.due || s.closed || s.err != nil {
-		return
-	}
-	s.due = false
 	head := s.written.Head()
 	// The end may be within a character.
 	text := strings.ToValidUTF8(trimBlank(string(head[:min(len(head), maxPartial)])), "")
@@ -97,7 +86,8 @@ func (s *stream) finish() (text string, ok bool) {
 		return "", false
 	}
 	text = trimBlank(terminal.Clean(s.written.String()))
-	s.written, s.due = nil, false
+	s.written = nil
+	s.partial.Cancel()
 	return text, true
 }
 
@@ -115,10 +105,7 @@ func (s *stream) send(silent bool, end *terminal.FinalResponse) error {
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.partial.Cancel()
 }
 
 // trimBlank removes line breaks at the beginning and white space at the end.

@@ -77,7 +77,7 @@ func (v *View) endQuestion() {
 	v.board.questions--
 	v.aliveAt = time.Now()
 	if !v.closed {
-		v.due.schedule(showBoard, boardInterval)
+		v.due.board.Schedule(boardInterval)
 	}
 }
 

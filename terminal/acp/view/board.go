@@ -82,7 +82,7 @@ func (b *board) activityLines(text segment) (lines []string) {
 }
 
 func (v *View) showBoard() {
-	v.due.clear(showBoard)
+	v.due.board.Cancel()
 	v.board.refresh()
 	_ = v.board.Show(v.board.activityLines(v.messages.text)...) // Close returns the error
 }

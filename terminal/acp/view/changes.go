@@ -63,7 +63,7 @@ func (v *View) RecordWrite(path string) {
 	defer v.mu.Unlock()
 	if !v.closed {
 		v.board.changes.file(path)
-		v.due.schedule(showBoard, boardInterval)
+		v.due.board.Schedule(boardInterval)
 	}
 }
 

@@ -74,7 +74,7 @@ func (m *messages) scheduleFiles() {
 		m.sendFiles()
 		return
 	}
-	m.due.schedule(sendFiles, albumWindow)
+	m.due.files.Schedule(albumWindow)
 }
 
 // sendFiles sends the queued files. More of the turn follows.
@@ -86,7 +86,7 @@ func (m *messages) sendFiles() {
 
 // emitFiles sends files with a message. Emit has copied them when it returns.
 func (m *messages) emitFiles(files *pendingFiles, f terminal.Frame) {
-	m.due.clear(sendFiles)
+	m.due.files.Cancel()
 	f.Kind, f.Media, f.ProtocolDir, f.GroupDocuments = terminal.Message, files.paths, files.dir, true
 	m.emit(f)
 	files.remove()

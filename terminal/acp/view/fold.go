@@ -70,7 +70,7 @@ func (v *View) emitChanges(r changesReport, f terminal.Frame) {
 
 // emitFold emits the last board of the turn with its summary, if there were tool calls.
 func (v *View) emitFold(changes changesReport) {
-	v.due.clear(showBoard)
+	v.due.board.Cancel()
 	v.board.refresh()
 	sum := terminal.Fold{
 		Files: len(v.board.changes.files), Required: !v.out.boardHidden() && v.foldRequired(changes),

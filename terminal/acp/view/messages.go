@@ -79,16 +79,16 @@ func (m *messages) addText(text, id string) {
 	for _, full := range m.text.add(text, id) {
 		m.emitText(full)
 		m.text.isMessage = true
-		m.due.clear(showPartial)
+		m.due.partial.Cancel()
 	}
 	m.text.isMessage = m.text.isMessage || !isRemark(m.text.buf)
 	switch {
 	case !m.text.hasText:
 	case m.text.isMessage:
-		m.due.schedule(showPartial, partialInterval)
+		m.due.partial.Schedule(partialInterval)
 		fallthrough // the board no longer shows the text
 	default:
-		m.due.schedule(showBoard, boardInterval)
+		m.due.board.Schedule(boardInterval)
 	}
 }
 
@@ -104,7 +104,7 @@ func (m *messages) sendText() {
 // takeText returns the message that the agent is writing, and begins another one.
 func (m *messages) takeText() string {
 	text := trimBlank(string(m.text.buf))
-	m.due.clear(showPartial)
+	m.due.partial.Cancel()
 	m.text = segment{buf: m.text.buf[:0]}
 	return text
 }

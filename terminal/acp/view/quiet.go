@@ -19,7 +19,7 @@ func (v *View) ShowThinking() {
 	v.board.prompted = true
 	v.showBoard()
 	v.markAlive()
-	v.due.schedule(checkQuiet, quietLimit)
+	v.due.quiet.Schedule(quietLimit)
 }
 
 // RecordLife records a sign of life of the agent that is no update.
@@ -34,7 +34,7 @@ func (v *View) markAlive() {
 	v.aliveAt = time.Now()
 	if v.board.quietMinutes > 0 {
 		v.board.quietMinutes = 0
-		v.due.schedule(showBoard, boardInterval)
+		v.due.board.Schedule(boardInterval)
 	}
 }
 
@@ -48,8 +48,8 @@ func (v *View) checkQuiet() {
 	next := v.aliveAt.Add(quietLimit)
 	if !now.Before(next) {
 		v.board.quietMinutes = int(now.Sub(v.aliveAt) / time.Minute)
-		v.due.schedule(showBoard, 0)
+		v.showBoard()
 		next = now.Add(quietInterval)
 	}
-	v.due.at[checkQuiet] = next
+	v.due.quiet.Schedule(next.Sub(now))
 }

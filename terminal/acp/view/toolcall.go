@@ -212,11 +212,11 @@ func (v *View) applyToolCall(c updateFields) {
 	}
 	t.apply(c.ToolFields, c.Content)
 	t.updateStep()
-	v.due.schedule(showBoard, boardInterval)
+	v.due.board.Schedule(boardInterval)
 	switch {
 	case t.Running():
 		if len(t.terminals) > 0 && v.board.table != nil {
-			v.due.schedule(showTerminals, terminalInterval)
+			v.due.terminals.Schedule(terminalInterval)
 		}
 	case t.status == "completed":
 		v.board.changes.record(t)

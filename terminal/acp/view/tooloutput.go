@@ -112,7 +112,7 @@ func (v *View) refreshTerminals() {
 	v.showBoard()
 	for _, t := range v.board.tools {
 		if t.Running() && len(t.terminals) > 0 {
-			v.due.schedule(showTerminals, terminalInterval)
+			v.due.terminals.Schedule(terminalInterval)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (v *View) SaveTail(id string) {
 	for _, t := range v.board.tools {
 		if !v.closed && slices.Contains(t.terminals, id) {
 			v.board.updateTail(t)
-			v.due.schedule(showBoard, boardInterval)
+			v.due.board.Schedule(boardInterval)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/internal/tasks"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
@@ -46,10 +47,29 @@ type View struct {
 // New returns the view of a turn. table has the agent's terminals; nil: it has none.
 func New(t terminal.Turn, table *jobs.Table) *View {
 	out := &output{turn: t, dir: t.ExecEnv().Dir}
-	v := &View{out: out, due: &agenda{}, board: newBoard(out, table), unknownUpdates: map[string]bool{}}
-	v.due.run = v.onTimer
+	v := &View{out: out, board: newBoard(out, table), unknownUpdates: map[string]bool{}}
+	later := func(run func()) *tasks.Delayed {
+		return tasks.NewDelayed(&v.mu, func() {
+			if !v.closed {
+				run()
+			}
+		})
+	}
+	v.due = &agenda{
+		partial: later(v.messages.showPartial), board: later(v.showBoard), terminals: later(v.refreshTerminals),
+		files: later(v.messages.sendFiles), quiet: later(v.checkQuiet),
+	}
 	v.messages = messages{output: out, due: v.due}
 	return v
+}
+
+// agenda is what a view does later.
+type agenda struct{ partial, board, terminals, files, quiet *tasks.Delayed }
+
+func (a *agenda) cancel() {
+	for _, t := range []*tasks.Delayed{a.partial, a.board, a.terminals, a.files, a.quiet} {
+		t.Cancel()
+	}
 }
 
 // NewBackground returns the view of the agent's work after a turn: messages are pushed, and there
@@ -72,31 +92,6 @@ func (c pushChat) Emit(f terminal.Frame) error {
 }
 
 func (pushChat) BoardHidden() bool { return true }
-
-// onTimer shows everything that is due.
-func (v *View) onTimer() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.closed {
-		return
-	}
-	if v.due.claimDue(sendFiles) {
-		v.messages.sendFiles()
-	}
-	if v.due.claimDue(showPartial) {
-		v.messages.showPartial()
-	}
-	if v.due.claimDue(showTerminals) {
-		v.refreshTerminals()
-	}
-	if v.due.claimDue(checkQuiet) {
-		v.checkQuiet()
-	}
-	if v.due.claimDue(showBoard) {
-		v.showBoard()
-	}
-	v.due.setTimer()
-}
 
 // updateFields are the fields of all kinds of session/update.
 type updateFields struct {
@@ -141,7 +136,7 @@ func (v *View) Update(raw json.RawMessage) {
 		v.applyToolCall(c)
 	case "plan":
 		v.board.Plan = newPlan(c.Entries.V)
-		v.due.schedule(showBoard, boardInterval)
+		v.due.board.Schedule(boardInterval)
 	case "usage_update":
 		if c.Cost.OK {
 			v.cost = c.Cost.V
@@ -184,7 +179,7 @@ func (v *View) addAnswer(c updateFields) {
 func (v *View) setThinking(now bool) {
 	if v.board.thinking != now {
 		v.board.thinking = now
-		v.due.schedule(showBoard, boardInterval)
+		v.due.board.Schedule(boardInterval)
 	}
 }
 
@@ -193,7 +188,7 @@ func (v *View) Discard() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true
-	v.due.stop()
+	v.due.cancel()
 }
 
 // Close emits everything that is pending, with the summary of the turn, and closes the
@@ -205,7 +200,7 @@ func (v *View) Close(followed bool) error {
 	if !v.closed {
 		v.emitEnd(followed)
 		v.closed = true
-		v.due.stop()
+		v.due.cancel()
 		v.messages.files.remove()
 	}
 	return v.out.err
@@ -218,7 +213,7 @@ func (v *View) EmitPending() {
 	if v.closed {
 		return
 	}
-	if !v.due.at[showBoard].IsZero() {
+	if v.due.board.Cancel() {
 		v.showBoard()
 	}
 	v.messages.flush()
@@ -228,7 +223,7 @@ func (v *View) EmitPending() {
 func (v *View) ShowWorking() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.due.schedule(showBoard, boardInterval)
+	v.due.board.Schedule(boardInterval)
 }
 
 // MarkRejected records that a person has rejected something, so that they do not need to be told
