@@ -82,7 +82,7 @@ func (r *FinalResponse) AddLine(line []byte) {
 
 // PlainText returns the cleaned plain text and the media paths in it.
 func (r *FinalResponse) PlainText() (text string, media []string) {
-	return trimText(Clean(r.text.String())), r.media
+	return TrimText(Clean(r.text.String())), r.media
 }
 
 // AddError adds an error frame. Errors are shown last, so they are collected.
@@ -131,7 +131,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
 		}
-		format := r.formatWithStderr(t.Final, trimText(Clean(r.errs.String())), end)
+		format := r.formatWithStderr(t.Final, TrimText(Clean(r.errs.String())), end)
 		if err := t.Emit(Frame{Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
@@ -217,7 +217,7 @@ func (r *FinalResponse) outcome(end AgentExit) Outcome {
 
 // failureText returns the errors as the user reads them, and their code for machines.
 func (r *FinalResponse) failureText(t Turn, status Status) (text, code string) {
-	text = trimText(Clean(r.errs.String()))
+	text = TrimText(Clean(r.errs.String()))
 	switch status {
 	case TimedOut:
 		return joinLines(text, t.Words.Text(words.TimedOut, t.Final.Timeout)), "TIMEOUT"
@@ -283,7 +283,7 @@ func (r *FinalResponse) shownStderr(f FinalOptions, out Outcome, end AgentExit) 
 	return r.stderrOf(end)
 }
 
-func (r *FinalResponse) stderrOf(end AgentExit) string { return trimText(Clean(end.Stderr.String())) }
+func (r *FinalResponse) stderrOf(end AgentExit) string { return TrimText(Clean(end.Stderr.String())) }
 
 // diagnostics returns STDERR and the exit code. They are shown to users who may see them, and
 // logged for others.

@@ -73,12 +73,12 @@ func isClean(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// trimText removes white space at the end and blank lines at the beginning, and keeps indentation.
-func trimText(s string) string {
-	s = strings.TrimRight(s, " \t\n")
+// TrimText removes white space at the end and blank lines at the beginning, and keeps indentation.
+func TrimText(s string) string {
+	s = strings.TrimRight(s, " \t\r\n")
 	for {
 		line, rest, found := strings.Cut(s, "\n")
-		if !found || strings.Trim(line, " \t") != "" {
+		if !found || strings.Trim(line, " \t\r") != "" {
 			return s
 		}
 		s = rest

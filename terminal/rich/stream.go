@@ -71,7 +71,7 @@ func (s *stream) add(text string) error {
 func (s *stream) showPartial() {
 	head := s.written.Head()
 	// The end may be within a character.
-	text := strings.ToValidUTF8(trimBlank(string(head[:min(len(head), maxPartial)])), "")
+	text := strings.ToValidUTF8(terminal.TrimText(string(head[:min(len(head), maxPartial)])), "")
 	if text != "" {
 		s.err = s.Chat.Emit(terminal.Frame{Kind: terminal.Partial, Text: text, Format: s.formatOf(text)})
 	}
@@ -85,7 +85,7 @@ func (s *stream) finish() (text string, ok bool) {
 	if s.written == nil {
 		return "", false
 	}
-	text = trimBlank(terminal.Clean(s.written.String()))
+	text = terminal.TrimText(terminal.Clean(s.written.String()))
 	s.written = nil
 	s.partial.Cancel()
 	return text, true
@@ -107,6 +107,3 @@ func (s *stream) close() {
 	defer s.mu.Unlock()
 	s.partial.Cancel()
 }
-
-// trimBlank removes line breaks at the beginning and white space at the end.
-func trimBlank(s string) string { return strings.TrimRight(strings.TrimLeft(s, "\r\n"), " \t\r\n") }

@@ -103,26 +103,14 @@ func (m *messages) sendText() {
 
 // takeText returns the message that the agent is writing, and begins another one.
 func (m *messages) takeText() string {
-	text := trimBlank(string(m.text.buf))
+	text := terminal.TrimText(string(m.text.buf))
 	m.due.partial.Cancel()
 	m.text = segment{buf: m.text.buf[:0]}
 	return text
 }
 
 func (m *messages) showPartial() {
-	if text := trimBlank(string(m.text.buf)); text != "" {
+	if text := terminal.TrimText(string(m.text.buf)); text != "" {
 		m.emit(terminal.Frame{Kind: terminal.Partial, Text: text})
-	}
-}
-
-// trimBlank removes leading blank lines and trailing white space, and keeps indentation.
-func trimBlank(s string) string {
-	s = strings.TrimRight(s, " \t\r\n")
-	for {
-		line, rest, found := strings.Cut(s, "\n")
-		if !found || strings.TrimSpace(line) != "" {
-			return s
-		}
-		s = rest
 	}
 }

@@ -40,7 +40,7 @@ func (o *output) boardHidden() bool { return o.turn.BoardHidden() }
 // emitText sends a message, with the files that it links to, which notifies nobody, because more of
 // the turn follows.
 func (o *output) emitText(text string) {
-	if text = trimBlank(text); text != "" {
+	if text = terminal.TrimText(text); text != "" {
 		f := o.answerFrame(text)
 		f.Silent = true
 		o.emit(f)

@@ -118,7 +118,7 @@ func (t *ToolCall) contentText(chosen func(string) bool) string {
 			texts = append(texts, b.Text)
 		}
 	}
-	return trimBlank(strings.Join(texts, "\n"))
+	return terminal.TrimText(strings.Join(texts, "\n"))
 }
 
 // pathInQuestion returns the path that a question shows. The agent's working folder is shown only
