@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,6 +23,9 @@ import (
 func (out *output) emit(accepting, running context.Context, f terminal.Frame) error {
 	out.mu.Lock()
 	defer out.mu.Unlock()
+	if f.Kind == terminal.Progress && out.heading != "" {
+		f.Board, f.Text = true, strings.TrimSuffix(out.heading+"\n\n"+f.Text, "\n\n")
+	}
 	if f.Kind != terminal.Partial && !out.isRedraw(f) { // the complete message repeats a partial one
 		out.traceFrame(f)
 		out.outputBytes.Add(int64(len(f.Text)))
@@ -55,6 +59,13 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 		return out.display.PostAnswer(m, func(m *outbox.Message) error { return out.post(accepting, m) })
 	}
 	return out.post(accepting, m)
+}
+
+// setHeading sets the heading of all further progress.
+func (out *output) setHeading(text string) {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	out.heading = text
 }
 
 // mentionAfter is how long a turn takes before its asker is mentioned: who waits for that long may

@@ -45,9 +45,12 @@ func (x *Execution) Words() words.Words { return x.turn.words }
 // Emit shows a frame in the chat.
 func (x *Execution) Emit(f terminal.Frame) error { return x.chat.Emit(f) }
 
-// SetProgressHeading has the progress of tools appear below a heading from now on, so that it does
-// not replace the executor's own progress.
-func (x *Execution) SetProgressHeading(text string) { x.turn.toolAccess.setHeading(text) }
+// ShowHeading shows a heading on the board. From now on, the progress of the agent and of its tools
+// appears below it.
+func (x *Execution) ShowHeading(text string) error {
+	x.turn.setHeading(text)
+	return x.chat.Emit(terminal.Frame{Kind: terminal.Progress})
+}
 
 // MarkRunning records that processes run until ended is called, so that after a crash in between
 // the turn counts as started. The record also stays if ctx has ended by then: a shutdown has killed

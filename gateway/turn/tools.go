@@ -25,8 +25,7 @@ type toolAccess struct {
 	chat     *chat
 	ended    <-chan struct{} // closed when the turn is told to end; nil: the agent is not running
 	pause    func() (resume func())
-	messages int    // number of messages of tools
-	heading  string // shown above the progress of tools
+	messages int // number of messages of tools
 }
 
 // allow lets tools act until withdraw is called.
@@ -48,12 +47,6 @@ func (a *toolAccess) setClock(pause func() (resume func())) {
 	a.pause = pause
 }
 
-func (a *toolAccess) setHeading(text string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.heading = text
-}
-
 // EmitForTool handles a frame of a tool like a frame of the agent. The caller closes the files.
 func (t *Turn) EmitForTool(f terminal.Frame) error {
 	t.toolAccess.mu.Lock()
@@ -63,9 +56,6 @@ func (t *Turn) EmitForTool(f terminal.Frame) error {
 	}
 	t.toolAccess.messages++
 	f.Sequence = toolSequence + t.toolAccess.messages
-	if f.Kind == terminal.Progress && t.toolAccess.heading != "" {
-		f.Board, f.Text = true, t.toolAccess.heading+"\n\n"+f.Text
-	}
 	return t.toolAccess.chat.Emit(f)
 }
 

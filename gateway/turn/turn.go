@@ -86,6 +86,7 @@ type output struct {
 	mu            sync.Mutex
 	sequence      int    // of the turn's latest message
 	caption       string // of the screen that was shown last
+	heading       string // above all progress; "": none
 	lateCopyBytes int64  // bytes of files that may still be copied after the turn was told to end
 }
 

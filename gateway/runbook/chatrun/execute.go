@@ -158,7 +158,7 @@ func (e *execution) executeSteps(ctx context.Context) (terminal.Outcome, error) 
 		if ctx.Err() != nil {
 			return e.endStopped()
 		}
-		if err := e.showBoard(terminal.Frame{}); err != nil {
+		if err := e.showChecklist(); err != nil {
 			return done, err
 		}
 		waits, err := e.executeStep(ctx)
@@ -191,7 +191,7 @@ func (e *execution) promptLastStep(ctx context.Context) error {
 	if d := driverOf(e.run); !ok || d.Finished || d.Reported || e.run.Status != runbook.Complete || !IsExecuted(e.run) {
 		return nil
 	}
-	if err := e.showBoard(terminal.Frame{}); err != nil {
+	if err := e.showChecklist(); err != nil {
 		return err
 	}
 	defer e.turn.MarkRunning(ctx)()
@@ -208,13 +208,7 @@ func (e *execution) endStopped() (terminal.Outcome, error) {
 		e.turn.Emit(terminal.Frame{Kind: terminal.Error, Code: terminal.StoppedCode, Text: text, Sequence: noteSequence})
 }
 
-// showBoard shows the checklist on the board of the turn, above the agent's progress.
-func (e *execution) showBoard(f terminal.Frame) error {
-	text := checklist(e.runWords(e.run), e.run, nil)
-	e.turn.SetProgressHeading(text)
-	if f.Text != "" {
-		text += "\n\n" + f.Text
-	}
-	f.Kind, f.Board, f.Text = terminal.Progress, true, text
-	return e.turn.Emit(f)
+// showChecklist shows the checklist on the board of the turn, above the agent's progress.
+func (e *execution) showChecklist() error {
+	return e.turn.ShowHeading(checklist(e.runWords(e.run), e.run, nil))
 }

@@ -88,16 +88,12 @@ func (e *execution) showChallenge(ctx context.Context, step runbook.Step) (shown
 	return shown, err
 }
 
-// emit shows the agent's frames. Its progress is shown below the checklist.
+// emit shows the agent's frames.
 func (e *execution) emit(f terminal.Frame) error {
-	switch f.Kind {
-	case terminal.Progress:
-		return e.showBoard(f)
-	case terminal.Message, terminal.Error:
+	if f.Kind == terminal.Message || f.Kind == terminal.Error {
 		e.messages++
 		try := e.run.Step%maxNumberedSteps*triesPerStep + e.run.Issued.Failures%triesPerStep
 		f.Sequence = try*messagesPerTry + min(e.messages, messagesPerTry-1)
-	case terminal.Partial, terminal.Log:
 	}
 	return e.turn.Emit(f)
 }
@@ -138,7 +134,9 @@ func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
 		return err
 	}
 	command := step.Challenge.Command
-	if err := e.showBoard(terminal.Frame{Text: terminal.CodeSpan(terminal.OneLine(command, 200))}); err != nil {
+	if err := e.turn.Emit(terminal.Frame{
+		Kind: terminal.Progress, Text: terminal.CodeSpan(terminal.OneLine(command, 200)),
+	}); err != nil {
 		return err
 	}
 	proof, err := shellstep.Run(ctx, shellstep.ExecEnv(place, e.run.ID), command, step.Challenge.Timeout())
