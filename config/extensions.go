@@ -137,6 +137,14 @@ func (c Channels) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps
 // Format prints only the names, for the same reason as Channels.Format.
 func (p Protocols) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(p))) }
 
+// SettingsOf returns the settings of an agent for a protocol, or the defaults if it has none.
+func SettingsOf[S Settings](t Terminal, protocol string, defaults func() S) S {
+	if s, ok := t.Protocols[protocol].(S); ok {
+		return s
+	}
+	return defaults()
+}
+
 // Default returns the defaults of all keys. Paths are relative until Load makes them absolute.
 func (e Extensions) Default() Config {
 	c := Default()

@@ -59,12 +59,7 @@ func NewSettings() *Settings {
 }
 
 // SettingsOf returns the settings of an agent, or the defaults if it has none.
-func SettingsOf(t config.Terminal) *Settings {
-	if s, ok := t.Protocols[Name].(*Settings); ok {
-		return s
-	}
-	return NewSettings()
-}
+func SettingsOf(t config.Terminal) *Settings { return config.SettingsOf(t, Name, NewSettings) }
 
 // Check reports rules with an unknown kind or decision.
 func (s *Settings) Check(config.Scope) []config.Problem {

@@ -65,12 +65,7 @@ func NewSettings() *Settings {
 }
 
 // SettingsOf returns the settings of an agent, or the defaults if it has none.
-func SettingsOf(t config.Terminal) *Settings {
-	if s, ok := t.Protocols[Name].(*Settings); ok {
-		return s
-	}
-	return NewSettings()
-}
+func SettingsOf(t config.Terminal) *Settings { return config.SettingsOf(t, Name, NewSettings) }
 
 func (s *Settings) timeout() time.Duration { return time.Duration(s.Timeout) * time.Second }
 
