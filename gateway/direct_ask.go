@@ -19,7 +19,7 @@ var errLeft = errors.New("there is nobody to answer")
 // Ask asks the person at the terminal a question and reads the answer. A person who leaves instead
 // stops the turn.
 func (c *directChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-	if c.Answer == nil || len(q.Commands) > 0 { // commands are typed
+	if c.Answer == nil || q.IsPicker() { // commands are typed
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	c.inputMu.Lock()

@@ -35,6 +35,9 @@ type Question struct {
 	Commands []string
 }
 
+// IsPicker reports whether the options of the question are commands.
+func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
+
 // OtherText is the effect of a text that is none of a question's options.
 type OtherText string
 
@@ -99,7 +102,7 @@ func (t *turn) Ask(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	q.Options = options
-	if len(q.Commands) > 0 {
+	if q.IsPicker() {
 		q.Commands = slices.Clone(q.Commands)
 		for i, c := range q.Commands {
 			q.Commands[i] = Clean(c)

@@ -173,7 +173,7 @@ func matchTyped(open []store.Question, in channels.Incoming) (store.Question, er
 		return store.Question{}, nil
 	case len(open) > 1 || !open[0].Newest:
 		secret := slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret })
-		return store.Question{Secret: secret}, errAmbiguous
+		return store.Question{Question: terminal.Question{Secret: secret}}, errAmbiguous
 	}
 	return open[0], nil
 }
@@ -207,7 +207,7 @@ func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error
 
 // matchOption returns the option that a message chooses.
 func matchOption(q store.Question, in channels.Incoming) (string, bool) {
-	if in.Press == "" && (len(q.Options) == 0 || q.OtherText == store.OtherTextAnswers) {
+	if in.Press == "" && (len(q.Options) == 0 || q.OtherText == terminal.OtherTextAnswers) {
 		return in.Text, strings.TrimSpace(in.Text) != ""
 	}
 	n := optionNumber(q, in)

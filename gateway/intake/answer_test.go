@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // askQuestion lets the turn of ann's chat ask a question, and returns the network's ID of the
@@ -14,7 +15,7 @@ import (
 func (fx *fixture) askQuestion(id string, options ...string) (receipt string) {
 	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Really?", Options: options, Within: time.Hour}
+	q := store.Question{Question: terminal.Question{ID: id, Text: "Really?", Options: options, Timeout: time.Hour}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		fx.t.Fatal(err)
 	}

@@ -8,13 +8,14 @@ import (
 	"nanobot/gateway/access"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // askApproval lets the turn of ann's chat ask for an approval.
 func (fx *fixture) askApproval(id string) {
 	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Within: time.Hour, Approval: true}
+	q := store.Question{Question: terminal.Question{ID: id, Text: "Run it?", Options: []string{"Yes", "No"}, Timeout: time.Hour, Approval: true}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		fx.t.Fatal(err)
 	}

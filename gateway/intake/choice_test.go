@@ -9,6 +9,7 @@ import (
 	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // offerChoices finishes a turn of a person whose agent has sent a message with buttons, and returns
@@ -59,7 +60,7 @@ func TestAnAgentsButtonIsNeitherACommandNorTheAnswerToAQuestion(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		data := fx.offerChoices("ann", "/stop")
 		asking := fx.writeMessage("ann", "work")
-		q := store.Question{ID: "q", Inbound: asking.ID, Chat: asking.In.Chat, Text: "Delete it?"}
+		q := store.Question{Question: terminal.Question{ID: "q", Text: "Delete it?"}, Inbound: asking.ID, Chat: asking.In.Chat}
 		if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: asking.ID, Parts: []channels.Outgoing{{Chat: asking.In.Chat, Text: q.Text}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
+	"nanobot/terminal"
 )
 
 // closePickers closes the open pickers of a message's chat. A message that the network has
@@ -126,7 +127,7 @@ func (e *enqueuer) dismissable(ctx context.Context, in channels.Incoming) ([]sto
 	}
 	var all []store.Question
 	for _, q := range open {
-		if q.OtherText != store.OtherTextDismisses || !wasShown(q) {
+		if q.OtherText != terminal.OtherTextDismisses || !wasShown(q) {
 			continue
 		}
 		may, err := e.mayAnswer(ctx, in, q)

@@ -6,15 +6,14 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // offerPicker lets the turn of ann's chat post a picker, and ends the turn.
 func (fx *fixture) offerPicker(id string) {
 	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{
-		ID: id, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Which?", Options: []string{"Small", "Large"}, Commands: []string{"/model s", "/model l"},
-	}
+	q := store.Question{Question: terminal.Question{ID: id, Text: "Which?", Options: []string{"Small", "Large"}, Commands: []string{"/model s", "/model l"}}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		fx.t.Fatal(err)
 	}
@@ -136,9 +135,7 @@ func TestOnlyApproversChooseFromAPickerThatPermitsSomething(t *testing.T) {
 		fx.setApprovers(store.DefaultAgent, "net:bob")
 		fx.writeMessage("ann", "/mode")
 		chat := chatOf("ann")
-		q := store.Question{
-			ID: "p", Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Options: []string{"A"}, Commands: []string{"/mode a"}, Approval: true,
-		}
+		q := store.Question{Question: terminal.Question{ID: "p", Options: []string{"A"}, Commands: []string{"/mode a"}, Approval: true}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 		if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{}); err != nil {
 			t.Fatal(err)
 		}
@@ -155,9 +152,7 @@ func TestOnlyApproversChooseFromAPickerThatPermitsSomething(t *testing.T) {
 func (fx *fixture) askPermission(id string) {
 	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{
-		ID: id, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Run it?", Options: []string{"Yes", "No"}, Approval: true, OtherText: store.OtherTextDismisses,
-	}
+	q := store.Question{Question: terminal.Question{ID: id, Text: "Run it?", Options: []string{"Yes", "No"}, Approval: true, OtherText: terminal.OtherTextDismisses}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		fx.t.Fatal(err)
 	}
@@ -192,9 +187,7 @@ func TestAQuestionThatAsksForNoPermissionIsCancelledByAnotherText(t *testing.T) 
 	runIntake(t, func(fx *fixture) {
 		fx.writeMessage("ann", "work")
 		chat := chatOf("ann")
-		q := store.Question{
-			ID: "q", Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Open it.", Options: []string{"Done", "Cancel"}, OtherText: store.OtherTextDismisses,
-		}
+		q := store.Question{Question: terminal.Question{ID: "q", Text: "Open it.", Options: []string{"Done", "Cancel"}, OtherText: terminal.OtherTextDismisses}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 		if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -221,9 +214,7 @@ func TestAnyTextAnswersAQuestionWithOptionsThatAcceptsIt(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		fx.writeMessage("ann", "hello")
 		chat := chatOf("ann")
-		q := store.Question{
-			ID: "q", Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Name?", Options: []string{"Skip"}, OtherText: store.OtherTextAnswers,
-		}
+		q := store.Question{Question: terminal.Question{ID: "q", Text: "Name?", Options: []string{"Skip"}, OtherText: terminal.OtherTextAnswers}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 		if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 			t.Fatal(err)
 		}

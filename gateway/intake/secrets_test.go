@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 func TestALineThatWaitedForAPasswordPromptIsRemovedWhenItIsTyped(t *testing.T) {
@@ -34,7 +35,7 @@ func TestATextThatMayAnswerASecretQuestionAmongOthersIsNotStored(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		fx.writeMessage("ann", "log in")
 		fx.askQuestion("one")
-		secret := store.Question{ID: "two", Inbound: fx.runningTurn("ann").inbound.ID, Chat: chatOf("ann"), Text: "Password?", Secret: true}
+		secret := store.Question{Question: terminal.Question{ID: "two", Text: "Password?", Secret: true}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chatOf("ann")}
 		if err := fx.store.Ask(fx.t.Context(), secret, store.Outbound{}); err != nil {
 			fx.t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestATextThatMayAnswerASecretQuestionAmongOthersIsNotStored(t *testing.T) {
 func (fx *fixture) askSecret() (receipt string) {
 	fx.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: "secret", Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat, Text: "Password?", Secret: true}
+	q := store.Question{Question: terminal.Question{ID: "secret", Text: "Password?", Secret: true}, Inbound: fx.runningTurn("ann").inbound.ID, Chat: chat}
 	if err := fx.store.Ask(fx.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		fx.t.Fatal(err)
 	}

@@ -20,39 +20,27 @@ import (
 // receiptWait is how long ShowOutcome waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
-// Question is a question to a person, with the fields that only its message needs.
-type Question struct {
-	store.Question
-	ReplyTo string
-	Mention bool // see channels.Notification
-	// Language is the language of the person who is asked; "": unknown.
-	Language string
-}
-
 // Ask stores a question and sends it with a button for each option, which every channel shows. An
 // option can also be chosen by its number. The buttons stay after a press, which may be refused:
-// ShowOutcome removes them together with the options, in one edit.
-func (box *Outbox) Ask(ctx context.Context, q Question) error {
+// ShowOutcome removes them together with the options, in one edit. m has what only the message
+// needs: ReplyTo, Notification and the language of the person who is asked.
+func (box *Outbox) Ask(ctx context.Context, q store.Question, m channels.Message) error {
 	ch, ok := box.o.Channels[q.Chat.Channel]
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
-	var buttons []channels.Button
+	m.Chat, m.Kind, m.Text = q.Chat, channels.Answer, questionText(q)
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{
+		m.Buttons = append(m.Buttons, channels.Button{
 			Label: option, Data: press.Answer(q.ID, i+1), Stays: true,
 			Role: channels.Answers,
 		})
 	}
-	parts, err := ch.Plan(channels.Message{
-		Chat: q.Chat, Kind: channels.Answer, Text: questionText(q.Question), ReplyTo: q.ReplyTo, Buttons: buttons,
-		Language:     q.Language,
-		Notification: channels.Notification{Mention: q.Mention},
-	})
+	parts, err := ch.Plan(m)
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)
 	}
-	if err := box.o.Store.Ask(ctx, q.Question, store.Outbound{Inbound: q.Inbound, Parts: parts}); err != nil {
+	if err := box.o.Store.Ask(ctx, q, store.Outbound{Inbound: q.Inbound, Parts: parts}); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
 	box.Wake(q.Chat)

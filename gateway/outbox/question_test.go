@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // planRecorder records the messages that are planned.
@@ -23,8 +23,8 @@ func (c *planRecorder) Plan(m channels.Message) ([]channels.Outgoing, error) {
 func TestTheButtonsOfAQuestionAnswerItAndStay(t *testing.T) {
 	s, ch := openStore(t), &planRecorder{}
 	box := newChannelOutbox(s, ch)
-	q := outbox.Question{Question: store.Question{ID: "q", Chat: ann, Text: "Which?", Options: []string{"Red", "Blue"}}}
-	if err := box.Ask(t.Context(), q); err != nil {
+	q := store.Question{Question: terminal.Question{ID: "q", Text: "Which?", Options: []string{"Red", "Blue"}}, Chat: ann}
+	if err := box.Ask(t.Context(), q, channels.Message{}); err != nil {
 		t.Fatal(err)
 	}
 	want := []channels.Button{

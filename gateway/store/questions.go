@@ -2,35 +2,22 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"nanobot/channels"
+	"nanobot/terminal"
 )
 
-// Question is a question of an agent to a person.
+// Question is a question to a person in a chat. Its ID is unique. Read from the store, its Timeout is
+// the remaining time; 0: it has no limit, or has Expired. A picker is no part of its turn: it stays
+// open when the turn ends. The message that answers a Secret question is received with
+// ReceiveRequest.Secret.
 type Question struct {
-	ID      string
+	terminal.Question
 	Inbound int64
 	Chat    channels.Chat
-	Text    string
-	Options []string
-	// Within is how long the question accepts answers, 0: without limit. Read from the store, it is
-	// the remaining time. Expired says that the time is up.
-	Within  time.Duration
 	Expired bool
-	// Approval says that only the approvers of the asking agent may answer.
-	Approval bool
-	// OtherText says what a text does that is none of the options.
-	OtherText OtherText
-	// Commands makes the question a picker: each option stands for the command at the same index,
-	// which gets a turn when the option is chosen. A picker is no part of its turn: it stays open
-	// when the turn ends.
-	Commands []string
-	// Secret says that the answer must not stay in the store longer than its turn needs it. The
-	// message that answers is received with ReceiveRequest.Secret.
-	Secret bool
-	Answer *string // nil before it is answered, and after EraseAnswer
-	By     string  // the user who answered
+	Answer  *string // nil before it is answered, and after EraseAnswer
+	By      string  // the user who answered
 	// Closed says that the question accepts no answers, for another reason than time. Newest says
 	// that it is the last question of its chat. Outbound is the state of the last part of its
 	// message, and Receipt the network's ID of that part, or "".
@@ -38,19 +25,6 @@ type Question struct {
 	Outbound       State
 	Receipt        string
 }
-
-// OtherText is the effect of a text that is none of a question's options.
-type OtherText string
-
-// The effects of other texts.
-const (
-	OtherTextWaits     OtherText = ""          // it waits for its turn, and the question stays open
-	OtherTextAnswers   OtherText = "answers"   // every text is an answer as it is written, also the number of an option
-	OtherTextDismisses OtherText = "dismisses" // it waits for its turn, and closes the question
-)
-
-// IsPicker reports whether the options of the question are commands.
-func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
 
 // Questions stores open and answered questions.
 type Questions interface {

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/gateway/outbox"
+	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -37,7 +37,7 @@ func (p *people) askChat(ctx, untilKilled context.Context, q terminal.Question) 
 			err = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
-	if len(q.Commands) > 0 {
+	if q.IsPicker() {
 		return terminal.Answer{}, p.offerCommands(ctx, q)
 	}
 	if q.Timeout <= 0 || q.Timeout > askTimeout {
@@ -61,7 +61,7 @@ func (p *people) askChat(ctx, untilKilled context.Context, q terminal.Question) 
 		}
 	}()
 	if asked { // it was asked before a crash, perhaps in other words
-		q.Timeout, q.Options = earlier.Within, earlier.Options
+		q.Timeout, q.Options = earlier.Timeout, earlier.Options
 		if earlier, _, err = p.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
@@ -132,15 +132,13 @@ func (p *people) questionID(q terminal.Question) string {
 
 // postQuestion sends a question to the chat.
 func (p *people) postQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := outbox.Question{Question: store.Question{
-		ID: id, Inbound: p.inbound.ID, Chat: p.inbound.In.Chat, Text: q.Text, Options: q.Options, Commands: q.Commands,
-		Within: q.Timeout, Approval: q.Approval, OtherText: store.OtherText(q.OtherText), Secret: q.Secret,
-	}, ReplyTo: p.inbound.In.ID, Language: p.inbound.In.User.Language}
-	if len(q.Commands) == 0 { // the turn waits
+	q.ID = id
+	m := channels.Message{ReplyTo: p.inbound.In.ID, Language: p.inbound.In.User.Language}
+	if !q.IsPicker() { // the turn waits
 		p.display.MessageBelow()
-		question.Mention = p.elapsed() > mentionAfter
+		m.Mention = p.elapsed() > mentionAfter
 	}
-	return p.stage.o.Outbox.Ask(ctx, question)
+	return p.stage.o.Outbox.Ask(ctx, store.Question{Question: q, Inbound: p.inbound.ID, Chat: p.inbound.In.Chat}, m)
 }
 
 // offerCommands posts a question whose options are commands, for which the turn does not wait. A

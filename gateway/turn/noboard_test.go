@@ -157,7 +157,7 @@ func TestABoardThatAPersonTypesIntoIsShownToThoseWhoWantNone(t *testing.T) {
 // unansweredOutbox is a fakeOutbox that asks questions which nobody answers.
 type unansweredOutbox struct{ *fakeOutbox }
 
-func (unansweredOutbox) Ask(context.Context, outbox.Question) error { return nil }
+func (unansweredOutbox) Ask(context.Context, store.Question, channels.Message) error { return nil }
 
 func TestTheTimeThatAQuestionWaitsIsNoWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

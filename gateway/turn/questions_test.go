@@ -6,13 +6,14 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
 
 // questionsOf returns an open question of each inbound message.
 func questionsOf(inbounds ...int64) (all []store.Question) {
 	for _, id := range inbounds {
-		all = append(all, store.Question{ID: "q" + string(rune('0'+id)), Inbound: id, Chat: ann})
+		all = append(all, store.Question{Question: terminal.Question{ID: "q" + string(rune('0'+id))}, Inbound: id, Chat: ann})
 	}
 	return all
 }

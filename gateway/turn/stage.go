@@ -48,7 +48,7 @@ type Store interface {
 // Outbox sends the messages of turns.
 type Outbox interface {
 	Post(ctx context.Context, m *outbox.Message) error
-	Ask(ctx context.Context, q outbox.Question) error
+	Ask(ctx context.Context, q store.Question, m channels.Message) error
 	// ShowOutcome edits the message of a question to show its outcome.
 	ShowOutcome(q store.Question, how string)
 	// ClosePickers closes the open pickers of a chat, except that of an inbound message.

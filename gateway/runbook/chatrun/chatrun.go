@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
 	"nanobot/gateway/waiters"
@@ -35,7 +34,7 @@ type Questions interface {
 
 // Outbox sends questions to people.
 type Outbox interface {
-	Ask(ctx context.Context, q outbox.Question) error
+	Ask(ctx context.Context, q store.Question, m channels.Message) error
 	// CloseQuestion closes a question without an answer and shows how it ended.
 	CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error)
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/outbox"
 	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
+	"nanobot/terminal"
 )
 
 // The options of a question.
@@ -45,15 +45,13 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 		id = driverOf(r).Question
 	}
 	w := rb.runWords(r)
-	q := outbox.Question{
-		Question: store.Question{ID: id, Chat: runChat(r), Text: questionText(w, r), Approval: true},
-		Language: driverOf(r).Language,
-	}
+	q := terminal.Question{ID: id, Text: questionText(w, r), Approval: true}
 	step, _ := r.CurrentStep()
 	for _, option := range stepOptions(step) {
 		q.Options = append(q.Options, w.Text(option))
 	}
-	return rb.o.Outbox.Ask(ctx, q)
+	return rb.o.Outbox.Ask(ctx, store.Question{Question: q, Chat: runChat(r)},
+		channels.Message{Language: driverOf(r).Language})
 }
 
 // prepareQuestion checks the newest question of a run. It reports whether a question must be asked,

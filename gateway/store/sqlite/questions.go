@@ -20,8 +20,8 @@ func (s questions) Ask(ctx context.Context, q store.Question, outbound store.Out
 	now := s.now()
 	s.chatsWithQuestions.add(q.Chat.String())
 	var expires time.Time
-	if q.Within > 0 {
-		expires = now.Add(q.Within)
+	if q.Timeout > 0 {
+		expires = now.Add(q.Timeout)
 	}
 	unused, err := changed(ctx, s.state, what, func(t *tx) []string {
 		t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
@@ -98,7 +98,7 @@ func (s questions) scanQuestion(scan func(...any) error) (q store.Question, err 
 		jsonColumn{&q.Commands, true}, &q.Secret, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if !expires.IsZero() {
 		left := expires.Sub(s.now())
-		q.Within, q.Expired = max(left, 0), left <= 0
+		q.Timeout, q.Expired = max(left, 0), left <= 0
 	}
 	return q, wrapError("question %s", err, q.ID)
 }

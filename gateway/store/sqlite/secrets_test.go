@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
 )
 
 // statesWith returns the names of the files in dir that contain a text.
@@ -31,7 +32,7 @@ func statesWith(t *testing.T, dir, text string) (names []string) {
 
 func askSecret(t *testing.T, s *sqlite.Store, id, answer string) {
 	t.Helper()
-	if err := s.Ask(ctx, store.Question{ID: id, Chat: chat, Secret: true}, store.Outbound{}); err != nil {
+	if err := s.Ask(ctx, store.Question{Question: terminal.Question{ID: id, Secret: true}, Chat: chat}, store.Outbound{}); err != nil {
 		t.Fatal(err)
 	}
 	request := store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: id, Text: answer}, Secret: true, Reply: &store.Reply{Question: id, Text: answer, By: "7"}}

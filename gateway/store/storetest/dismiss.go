@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // group is a chat with several people in it.
@@ -57,7 +58,7 @@ var dismissTests = []contractTest{
 		a.Claim = true
 		inbound, _ := b.receive(a)
 		other := b.receiveClaimed(ann, "2")
-		b.noError(b.Ask(ctx, store.Question{ID: "q", Inbound: inbound.ID, Chat: group, Text: "?"}, store.Outbound{Inbound: inbound.ID, Parts: outgoingTexts(group, "?")}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q", Text: "?"}, Inbound: inbound.ID, Chat: group}, store.Outbound{Inbound: inbound.ID, Parts: outgoingTexts(group, "?")}))
 		b.sendAll(group)
 		b.dismiss("8")
 		b.reopen()

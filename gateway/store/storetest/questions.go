@@ -8,11 +8,12 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 var questionTests = []contractTest{
 	{"a question and its message are complete after a restart", func(b *fixture) {
-		q := store.Question{ID: "q", Inbound: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Within: time.Minute}
+		q := store.Question{Question: terminal.Question{ID: "q", Text: "sure?", Options: []string{"yes", "no"}, Timeout: time.Minute}, Inbound: 4, Chat: ann}
 		b.noError(b.Ask(ctx, q, store.Outbound{Inbound: 4, Parts: outgoingTexts(ann, "sure?"), Claim: true}))
 		b.reopen()
 		got, found, err := b.Question(ctx, "q")
@@ -24,8 +25,8 @@ var questionTests = []contractTest{
 		b.equal("what is sent", b.sendAll(ann), "[sure?]")
 	}},
 	{"an approval is one after a restart, and another question is not", func(b *fixture) {
-		b.noError(b.Ask(ctx, store.Question{ID: "approval", Chat: ann, Approval: true}, store.Outbound{}))
-		b.noError(b.Ask(ctx, store.Question{ID: "question", Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "approval", Approval: true}, Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "question"}, Chat: ann}, store.Outbound{}))
 		b.reopen()
 		b.equal("approvals", []bool{b.question("approval").Approval, b.question("question").Approval}, "[true false]")
 		open, err := b.OpenQuestions(ctx, ann)
@@ -34,8 +35,8 @@ var questionTests = []contractTest{
 		b.equal("open approvals", []bool{open[0].Approval, open[1].Approval}, "[true false]")
 	}},
 	{"what other texts do and what the options stand for is known after a restart", func(b *fixture) {
-		b.noError(b.Ask(ctx, store.Question{ID: "picker", Chat: ann, Options: []string{"A", "B"}, Commands: []string{"/a", "/b 1"}}, store.Outbound{}))
-		b.noError(b.Ask(ctx, store.Question{ID: "permission", Chat: ann, OtherText: store.OtherTextDismisses}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "picker", Options: []string{"A", "B"}, Commands: []string{"/a", "/b 1"}}, Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "permission", OtherText: terminal.OtherTextDismisses}, Chat: ann}, store.Outbound{}))
 		b.reopen()
 		picker, permission := b.question("picker"), b.question("permission")
 		b.equal("commands", picker.Commands, "[/a /b 1]")
@@ -44,8 +45,8 @@ var questionTests = []contractTest{
 	}},
 	{"a picker stays open when its turn ends, and is no unanswered question of the turn", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")
-		b.noError(b.Ask(ctx, store.Question{ID: "picker", Inbound: inbound.ID, Chat: ann, Commands: []string{"/a"}}, store.Outbound{}))
-		b.noError(b.Ask(ctx, store.Question{ID: "question", Inbound: inbound.ID, Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "picker", Commands: []string{"/a"}}, Inbound: inbound.ID, Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "question"}, Inbound: inbound.ID, Chat: ann}, store.Outbound{}))
 		left, err := b.UnansweredQuestions(ctx, ann, inbound.ID)
 		b.noError(err)
 		b.equal("unanswered questions", len(left), 1)
@@ -56,7 +57,7 @@ var questionTests = []contractTest{
 	}},
 	{"a question is asked once", func(b *fixture) {
 		b.askQuestion("q", ann)
-		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: outgoingTexts(ann, "again")}) == nil {
+		if b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q"}, Chat: ann}, store.Outbound{Parts: outgoingTexts(ann, "again")}) == nil {
 			b.Fatal("it was asked again")
 		}
 		b.equal("what is sent", b.sendAll(ann), "[q]")
@@ -105,12 +106,12 @@ var questionTests = []contractTest{
 		b.equal("the answer that was given", *b.question("answered").Answer, "yes")
 	}},
 	{"the unanswered questions of an inbound message are those without an answer, also expired ones", func(b *fixture) {
-		for id, q := range map[string]store.Question{"other": {Inbound: 2}, "open": {Inbound: 1}, "expired": {Inbound: 1, Within: time.Minute}} {
+		for id, q := range map[string]store.Question{"other": {Inbound: 2}, "open": {Inbound: 1}, "expired": {Question: terminal.Question{Timeout: time.Minute}, Inbound: 1}} {
 			q.ID, q.Chat = id, ann
 			b.noError(b.Ask(ctx, q, store.Outbound{}))
 		}
 		for _, id := range []string{"answered", "withdrawn"} {
-			b.noError(b.Ask(ctx, store.Question{ID: id, Inbound: 1, Chat: ann, Within: time.Minute}, store.Outbound{}))
+			b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: id, Timeout: time.Minute}, Inbound: 1, Chat: ann}, store.Outbound{}))
 		}
 		b.answerQuestion("answered", "yes", "7")
 		_, err := b.Withdraw(ctx, "withdrawn")
@@ -129,7 +130,7 @@ var questionTests = []contractTest{
 		}
 	}},
 	{"an expired question can be withdrawn", func(b *fixture) {
-		b.noError(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Within: time.Minute}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q", Timeout: time.Minute}, Chat: ann}, store.Outbound{}))
 		b.advance(time.Hour)
 		b.equal("withdrawn", b.withdraw("q"), true)
 	}},
@@ -142,7 +143,7 @@ var questionTests = []contractTest{
 		b.equal("newest", []bool{b.question("first").Newest, b.question("second").Newest, b.question("other").Newest}, "[false true true]")
 	}},
 	{"a question has the state and the receipt of its message's last part", func(b *fixture) {
-		b.noError(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: outgoingTexts(ann, "su", "re?")}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q"}, Chat: ann}, store.Outbound{Parts: outgoingTexts(ann, "su", "re?")}))
 		b.equal("its outbound", b.question("q").Outbound, store.Pending)
 		b.sendNext(ann, "message 1")
 		b.equal("its outbound", b.question("q").Outbound, store.Pending)
@@ -152,7 +153,7 @@ var questionTests = []contractTest{
 		b.equal("its receipt", b.question("q").Receipt, "message 2")
 	}},
 	{"an expired question is not open and cannot be answered", func(b *fixture) {
-		b.noError(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Within: time.Minute}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q", Timeout: time.Minute}, Chat: ann}, store.Outbound{}))
 		b.advance(time.Minute - time.Second)
 		b.equal("the open question", b.openQuestionIDs(ann), "q")
 		b.advance(time.Second)
@@ -163,7 +164,7 @@ var questionTests = []contractTest{
 		b.equal("the inbound", b.receiveClaimed(ann, "1").ID, 1)
 		for id, inbound := range map[string]int64{"mine": 1, "answered": 1, "other": 2} {
 			chat := channels.Chat{Channel: "net", ID: id}
-			b.noError(b.Ask(ctx, store.Question{ID: id, Inbound: inbound, Chat: chat}, store.Outbound{}))
+			b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: id}, Inbound: inbound, Chat: chat}, store.Outbound{}))
 		}
 		b.answerQuestion("answered", "yes", "7")
 		b.finishDone(1)
@@ -179,7 +180,7 @@ var questionTests = []contractTest{
 
 func (b *fixture) askQuestion(id string, chat channels.Chat) {
 	b.Helper()
-	b.noError(b.Ask(ctx, store.Question{ID: id, Chat: chat}, store.Outbound{Parts: outgoingTexts(chat, id)}))
+	b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: id}, Chat: chat}, store.Outbound{Parts: outgoingTexts(chat, id)}))
 }
 
 func (b *fixture) answerQuestion(id, answer, by string) bool {

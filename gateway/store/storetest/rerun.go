@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 var rerunTests = []contractTest{
@@ -128,7 +129,7 @@ var rerunTests = []contractTest{
 			inbound := b.receiveClaimed(chat, "1")
 			answered, open := "answered "+chat.ID, "open "+chat.ID
 			for _, id := range []string{answered, open} {
-				b.noError(b.Ask(ctx, store.Question{ID: id, Inbound: inbound.ID, Chat: chat}, store.Outbound{}))
+				b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: id}, Inbound: inbound.ID, Chat: chat}, store.Outbound{}))
 			}
 			b.answerQuestion(answered, "yes", "7")
 			if end != store.Running {

@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 var retentionTests = []contractTest{
@@ -108,7 +109,7 @@ var retentionTests = []contractTest{
 		b.runTurn(ann, "1", "a")
 		b.askQuestion("answered", ann)
 		b.answerQuestion("answered", "yes", "7")
-		b.noError(b.Ask(ctx, store.Question{ID: "expired", Chat: ann, Within: time.Second}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "expired", Timeout: time.Second}, Chat: ann}, store.Outbound{}))
 		b.advance(time.Hour)
 		b.runTurn(ann, "2", "b")
 		b.noError(b.Prune(ctx, store.Retention{Age: time.Minute}))

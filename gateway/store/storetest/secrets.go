@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // secretText is long, so that it does not fit into a page of a database, and has a part that no
@@ -36,7 +37,7 @@ func (b *fixture) noSecretOnDisk() {
 func (b *fixture) answerSecret() (turn store.Inbound, r store.ReceiveResult) {
 	b.Helper()
 	turn = b.receiveClaimed(ann, "1")
-	b.noError(b.Ask(ctx, store.Question{ID: "q", Inbound: turn.ID, Chat: ann, Secret: true}, store.Outbound{}))
+	b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q", Secret: true}, Inbound: turn.ID, Chat: ann}, store.Outbound{}))
 	in := incoming(ann, "2")
 	in.Text = secretText
 	in.Pieces = []channels.Piece{{ID: "2", Bytes: 5}, {ID: "3", Bytes: 5}}
@@ -85,7 +86,7 @@ var secretTests = []contractTest{
 	}},
 	{"the end of a turn erases its secret answers, and those only", func(b *fixture) {
 		turn, _ := b.answerSecret()
-		b.noError(b.Ask(ctx, store.Question{ID: "open", Inbound: turn.ID, Chat: ann}, store.Outbound{}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "open"}, Inbound: turn.ID, Chat: ann}, store.Outbound{}))
 		b.equal("answered", b.answerQuestion("open", "yes", "7"), true)
 		_, err := b.Finish(ctx, turn.ID, store.Interrupted, store.Outcome{})
 		b.noError(err)

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/nofollow"
+	"nanobot/terminal"
 )
 
 var spoolTests = []contractTest{
@@ -134,7 +135,7 @@ var spoolTests = []contractTest{
 	}},
 	{"the copy of a question's file is removed with its delivery", func(b *fixture) {
 		kept := b.saveCopy("x.png", "1")
-		b.noError(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: outgoingFiles(ann, kept)}))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q"}, Chat: ann}, store.Outbound{Parts: outgoingFiles(ann, kept)}))
 		b.settle(b.nextDelivery(ann).ID, store.Sent)
 		b.checkRemoved(kept)
 	}},
