@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -45,11 +44,7 @@ func (c *directChat) Ask(ctx context.Context, q terminal.Question) (terminal.Ans
 		if err != nil {
 			return terminal.Answer{}, err
 		}
-		options := q.Options
-		if q.OtherText == terminal.OtherTextAnswers {
-			options = nil // every text is an answer as it is written
-		}
-		if answer, ok := intake.MatchOption(options, said); ok {
+		if answer, ok := q.ParseAnswer(strings.TrimSpace(said)); ok {
 			return terminal.Answer{Text: answer, By: c.in.User.ID}, nil
 		}
 		if q.OtherText == terminal.OtherTextDismisses && c.Dismissed != nil && strings.TrimSpace(said) != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -37,6 +38,28 @@ type Question struct {
 
 // IsPicker reports whether the options of the question are commands.
 func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
+
+// FindOption returns the number of the option that a person has typed, by its number or its text; 0:
+// it is none of the options.
+func (q *Question) FindOption(said string) int {
+	said = strings.TrimSpace(said)
+	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {
+		return n
+	}
+	return slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, said) }) + 1
+}
+
+// ParseAnswer returns the answer that a person has typed. It reports false if it is none.
+func (q *Question) ParseAnswer(said string) (answer string, ok bool) {
+	if len(q.Options) == 0 || q.OtherText == OtherTextAnswers {
+		return said, strings.TrimSpace(said) != ""
+	}
+	n := q.FindOption(said)
+	if n == 0 {
+		return "", false
+	}
+	return q.Options[n-1], true
+}
 
 // OtherText is the effect of a text that is none of a question's options.
 type OtherText string

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
@@ -205,10 +203,10 @@ func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error
 	return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.QuestionClosed))
 }
 
-// matchOption returns the option that a message chooses.
+// matchOption returns the answer that a message gives.
 func matchOption(q store.Question, in channels.Incoming) (string, bool) {
-	if in.Press == "" && (len(q.Options) == 0 || q.OtherText == terminal.OtherTextAnswers) {
-		return in.Text, strings.TrimSpace(in.Text) != ""
+	if in.Press == "" {
+		return q.ParseAnswer(in.Text)
 	}
 	n := optionNumber(q, in)
 	if n == 0 {
@@ -219,41 +217,14 @@ func matchOption(q store.Question, in channels.Incoming) (string, bool) {
 
 // optionNumber returns the number of the option that a message chooses, from 1; 0: none.
 func optionNumber(q store.Question, in channels.Incoming) int {
-	if pressed, ok := press.ParseAnswer(in.Press); ok {
-		return checkOption(q.Options, pressed.Option)
-	}
-	return findOption(q.Options, in.Text)
-}
-
-// MatchOption returns the option with the given number or text. Without options, every non-empty
-// text is an answer.
-func MatchOption(options []string, said string) (string, bool) {
-	if len(options) == 0 {
-		said = strings.TrimSpace(said)
-		return said, said != ""
-	}
-	n := findOption(options, said)
-	if n == 0 {
-		return "", false
-	}
-	return options[n-1], true
-}
-
-// findOption returns the number of the option with the given number or text; 0: there is none.
-func findOption(options []string, said string) int {
-	said = strings.TrimSpace(said)
-	if n, err := strconv.Atoi(said); err == nil && checkOption(options, n) != 0 {
-		return n
-	}
-	return slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, said) }) + 1
-}
-
-// checkOption returns the number of an option, or 0 if there is no such option.
-func checkOption(options []string, n int) int {
-	if n < 1 || n > len(options) {
+	pressed, ok := press.ParseAnswer(in.Press)
+	switch {
+	case !ok:
+		return q.FindOption(in.Text)
+	case pressed.Option < 1 || pressed.Option > len(q.Options):
 		return 0
 	}
-	return n
+	return pressed.Option
 }
 
 // postNotice posts a message of the gateway to a chat.

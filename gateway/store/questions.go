@@ -7,9 +7,9 @@ import (
 	"nanobot/terminal"
 )
 
-// Question is a question to a person in a chat. Its ID is unique. Read from the store, its Timeout is
-// the remaining time; 0: it has no limit, or has Expired. A picker is no part of its turn: it stays
-// open when the turn ends. The message that answers a Secret question is received with
+// Question is a question to a person in a chat. Its ID is unique. Read from the store, its Timeout
+// is the remaining time; 0: it has no limit, or has Expired. A picker is no part of its turn: it
+// stays open when the turn ends. The message that answers a Secret question is received with
 // ReceiveRequest.Secret.
 type Question struct {
 	terminal.Question
