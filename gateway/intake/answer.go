@@ -197,7 +197,7 @@ func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error
 	if err != nil {
 		return fmt.Errorf("read question: %w", err)
 	}
-	if found && q.Answer != nil && q.Chat == in.Chat { // it was probably pressed twice
+	if found && q.Answer != nil && q.Chat == in.Chat && !i.asksAboutRun(q) { // it was probably pressed twice
 		return i.storeWithoutTurn(ctx, in, "")
 	}
 	return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.QuestionClosed))

@@ -22,6 +22,9 @@ type Runbooks interface {
 	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
 	// Answer handles a person's answer to a question about a run.
 	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)
+	// Decided is called when a question about a run was answered. It returns a notice to the person
+	// in a language, or "".
+	Decided(ctx context.Context, question, language string) (notice string, err error)
 }
 
 // runbooks carries out /runbooks.
@@ -65,13 +68,10 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
 		return true, err
 	}
-	text, option := in.Text, optionNumber(q, in)
-	if option > 0 {
-		text = q.Options[option-1]
+	if option := optionNumber(q, in); option > 0 {
+		in.Text = q.Options[option-1] // the history contains the labels of buttons, too
 	}
-	s := i.newStatement(in, text)
-	s.Option = option
-	result, err := i.o.Runbooks.Answer(ctx, q, s)
+	result, err := i.o.Runbooks.Answer(ctx, q, i.newStatement(in, in.Text))
 	if err != nil || result.Unrelated {
 		return err != nil, err
 	}
@@ -79,11 +79,9 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	case result.Refused:
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Question: q.ID})
 	case result.Decided:
-		answer := text
-		q.Answer = &answer
+		q.Answer = &in.Text
 		i.auditAnswer(in, q)
 	}
-	in.Text = text // the history contains the labels of buttons, too
 	return true, i.continueRun(ctx, in, result)
 }
 
@@ -96,18 +94,37 @@ func (i *Intake) storeDuplicate(ctx context.Context, in channels.Incoming) (bool
 	return true, i.storeWithoutTurn(ctx, in, "")
 }
 
-// continueRun stores a message about a run, or gives it a turn in which the run continues.
+// continueRun stores a message about a run, with the answer that it gives to a question, or gives it
+// a turn in which the run continues.
 func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
-	if !result.Continue {
-		return i.storeWithoutTurn(ctx, in, result.Reply)
-	}
-	if result.Press != "" {
-		in.Press = result.Press
-	}
 	set := i.o.Settings()
 	set.WhileRunning, set.QueueLimit = Queue, 0
-	if err := i.enqueueMessage(ctx, in, set); err != nil || result.Reply == "" {
+	q := result.Question
+	switch {
+	case q.ID == "" && !result.Continue:
+		return i.storeWithoutTurn(ctx, in, result.Reply)
+	case q.ID == "":
+		return i.enqueueMessage(ctx, in, set)
+	}
+	request := store.ReceiveRequest{
+		In: in, Settle: !result.Continue,
+		Reply: &store.Reply{Question: q.ID, Text: result.Answer, By: in.User.ID, Turn: true},
+	}
+	var received store.ReceiveResult
+	var err error
+	if result.Continue {
+		request.In.Press, set.Gather = press.Decided(q.ID), 0
+		received, err = i.enqueueOrDrop(ctx, request, in, set)
+	} else {
+		received, err = i.acceptMessage(ctx, request)
+	}
+	if err != nil || !received.Replied {
 		return err
 	}
-	return i.postNotice(ctx, in, result.Reply)
+	i.o.Outbox.ShowOutcome(q, result.Outcome)
+	notice, err := i.o.Runbooks.Decided(ctx, q.ID, in.User.Language)
+	if err != nil || notice == "" {
+		return err
+	}
+	return i.postNotice(ctx, in, notice)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,27 +17,23 @@ import (
 
 // Statement is a person's answer to a question about a run.
 type Statement struct {
-	In channels.Incoming
-	// Text is what the person wrote. Option is the number of the chosen option, from 1; 0: the text
-	// is none of the options.
-	Text   string
-	Option int
+	In   channels.Incoming
+	Text string // what the person wrote, or the chosen option
 	// Approver means that the person may decide.
 	Approver bool
-	// skips means that the text is the reason of /run skip; "" if the person gave none.
-	skips bool
 }
 
 // Result is the effect of a person's answer.
 type Result struct {
 	// Reply is the reply to the person; "" for none.
 	Reply string
-	// Continue means that the run continues in a turn of the message, which is passed on as a press
-	// of Press, if that is not "".
+	// Continue means that the run starts or continues in a turn of the message.
 	Continue bool
-	Press    string
+	// Question, if it has an ID, is answered with Answer by the message, and shows Outcome then.
+	Question        store.Question
+	Answer, Outcome string
 	// Unrelated means that the text is not about the run, Refused that the person may not decide,
-	// and Decided that the run was changed.
+	// and Decided that the person has decided or approved.
 	Unrelated, Refused, Decided bool
 }
 
@@ -47,8 +42,8 @@ func (rb *Runbooks) reply(s Statement, k words.Key, values ...any) string {
 	return rb.o.Words.For(s.In.User.Language).Text(k, values...)
 }
 
-// by returns the person's name in records.
-func (s Statement) by() string { return s.In.Chat.Channel + ":" + s.In.User.ID }
+// by returns a person's name in records.
+func by(chat channels.Chat, user string) string { return chat.Channel + ":" + user }
 
 // name returns the person's name for the chat.
 func (s Statement) name() string {
@@ -59,250 +54,149 @@ func (s Statement) name() string {
 // maxName limits a person's name, in runes.
 const maxName = 80
 
-// Answer handles a person's answer to a question about a run. It may be called again with the same
-// message.
+// Answer checks a person's answer to a question about a run. An answer that decides the question
+// changes nothing yet: the caller stores it with its message, and then calls Decided.
 func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
 	asked, _ := press.ParseRunQuestion(q.ID)
 	r, err := rb.o.Runs.Load(ctx, asked.Run)
 	switch {
-	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && runChat(r) != s.In.Chat:
+	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged),
+		err == nil && (q.Closed || runChat(r) != s.In.Chat):
 		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
 	case err != nil:
 		return Result{}, err
-	case driverOf(r).Decided == q.ID:
-		return rb.repeatDecided(ctx, r, q, s)
-	case q.Closed:
-		return Result{Reply: rb.reply(s, words.QuestionClosed)}, nil
 	}
-	result, end, err := rb.applyDecision(ctx, r, decision{q, asked.Step, s})
+	d := parseDecision(r, q, s.Text)
+	d.By = by(s.In.Chat, s.In.User.ID)
+	switch {
+	case d.Verb == "":
+		return Result{Unrelated: true}, nil
+	case d.Verb != runbook.ToComment && !s.Approver:
+		return Result{Reply: rb.reply(s, words.OnlyApprovers), Refused: true}, nil
+	case d.Verb == runbook.ToSkip && d.Text == "":
+		return Result{Reply: rb.reply(s, words.RunSkipReason)}, nil
+	}
+	after, a, err := rb.o.Runs.Preview(r, d)
+	if err == nil && isUndecided(d, a) {
+		after, a, err = runbook.Transition(ctx, rb.o.Runs, r.ID, runbook.Decide, d)
+	}
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotRequired):
 		return Result{Reply: rb.reply(s, words.QuestionClosed)},
 			rb.closeQuestion(ctx, q, rb.runWords(r).Text(words.RunDecided))
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrPeopleOnly):
 		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, nil
-	case errors.Is(err, errUnrelated):
-		return Result{Unrelated: true}, nil
 	case err != nil:
 		return Result{}, err
-	case end == "":
-		return result, nil
+	case isUndecided(d, a):
+		return rb.undecidedResult(s, a, r, after), nil
 	}
-	return rb.closeDecided(ctx, r, q, decided{s, rb.runWords(r).Text(words.AnsweredBy, end, s.name())})
+	return Result{
+		Question: q, Answer: s.Text, Outcome: rb.runWords(r).Text(words.AnsweredBy, rb.outcome(r, d, s.Text), s.name()),
+		Decided: true, Continue: IsExecuted(r),
+	}, nil
 }
 
-// decided is a person's statement that decided a question, and the outcome that the question shows.
-type decided struct {
-	Statement
-	outcome string
+// isUndecided reports whether a question stays open after an approval or a comment.
+func isUndecided(d runbook.Decision, a runbook.Answer) bool {
+	return a.Outcome == runbook.NeedsApproval || d.Verb == runbook.ToComment && a.Outcome != runbook.Advanced
 }
 
-// closeDecided closes a question that was decided, and lets the run continue.
-func (rb *Runbooks) closeDecided(ctx context.Context, r runbook.Run, q store.Question, d decided) (Result, error) {
-	if err := rb.closeQuestion(ctx, q, d.outcome); err != nil {
-		return Result{}, err
-	}
-	waited := rb.decisions.Deliver(r.ID, struct{}{})
-	result := Result{Decided: true}
+// undecidedResult replies to an approval that is not enough, or to a comment that is no proof.
+func (rb *Runbooks) undecidedResult(s Statement, a runbook.Answer, before, after runbook.Run) Result {
+	step, _ := before.CurrentStep()
 	switch {
-	case IsExecuted(r):
-		result.Continue, result.Press = true, press.Decided(q.ID)
-	case !waited:
-		now, err := rb.o.Runs.Load(ctx, r.ID)
-		if err != nil {
-			return Result{}, err
-		}
-		if now.Status == runbook.Waiting {
-			result.Reply = rb.reply(d.Statement, words.RunNoAgentWaits, terminal.CodeSpan(r.ID))
-		}
+	case a.Outcome != runbook.NeedsApproval && a.Cause == runbook.CommentTooShort:
+		return Result{Reply: rb.reply(s, words.RunCommentShort, formatNumber(step.Challenge.MinLength))}
+	case a.Outcome != runbook.NeedsApproval:
+		return Result{Reply: rb.reply(s, words.RunCommentRefused)}
+	case len(after.Approvals) == len(before.Approvals):
+		return Result{Reply: rb.reply(s, words.RunApprovedAlready)}
 	}
-	return result, nil
+	return Result{Reply: rb.reply(s, words.RunApprovals, len(after.Approvals), step.Challenge.Approvals), Decided: true}
 }
 
-// repeatDecided handles a question that was decided, but whose run no turn has continued yet,
-// perhaps because of a crash in between. The network then delivers the message again, or the person
-// presses again.
-func (rb *Runbooks) repeatDecided(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
-	message := driverOf(r).Message
-	known, err := rb.o.Questions.Known(ctx, s.In.Chat, message)
-	if err != nil {
-		return Result{}, fmt.Errorf("look up message: %w", err)
+// outcome returns how a question was answered: by an option, unless the person wrote a text.
+func (rb *Runbooks) outcome(r runbook.Run, d runbook.Decision, option string) string {
+	switch d.Verb {
+	case runbook.ToSkip:
+		return rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(d.Text, maxName)))
+	case runbook.ToComment:
+		return rb.runWords(r).Text(words.RunCommented)
 	}
-	result := Result{}
-	if !known || message == "" {
-		if result, err = rb.closeDecided(ctx, r, q, decided{s, rb.runWords(r).Text(words.RunDecided)}); err != nil {
-			return Result{}, err
-		}
-	}
-	if s.In.ID != message {
-		result.Reply, result.Decided = rb.reply(s, words.QuestionClosed), false
-	}
-	return result, nil
-}
-
-// errUnrelated means that a text is not about the run.
-var errUnrelated = errors.New("it is not about the run")
-
-// decision is a person's answer to a question about a step.
-type decision struct {
-	question store.Question
-	step     int
-	Statement
-}
-
-// applyAndDecide applies a transition, which also reports whether it decides the question. If so,
-// the run records that.
-func (rb *Runbooks) applyAndDecide(ctx context.Context, run string, s decision,
-	transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error),
-) error {
-	_, err := rb.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
-		after, decided, err := transition(r, env)
-		if err != nil || !decided {
-			return after, err
-		}
-		d := driverOf(after)
-		d.Decided, d.Message = s.question.ID, s.In.ID
-		after.Driver = d.encode()
-		return after, nil
-	})
-	return err
-}
-
-// applyDecision changes a run according to a person's answer. end is how the question ended; "" if
-// it is still open.
-func (rb *Runbooks) applyDecision(ctx context.Context, r runbook.Run, s decision) (result Result, end string,
-	err error,
-) {
-	present, _ := r.CurrentStep()
-	option, reason := s.chosenOption(r)
-	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
-	case option != "":
-		if !s.Approver {
-			return Result{Reply: rb.reply(s.Statement, words.OnlyApprovers), Refused: true}, "", nil
-		}
-	case isComment:
-		return rb.comment(ctx, r, s)
-	default:
-		return Result{}, "", errUnrelated
-	}
-	switch option {
-	case approveOption:
-		return rb.approve(ctx, r, s)
-	case rejectOption:
-		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
-			now, _, err := runbook.Decline(now, runbook.Refusal{Step: s.step, By: s.by(), End: true}, env)
-			return now, true, err
-		})
-	case retryOption:
-		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
-			if now.Step != s.step || now.Status != runbook.Waiting {
-				return now, false, runbook.ErrStale
-			}
-			d := driverOf(now)
-			d.Retry = true
-			now.Driver = d.encode()
-			return now, true, nil
-		})
-	case abortOption:
-		err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
-			if now.Step != s.step {
-				return now, false, runbook.ErrStale
-			}
-			now, err := runbook.Abort(now, s.by(), abortedReason, env)
-			return now, true, err
-		})
-	default:
-		return rb.skip(ctx, r, s, reason)
-	}
-	return Result{}, s.question.Options[s.Option-1], err
+	return option
 }
 
 // abortedReason is the reason in the records of a run that a person aborted.
 const abortedReason = "aborted"
 
-// chosenOption returns the option that a person has chosen, and the reason of a person who skips
-// the step; "": the text is about something else. A question keeps the labels with which it was
-// asked, so the option is found by its number, whatever its label.
-func (s decision) chosenOption(r runbook.Run) (option words.Key, reason string) {
+// parseDecision returns what an answer decides; without a verb, it is about something else. A
+// question keeps the labels with which it was asked, so the option is found by its number, whatever
+// its label.
+func parseDecision(r runbook.Run, q store.Question, answer string) runbook.Decision {
+	asked, _ := press.ParseRunQuestion(q.ID)
+	d := runbook.Decision{Step: asked.Step}
 	steps := r.Runbook().Steps
-	if s.step < 1 || s.step > len(steps) {
-		return "", ""
+	if asked.Step < 1 || asked.Step > len(steps) {
+		return d
 	}
-	options := stepOptions(steps[s.step-1])
-	skip := slices.Index(options, skipOption)
-	switch {
-	case s.skips && skip >= 0:
-		return skipOption, s.Text
-	case s.skips:
-		return "", ""
-	case s.Option >= 1 && s.Option <= min(len(options), len(s.question.Options)):
-		return options[s.Option-1], ""
-	case skip >= 0 && skip < len(s.question.Options):
-		// The label and a reason, as in "Skip done by hand".
-		label := s.question.Options[skip] + " "
-		if len(s.Text) > len(label) && strings.EqualFold(s.Text[:len(label)], label) {
-			reason = strings.TrimSpace(s.Text[len(label):])
+	step := steps[asked.Step-1]
+	verbs := stepVerbs(step)
+	if n := terminal.OptionNumber(q.Options, answer); n > 0 && n <= len(verbs) {
+		if d.Verb = verbs[n-1]; d.Verb == runbook.ToAbort {
+			d.Text = abortedReason
 		}
-		if reason != "" {
-			return skipOption, reason
+		return d
+	}
+	// The label and a reason, as in "Skip done by hand".
+	if skip := slices.Index(verbs, runbook.ToSkip); skip >= 0 && skip < len(q.Options) {
+		label := q.Options[skip] + " "
+		if len(answer) > len(label) && strings.EqualFold(answer[:len(label)], label) {
+			d.Verb, d.Text = runbook.ToSkip, strings.TrimSpace(answer[len(label):])
+			return d
 		}
 	}
-	return "", ""
+	if step.Challenge != nil && step.Challenge.Type == runbook.Comment {
+		d.Verb, d.Text = runbook.ToComment, answer
+	}
+	return d
 }
 
-// approve counts the approval of a person. Other people may have to approve too.
-func (rb *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
-	before, step := len(r.Approvals), r.Runbook().Steps[s.step-1]
-	needed := step.Challenge.Approvals
-	var a runbook.Answer
-	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool,
-		err error,
-	) {
-		before = len(now.Approvals)
-		after, a, err = runbook.Approve(now, runbook.Approval{Step: s.step, By: s.by()}, env)
-		r = after
-		return after, a.Outcome != runbook.NeedsApproval, err
-	})
-	switch {
-	case err != nil || a.Outcome != runbook.NeedsApproval:
-		return Result{}, s.question.Options[s.Option-1], err
-	case len(r.Approvals) == before:
-		return Result{Reply: rb.reply(s.Statement, words.RunApprovedAlready)}, "", nil
+// Decided is called when a question about a run was answered. It returns a notice to the person in
+// a language, or "".
+func (rb *Runbooks) Decided(ctx context.Context, question, language string) (notice string, err error) {
+	asked, _ := press.ParseRunQuestion(question)
+	r, err := rb.o.Runs.Load(ctx, asked.Run)
+	if err == nil {
+		r, err = rb.applyAnswer(ctx, r)
 	}
-	return Result{Reply: rb.reply(s.Statement, words.RunApprovals, len(r.Approvals), needed), Decided: true}, "", nil
+	waited := rb.decisions.Deliver(asked.Run, struct{}{})
+	if err != nil || waited || IsExecuted(r) || r.Status != runbook.Waiting {
+		return "", err
+	}
+	return rb.o.Words.For(language).Text(words.RunNoAgentWaits, terminal.CodeSpan(r.ID)), nil
 }
 
-// skip records that a person skips the step.
-func (rb *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string,
-	err error,
-) {
-	if reason == "" {
-		return Result{Reply: rb.reply(s.Statement, words.RunSkipReason)}, "", nil
+// applyAnswer changes a run according to the answer to its newest question, unless that was done or
+// somebody else has changed the run since.
+func (rb *Runbooks) applyAnswer(ctx context.Context, r runbook.Run) (runbook.Run, error) {
+	id := driverOf(r).Question
+	q, found, err := rb.o.Questions.Question(ctx, id)
+	if err != nil || !found || q.Answer == nil {
+		return r, err
 	}
-	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
-		now, _, err := runbook.Skip(now, runbook.SkipDecision{Step: s.step, By: s.by(), Reason: reason}, env)
-		return now, true, err
+	decision := parseDecision(r, q, *q.Answer)
+	decision.By = by(q.Chat, q.By)
+	return rb.o.Runs.Apply(ctx, r.ID, func(now runbook.Run, env runbook.Env) (runbook.Run, error) {
+		d := driverOf(now)
+		if d.Question != id {
+			return now, nil
+		}
+		d.Question, d.Retry = "", decision.Verb == runbook.ToRetry
+		if after, _, err := runbook.Decide(now, decision, env); err == nil {
+			now = after
+		}
+		now.Driver = d.encode()
+		return now, nil
 	})
-	return Result{}, rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(reason, maxName))),
-		err
-}
-
-// comment proves the step with a person's text.
-func (rb *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
-	proof := runbook.Proof{Step: s.step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
-	var a runbook.Answer
-	err = rb.applyAndDecide(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool,
-		err error,
-	) {
-		after, a, err = runbook.Prove(now, proof, env)
-		return after, a.Outcome == runbook.Advanced, err
-	})
-	if err != nil || a.Outcome == runbook.Advanced {
-		return Result{}, rb.runWords(r).Text(words.RunCommented), err
-	}
-	if a.Cause == runbook.CommentTooShort {
-		step, _ := r.CurrentStep()
-		return Result{Reply: rb.reply(s.Statement, words.RunCommentShort, formatNumber(step.Challenge.MinLength))}, "", nil
-	}
-	return Result{Reply: rb.reply(s.Statement, words.RunCommentRefused)}, "", nil
 }

@@ -28,8 +28,6 @@ import (
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
-	// Known reports whether a message was received.
-	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 }
 
 // Outbox sends questions to people.
@@ -72,13 +70,10 @@ type driver struct {
 	// Language is the language of the person who started the run, a BCP 47 tag; "": unknown. The
 	// texts of the run are in it.
 	Language string `json:"language,omitempty"`
-	// Asked counts the questions of the run; Question is the newest.
+	// Asked counts the questions of the run; Question is the newest, until its answer has changed
+	// the run.
 	Asked    int    `json:"asked,omitempty"`
 	Question string `json:"question,omitempty"`
-	// Decided is a question that a person has decided and whose run no turn has continued yet;
-	// Message is the ID of the person's message.
-	Decided string `json:"decided,omitempty"`
-	Message string `json:"message,omitempty"`
 	// Failure is why the current step was not proved, in English for the agent, and FailureShown
 	// the same for people. Retry means that a person has asked for another try.
 	Failure      string `json:"failure,omitempty"`

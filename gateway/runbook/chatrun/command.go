@@ -85,11 +85,11 @@ func (rb *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 		}
 		return Result{Continue: true}, nil
 	case skipWord:
-		s.Text, s.skips = rest, true
-		return rb.answerNewest(ctx, s, runbook.Run.CanSkip)
+		s.Text = rest
+		return rb.answerNewest(ctx, s, runbook.ToSkip, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest
-		return rb.answerNewest(ctx, s, needsComment)
+		return rb.answerNewest(ctx, s, runbook.ToComment, needsComment)
 	}
 	if _, _, err := rb.o.Folder().Load(s.Text); err != nil {
 		return Result{Reply: cannotRunText(w, s.Text, err)}, nil
@@ -118,27 +118,26 @@ func needsComment(r runbook.Run) bool {
 	return ok && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Comment
 }
 
-// answerNewest answers the open question about the newest run of the chat that fits, or the
-// question that the same message has already decided.
-func (rb *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
-	r, ok, err := rb.findNewest(ctx, s.In.Chat, func(r runbook.Run) bool {
-		return s.In.ID != "" && driverOf(r).Message == s.In.ID
-	})
-	question := driverOf(r).Decided
-	if err == nil && !ok {
-		r, ok, err = rb.findNewest(ctx, s.In.Chat, fits)
-		question = driverOf(r).Question
-	}
+// answerNewest answers the open question about the newest run of the chat that fits.
+func (rb *Runbooks) answerNewest(ctx context.Context, s Statement, verb runbook.Verb, fits func(runbook.Run) bool) (
+	Result, error,
+) {
+	none := Result{Reply: rb.reply(s, words.RunNothingToSkip)}
+	r, ok, err := rb.findNewest(ctx, s.In.Chat, fits)
 	if err != nil || !ok {
-		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, err
+		return none, err
 	}
-	q, found, err := rb.o.Questions.Question(ctx, question)
+	q, found, err := rb.o.Questions.Question(ctx, driverOf(r).Question)
 	if err != nil || !found {
-		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, err
+		return none, err
+	}
+	step, _ := r.CurrentStep()
+	if at := slices.Index(stepVerbs(step), verb); at >= 0 && at < len(q.Options) {
+		s.Text = strings.TrimSpace(q.Options[at] + " " + s.Text) // as in a reply to the question
 	}
 	result, err := rb.Answer(ctx, q, s)
 	if result.Unrelated {
-		return Result{Reply: rb.reply(s, words.RunNothingToSkip)}, nil
+		return none, nil
 	}
 	return result, err
 }

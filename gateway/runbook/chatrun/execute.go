@@ -111,7 +111,7 @@ func (e *execution) beginRun(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	e.run, _, err = e.o.Runs.Begin(ctx, runbook.Start{
-		Runbook: book, Source: source, By: in.Chat.Channel + ":" + in.User.ID, Chat: in.Chat.String(), ID: id,
+		Runbook: book, Source: source, By: by(in.Chat, in.User.ID), Chat: in.Chat.String(), ID: id,
 		Driver: driver{Inbound: e.turn.Inbound.ID, Language: in.User.Language}.encode(),
 	})
 	return err == nil, err
@@ -145,7 +145,8 @@ const (
 // executeSteps executes steps until the run ends or a person has to decide.
 func (e *execution) executeSteps(ctx context.Context) (terminal.Outcome, error) {
 	done := terminal.Outcome{Status: terminal.Done}
-	if err := e.recordResumed(ctx); err != nil {
+	var err error
+	if e.run, err = e.applyAnswer(ctx, e.run); err != nil {
 		return done, err
 	}
 	for {
@@ -173,15 +174,6 @@ func (e *execution) executeSteps(ctx context.Context) (terminal.Outcome, error) 
 			return done, err
 		}
 	}
-}
-
-// recordResumed records that a turn continues the run.
-func (e *execution) recordResumed(ctx context.Context) (err error) {
-	e.run, err = e.updateDriver(ctx, e.run.ID, func(_ runbook.Run, d *driver) error {
-		d.Decided, d.Message = "", ""
-		return nil
-	})
-	return err
 }
 
 // promptLastStep gives the last step to the agent if it needs no proof, since the run is complete

@@ -12,14 +12,11 @@ import (
 	"nanobot/terminal"
 )
 
-// The options of a question.
-const (
-	approveOption = words.ButtonApprove
-	rejectOption  = words.ButtonReject
-	retryOption   = words.ButtonRetry
-	skipOption    = words.ButtonSkip
-	abortOption   = words.ButtonAbort
-)
+// verbLabels are the labels of the options of a question.
+var verbLabels = map[runbook.Verb]words.Key{
+	runbook.ToApprove: words.ButtonApprove, runbook.ToReject: words.ButtonReject,
+	runbook.ToRetry: words.ButtonRetry, runbook.ToSkip: words.ButtonSkip, runbook.ToAbort: words.ButtonAbort,
+}
 
 // askCurrentStep asks for a decision about the current step of a run, unless that question is open.
 // With again, an open question is repeated below later messages. If the run has changed meanwhile,
@@ -47,8 +44,8 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 	w := rb.runWords(r)
 	q := terminal.Question{ID: id, Text: questionText(w, r), Approval: true}
 	step, _ := r.CurrentStep()
-	for _, option := range stepOptions(step) {
-		q.Options = append(q.Options, w.Text(option))
+	for _, verb := range stepVerbs(step) {
+		q.Options = append(q.Options, w.Text(verbLabels[verb]))
 	}
 	return rb.o.Outbox.Ask(ctx, store.Question{Question: q, Chat: runChat(r)},
 		channels.Message{Language: driverOf(r).Language})
@@ -82,12 +79,12 @@ func (rb *Runbooks) closeQuestion(ctx context.Context, q store.Question, how str
 	return err
 }
 
-// stepOptions returns the options of a question about a step, in the order of their numbers.
-func stepOptions(s runbook.Step) []words.Key {
+// stepVerbs returns the options of a question about a step, in the order of their numbers.
+func stepVerbs(s runbook.Step) []runbook.Verb {
 	if needsApproval(s) {
-		return []words.Key{approveOption, rejectOption}
+		return []runbook.Verb{runbook.ToApprove, runbook.ToReject}
 	}
-	return []words.Key{retryOption, skipOption, abortOption}
+	return []runbook.Verb{runbook.ToRetry, runbook.ToSkip, runbook.ToAbort}
 }
 
 // needsApproval reports whether a step is proved by people's approval.

@@ -43,6 +43,9 @@ func (rb *Runbooks) awaitDecision(ctx context.Context, s Step, admit func() erro
 	decided, leave := rb.decisions.Wait(s.Run)
 	defer leave()
 	r, err := rb.o.Runs.Load(ctx, s.Run)
+	if err == nil {
+		r, err = rb.applyAnswer(ctx, r)
+	}
 	if err != nil || r.Step != s.Number || r.Status != runbook.Waiting {
 		return true, err
 	}

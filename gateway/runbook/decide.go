@@ -1,0 +1,45 @@
+package runbook
+
+// Verb is what a person decides about a step.
+type Verb string
+
+// The verbs of people.
+const (
+	ToApprove Verb = "approve"
+	ToReject  Verb = "reject"
+	ToComment Verb = "comment"
+	ToRetry   Verb = "retry"
+	ToSkip    Verb = "skip"
+	ToAbort   Verb = "abort"
+)
+
+// Decision is a person's decision about a step. Text is the comment, or why a step is skipped or a
+// run aborted.
+type Decision struct {
+	Step int
+	By   string // channel:id
+	Verb Verb
+	Text string
+}
+
+// Decide changes a run as a person has decided. A retry changes nothing: the step is proved again.
+func Decide(r Run, d Decision, env Env) (Run, Answer, error) {
+	switch d.Verb {
+	case ToApprove:
+		return Approve(r, Approval{Step: d.Step, By: d.By}, env)
+	case ToReject:
+		return Decline(r, Refusal{Step: d.Step, By: d.By, End: true}, env)
+	case ToComment:
+		return Prove(r, Proof{Step: d.Step, By: d.By, Type: Comment, Value: CommentProof{d.Text}}, env)
+	case ToSkip:
+		return Skip(r, SkipDecision{Step: d.Step, By: d.By, Reason: d.Text}, env)
+	}
+	_, err := r.openStep(d.Step)
+	if err == nil && d.Verb == ToAbort {
+		r, err = Abort(r, d.By, d.Text, env)
+	}
+	return r, Answer{}, err
+}
+
+// Preview returns what Decide would make of a run now.
+func (rs Runs) Preview(r Run, d Decision) (Run, Answer, error) { return Decide(r, d, rs.env()) }
