@@ -1,5 +1,7 @@
 package runbook
 
+import "cmp"
+
 // Verb is what a person decides about a step.
 type Verb string
 
@@ -12,6 +14,9 @@ const (
 	ToSkip    Verb = "skip"
 	ToAbort   Verb = "abort"
 )
+
+// Aborted is the reason in the records of a run that a person aborted without giving one.
+const Aborted = "aborted"
 
 // Decision is a person's decision about a step. Text is the comment, or why a step is skipped or a
 // run aborted.
@@ -36,7 +41,7 @@ func Decide(r Run, d Decision, env Env) (Run, Answer, error) {
 	}
 	_, err := r.openStep(d.Step)
 	if err == nil && d.Verb == ToAbort {
-		r, err = Abort(r, d.By, d.Text, env)
+		r, err = Abort(r, d.By, cmp.Or(d.Text, Aborted), env)
 	}
 	return r, Answer{}, err
 }

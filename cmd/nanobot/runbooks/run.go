@@ -74,7 +74,7 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 	interrupted := d.Resumed && step.Challenge != nil && step.Challenge.Type == runbook.Shell
 	d.Resumed = false
 	if interrupted || r.Issued.Failures > 0 {
-		next, retry, err := d.handleFailure(ctx, r)
+		next, retry, err := d.decide(ctx, r, failureQuestion(r))
 		if err != nil || !retry {
 			return next, err
 		}
@@ -99,15 +99,13 @@ func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error
 			Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: reason},
 		})
 	case runbook.UserInput:
-		return d.askApproval(ctx, r, step.Challenge)
+		next, _, err := d.decide(ctx, r, Question{Text: step.Challenge.Prompt, Answers: []string{"approve", "reject"}})
+		return next, err
 	default:
-		text,
-			err := d.askUntilValid(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.",
-			step.Challenge.MinLength)})
-		if err != nil {
-			return r, err
-		}
-		return d.submitProof(ctx, r, runbook.Proof{By: d.By, Type: runbook.Comment, Value: runbook.CommentProof{Text: text}})
+		next, _, err := d.decide(ctx, r, Question{
+			Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.", step.Challenge.MinLength),
+		})
+		return next, err
 	}
 }
 
@@ -141,35 +139,8 @@ func (d *Driver) printOutcome(step int, r runbook.Run, a runbook.Answer) error {
 	return d.print(r, e, "Recorded: %s, %s\n", record.Status, a.ProofHash)
 }
 
-// askApproval asks the person to approve or reject the current step.
-func (d *Driver) askApproval(ctx context.Context, r runbook.Run, c *runbook.Definition) (runbook.Run, error) {
-	answer, err := d.askUntilValid(ctx, r, Question{Text: c.Prompt, Answers: []string{"approve", "reject"}})
-	if err != nil {
-		return r, err
-	}
-	if answer == "reject" {
-		next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Decline,
-			runbook.Refusal{Step: r.Step, By: d.By, End: true})
-		if err != nil {
-			return r, err
-		}
-		return next, d.printFailure(next, r.Step, a)
-	}
-	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Approve,
-		runbook.Approval{Step: r.Step, By: d.By})
-	switch {
-	case err != nil:
-		return r, err
-	case a.Outcome == runbook.NeedsApproval:
-		note := a.Message + " Another user must approve, too."
-		return next, errors.Join(errWaiting, d.print(next, event{Kind: "note", Step: next.Step, Message: note}, "%s\n", note))
-	}
-	return next, d.printOutcome(r.Step, next, a)
-}
-
-// handleFailure asks what to do about a step that has failed or was interrupted. It aborts the run
-// or skips the step; retry means that the caller must try the step again.
-func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook.Run, retry bool, err error) {
+// failureQuestion asks what to do about a step that has failed or was interrupted.
+func failureQuestion(r runbook.Run) Question {
 	q := Question{Text: "The step has failed.", Answers: []string{"retry", "abort"}}
 	if r.Issued.Failures == 0 {
 		q.Text = "The command may have run before the run was interrupted. Run it again?"
@@ -177,25 +148,31 @@ func (d *Driver) handleFailure(ctx context.Context, r runbook.Run) (next runbook
 	if r.CanSkip() {
 		q.Answers = append(q.Answers, skipForm)
 	}
+	return q
+}
+
+// decide asks the person about the current step, and changes the run as they decide. retry means
+// that the caller must try the step again.
+func (d *Driver) decide(ctx context.Context, r runbook.Run, q Question) (next runbook.Run, retry bool, err error) {
 	answer, err := d.askUntilValid(ctx, r, q)
 	if err != nil {
 		return r, false, err
 	}
-	done := context.WithoutCancel(ctx)
-	switch answer {
-	case "retry":
-		return r, true, nil
-	case "abort":
-		next, err = d.Runs.Apply(done, r.ID, func(now runbook.Run, env runbook.Env) (runbook.Run, error) {
-			return runbook.Abort(now, d.By, "aborted", env)
-		})
-		return next, false, err
+	decision := runbook.Decision{Step: r.Step, By: d.By, Verb: runbook.ToComment, Text: answer}
+	if q.Answers != nil {
+		verb, reason, _ := strings.Cut(answer, " ")
+		decision.Verb, decision.Text = runbook.Verb(verb), reason
 	}
-	reason := strings.TrimSpace(strings.TrimPrefix(answer, "skip"))
-	next, a, err := runbook.Transition(done, d.Runs, r.ID, runbook.Skip,
-		runbook.SkipDecision{Step: r.Step, By: d.By, Reason: reason})
-	if err != nil {
+	next, a, err := runbook.Transition(context.WithoutCancel(ctx), d.Runs, r.ID, runbook.Decide, decision)
+	switch {
+	case err != nil:
 		return r, false, err
+	case decision.Verb == runbook.ToRetry, decision.Verb == runbook.ToAbort:
+		return next, decision.Verb == runbook.ToRetry, nil
+	case a.Outcome == runbook.NeedsApproval:
+		note := a.Message + " Another user must approve, too."
+		return next, false,
+			errors.Join(errWaiting, d.print(next, event{Kind: "note", Step: next.Step, Message: note}, "%s\n", note))
 	}
 	return next, false, d.printOutcome(r.Step, next, a)
 }

@@ -127,9 +127,6 @@ func (rb *Runbooks) outcome(r runbook.Run, d runbook.Decision, option string) st
 	return option
 }
 
-// abortedReason is the reason in the records of a run that a person aborted.
-const abortedReason = "aborted"
-
 // parseDecision returns what an answer decides; without a verb, it is about something else. A
 // question keeps the labels with which it was asked, so the option is found by its number, whatever
 // its label.
@@ -143,9 +140,7 @@ func parseDecision(r runbook.Run, q store.Question, answer string) runbook.Decis
 	step := steps[asked.Step-1]
 	verbs := stepVerbs(step)
 	if n := terminal.OptionNumber(q.Options, answer); n > 0 && n <= len(verbs) {
-		if d.Verb = verbs[n-1]; d.Verb == runbook.ToAbort {
-			d.Text = abortedReason
-		}
+		d.Verb = verbs[n-1]
 		return d
 	}
 	// The label and a reason, as in "Skip done by hand".

@@ -66,7 +66,7 @@ func reportText(w words.Words, r runbook.Run) string {
 		lines = append(lines, w.Text(words.RunDeclined, r.Step, terminal.Visible(r.EndedBy)))
 	default:
 		reason := terminal.OneLine(r.Reason, maxBody)
-		if reason == abortedReason {
+		if reason == runbook.Aborted {
 			reason = w.Text(words.RunAborted)
 		}
 		lines = append(lines, w.Text(words.RunEnded, r.Step, terminal.Visible(r.EndedBy), reason))
