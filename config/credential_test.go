@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestACredentialIsReadFromTheBotsFolderOfCredentials(t *testing.T) {
 	dir := t.TempDir()
 	for name, value := range map[string]string{"bot": "none", "bot_telegram": "from the folder\n", "openai": "by itself\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(value), 0o600))
 	}
 	t.Setenv("CREDENTIALS_DIRECTORY", dir)
 	for ref, want := range map[config.Secret]string{"cred:telegram": "from the folder", "cred:openai": "by itself"} {

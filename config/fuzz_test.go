@@ -10,6 +10,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/fuzztest"
+	"nanobot/internal/musttest"
 )
 
 func FuzzLoad(f *testing.F) {
@@ -17,10 +18,7 @@ func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/good/*.json", "testdata/mistakes/*.json"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			text := musttest.Get(os.ReadFile(file))(f)
 			f.Add(text, "TERMINAL__TIMEOUT", "5")
 			seeds = append(seeds, string(text))
 		}
@@ -37,9 +35,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "config.json")
 	f.Fuzz(func(t *testing.T, text []byte, name, value string) {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, text, 0o600))
 		var environ []string
 		if !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
 			environ = []string{"NANOBOT_" + name + "=" + value}

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 const canaryNumber = 8675309123
@@ -46,10 +47,7 @@ func TestNoMistakeEverShowsASecret(t *testing.T) {
 			if !all && (i+j)%6 != 0 {
 				continue
 			}
-			text, err := json.Marshal(wrapInPath(strings.Split(key, "."), form))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := musttest.Get(json.Marshal(wrapInPath(strings.Split(key, "."), form)))(t)
 			checkSecretHidden(t, string(text), nil)
 			value, isString := form.(string)
 			if !isString {

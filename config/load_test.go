@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
@@ -21,27 +22,19 @@ import (
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func loadConfig(t *testing.T, text string, environ ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(writeConfig(t, text), environ, extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(config.Load(writeConfig(t, text), environ, extensions()))(t)
 	return c
 }
 
 func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 	c := loadConfig(t, `{}`)
-	got, err := json.Marshal([]any{c, c.Terminal.Protocols})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(json.Marshal([]any{c, c.Terminal.Protocols}))(t)
 	folder := filepath.Dir(c.File())
 	want := `[{"workspace":"FOLDER",` +
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
@@ -99,10 +92,7 @@ func TestCommentsTrailingCommasByteOrderMarksAndLineEndsAreTolerated(t *testing.
 }
 
 func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
-	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"}, extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(config.Load("testdata/good/everything.json", []string{"HOME=/home/me"}, extensions()))(t)
 	folder, _ := filepath.Abs("testdata/good")
 	on := true
 	want := config.Config{
@@ -250,10 +240,7 @@ func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
 func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, _ := os.Getwd()
-	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"}, extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"}, extensions()))(t)
 	if c.Workspace != here || c.Gateway.StateDir != filepath.Join(here, "s") || c.Terminal.Command != "cat" || c.File() != "" {
 		t.Errorf("%+v", c)
 	}
@@ -276,16 +263,12 @@ func TestFileReferencesAreRelativeToTheConfigFile(t *testing.T) {
 func BenchmarkLoad(b *testing.B) {
 	usual := filepath.Join(b.TempDir(), "config.json")
 	text := `{"channels": {"telegram": {"enabled": true, "token": "file:token", "allowFrom": ["7"]}}, "terminal": {"command": "cat", "protocol": "rich"}}`
-	if err := os.WriteFile(usual, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, os.WriteFile(usual, []byte(text), 0o600))
 	for name, path := range map[string]string{"every-key": "testdata/good/everything.json", "usual": usual} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := config.Load(path, nil, extensions()); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Get(config.Load(path, nil, extensions()))(b)
 			}
 		})
 	}

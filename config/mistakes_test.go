@@ -13,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -31,14 +32,9 @@ func TestEveryMistakeIsReportedWithItsPositionAndTheExpectedValue(t *testing.T) 
 			}
 			golden := strings.TrimSuffix(file, ".json") + ".txt"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := musttest.Get(os.ReadFile(golden))(t)
 			if got != string(want) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
@@ -66,7 +62,7 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no cases")
 	}
-	err := filepath.WalkDir("../deploy/examples", func(path string, _ os.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir("../deploy/examples", func(path string, _ os.DirEntry, err error) error {
 		if filepath.Base(path) == "config.json" {
 			files = append(files, path)
 		}
@@ -74,10 +70,7 @@ func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
 			return nil
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	schema := compilePublishedSchema(t)
 	for _, file := range files {
 		if err := schema.Validate(readStandardJSON(t, file)); err != nil {
@@ -110,22 +103,11 @@ func loadMistakes(t *testing.T, file string, environ []string) config.Mistakes {
 // also validates it against the meta-schema.
 func compilePublishedSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	b, err := config.Schema(extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(config.Schema(extensions()))(t)
+	doc := musttest.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(b))))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.AddResource("schema.json", doc))
+	s := musttest.Get(c.Compile("schema.json"))(t)
 	return s
 }
 

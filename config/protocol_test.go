@@ -8,23 +8,19 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/acp"
 )
 
 func loadText(t *testing.T, text string) (*config.Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return config.Load(path, nil, extensions())
 }
 
 func TestADefaultCommandBelongsToItsProtocol(t *testing.T) {
-	c, err := loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "/bin/sh"}}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "/bin/sh"}}}`))(t)
 	if c.Terminal.Command != "exec '/bin/sh'" || !c.Terminal.On() {
 		t.Errorf("the command is %q", c.Terminal.Command)
 	}
@@ -51,11 +47,8 @@ func TestAProtocolChecksTheSectionThatItShares(t *testing.T) {
 }
 
 func TestADefaultTimeoutBelongsToItsProtocol(t *testing.T) {
-	c, err := loadText(t, `{"terminal": {"command": "x", "protocol": "acp"}, "agents": {
-		"short": {"command": "y", "protocol": "acp", "timeout": 120}, "other": {"command": "z"}, "long": {"command": "z", "protocol": "acp"}}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(loadText(t, `{"terminal": {"command": "x", "protocol": "acp"}, "agents": {
+		"short": {"command": "y", "protocol": "acp", "timeout": 120}, "other": {"command": "z"}, "long": {"command": "z", "protocol": "acp"}}}`))(t)
 	if got := []int{c.Terminal.Timeout, c.Agents["short"].Timeout, c.Agents["other"].Timeout, c.Agents["long"].Timeout}; !slices.Equal(got, []int{3600, 120, 120, 3600}) {
 		t.Errorf("the timeouts are %v", got)
 	}
@@ -70,10 +63,7 @@ func TestADefaultTimeoutBelongsToItsProtocol(t *testing.T) {
 }
 
 func TestACommandOfAnACPAgentMayHaveNoTimeLimit(t *testing.T) {
-	c, err := loadText(t, `{"terminal": {"command": "x", "protocol": "acp", "acp": {"terminalTimeout": 0}}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(loadText(t, `{"terminal": {"command": "x", "protocol": "acp", "acp": {"terminalTimeout": 0}}}`))(t)
 	if got := acp.SettingsOf(c.Terminal).TerminalTimeout; got != 0 {
 		t.Errorf("the limit is %d", got)
 	}

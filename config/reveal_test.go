@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestRevealDecidesByChat(t *testing.T) {
@@ -29,9 +30,7 @@ func TestRevealDecidesByChat(t *testing.T) {
 func TestRevealEncodesAsItDecodes(t *testing.T) {
 	for _, text := range []string{"true", "false", `["1","telegram:2"]`} {
 		var r config.Reveal
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, json.Unmarshal([]byte(text), &r))
 		if out, err := json.Marshal(r); err != nil || string(out) != text {
 			t.Errorf("%s became %s, %v", text, out, err)
 		}

@@ -8,13 +8,11 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
-	first, err := config.Schema(extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := musttest.Get(config.Schema(extensions()))(t)
 	for range 5 {
 		if again, _ := config.Schema(extensions()); !bytes.Equal(first, again) {
 			t.Fatal("differs from one call to the next")
@@ -35,14 +33,9 @@ func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
 // walkSchemas calls f for each subschema of the published schema.
 func walkSchemas(t *testing.T, f func(path string, s map[string]any)) {
 	t.Helper()
-	b, err := config.Schema(extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(config.Schema(extensions()))(t)
 	var root map[string]any
-	if err := json.Unmarshal(b, &root); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal(b, &root))
 	seen := 0
 	var visit func(path string, s map[string]any)
 	visit = func(path string, s map[string]any) {

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels/discord"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 const canary = "CANARY7kq"
@@ -50,13 +51,9 @@ func TestASecretNeverPrints(t *testing.T) {
 func TestAReferenceIsFollowed(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"good": " value\n", "empty": "\n"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(folder), "outside"), []byte(canary), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(folder), "outside"), []byte(canary), 0o600))
 	t.Setenv("CREDENTIALS_DIRECTORY", folder)
 	t.Setenv("SECRET_GOOD", "value\n")
 	t.Setenv("SECRET_EMPTY", "")

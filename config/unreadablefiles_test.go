@@ -8,30 +8,22 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestAFileThatCannotBeAConfigurationSaysWhy(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "folder"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("unix", filepath.Join(folder, "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Join(folder, "folder"), 0o755))
+	listener := musttest.Get(net.Listen("unix", filepath.Join(folder, "socket")))(t)
 	defer listener.Close()
-	if err := os.Symlink("loop", filepath.Join(folder, "loop")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("loop", filepath.Join(folder, "loop")))
 	t.Chdir(folder)
 	for name, text := range map[string]string{
 		"empty": "", "blank": " \r\n\t", "mark": "\ufeff", "latin1": "{\n\"workspace\": \"\xe9\"}",
 		"nul": "{\"log\": {}\x00}", "utf16": "\xff\xfe{\x00}\x00", "utf16be": "\xfe\xff\x00{\x00}",
 		"huge": strings.Repeat(" ", 1<<20) + "{}",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for file, want := range map[string]string{
 		"missing":    `missing: no such file; run "nanobot init" to write one`,
@@ -60,9 +52,7 @@ func TestAFileWithoutPermissionSaysSo(t *testing.T) {
 		t.Skip("root may read everything")
 	}
 	path := writeConfig(t, `{}`)
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(path, 0))
 	if got := loadMistakes(t, path, nil).Error(); got != path+": cannot be read: permission denied" {
 		t.Error(got)
 	}
@@ -85,9 +75,7 @@ func TestExcessiveNestingIsRefused(t *testing.T) {
 func TestASymlinkedFileBelongsToTheFolderOfTheLink(t *testing.T) {
 	path := writeConfig(t, `{}`)
 	link := filepath.Join(t.TempDir(), "config.json")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(path, link))
 	c, err := config.Load(link, nil, extensions())
 	if err != nil || c.Workspace != filepath.Dir(link) {
 		t.Error(err, c)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestWarningsReportSuspiciousSettings(t *testing.T) {
@@ -74,9 +75,7 @@ func TestAFileWithSecretsThatEveryUserCanReadIsWarnedAbout(t *testing.T) {
 		"overridden":       {token, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=env:A"}, 0o644, true},
 	} {
 		path := writeConfig(t, test.text)
-		if err := os.Chmod(path, test.mode); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(path, test.mode))
 		c, err := config.Load(path, test.environ, extensions())
 		if err != nil {
 			t.Fatal(name, err)

@@ -5,22 +5,17 @@ import (
 	"testing"
 
 	"nanobot/internal/addrtest"
+	"nanobot/internal/musttest"
 )
 
 func TestAReservedAddressIsAssignedToNoOtherSocket(t *testing.T) {
 	address := addrtest.Reserve(t)
 	for range 3 {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen("tcp", address))(t)
 		l.Close()
 	}
 	for range 2000 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 		if l.Addr().String() == address {
 			t.Error("it was given to somebody else")
 		}

@@ -9,27 +9,20 @@ import (
 	"testing"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
 func TestAFileIsReplacedInOneStep(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
-	folder, err := nofollow.OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := musttest.Get(nofollow.OpenFolder(dir))(t)
 	defer folder.Close()
 	for i, in := range []atomicfile.Folder{root, folder} {
 		for _, name := range []string{"f", strings.Repeat("ö", 127)} {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(path, []byte("old"), 0o600))
 			write := func(f *os.File) error {
 				_, err := f.WriteString("new")
 				if got, _ := os.ReadFile(path); string(got) != "old" {
@@ -52,9 +45,7 @@ func TestAFileIsReplacedInOneStep(t *testing.T) {
 			}
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "folder", "in"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Join(dir, "folder", "in"), 0o700))
 	if err := atomicfile.Replace(root, "folder", func(*os.File) error { return nil }); err == nil {
 		t.Error("a folder was replaced")
 	}
@@ -71,29 +62,15 @@ func TestAFileIsReplacedInOneStep(t *testing.T) {
 func TestAReplacedFileKeepsItsOwnerAndPermissions(t *testing.T) {
 	dir := t.TempDir()
 	old, path := filepath.Join(dir, "old"), filepath.Join(dir, "new")
-	if err := os.WriteFile(old, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(old, nil, 0o600))
 	if os.Geteuid() == 0 {
-		if err := os.Chown(old, 1234, 4321); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chown(old, 1234, 4321))
 	}
-	if err := os.Chmod(old, 0o751|os.ModeSetuid); err != nil {
-		t.Fatal(err)
-	}
-	was, err := os.Stat(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(old, 0o751|os.ModeSetuid))
+	was := musttest.Get(os.Stat(old))(t)
+	f := musttest.Get(os.Create(path))(t)
 	defer f.Close()
-	if err := atomicfile.CopyAccess(f, was); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, atomicfile.CopyAccess(f, was))
 	got, _ := f.Stat()
 	a, b := was.Sys().(*syscall.Stat_t), got.Sys().(*syscall.Stat_t)
 	if got.Mode() != 0o751 || a.Uid != b.Uid || a.Gid != b.Gid {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/internal/diskspace"
+	"nanobot/internal/musttest"
 )
 
 const mib = 1 << 20
@@ -18,14 +19,9 @@ const mib = 1 << 20
 // newFile creates a file with a content.
 func newFile(t *testing.T, content []byte) *os.File {
 	t.Helper()
-	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Create(filepath.Join(t.TempDir(), "file")))(t)
 	t.Cleanup(func() { _ = f.Close() })
-	if _, err := f.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(f.Write(content))(t)
 	return f
 }
 
@@ -39,9 +35,7 @@ func TestACopyAndItsDigestHaveTheFirstBytesOfTheFile(t *testing.T) {
 	for _, size := range []int{0, 1, mib, 2*mib + 7, len(content)} {
 		from, to := newFile(t, content), newFile(t, nil)
 		h := sha256.New()
-		if err := (&diskspace.Disk{Dir: filepath.Dir(to.Name())}).Copy(t.Context(), to, from, int64(size), h); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, (&diskspace.Disk{Dir: filepath.Dir(to.Name())}).Copy(t.Context(), to, from, int64(size), h))
 		got, err := os.ReadFile(to.Name())
 		if want := sha256.Sum256(content[:size]); err != nil || !bytes.Equal(got, content[:size]) || !bytes.Equal(h.Sum(nil), want[:]) {
 			t.Errorf("the copy of %d bytes has %d bytes (%v), or another digest", size, len(got), err)

@@ -6,20 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // CountOpen counts the file descriptors of this process that refer to files below dir, except for
 // files in the subfolders of dir with the given names.
 func CountOpen(t testing.TB, dir string, exceptFolders ...string) (n int) {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir = musttest.Get(filepath.EvalSymlinks(dir))(t)
+	fds := musttest.Get(os.ReadDir("/proc/self/fd"))(t)
 	for _, fd := range fds {
 		path, err := os.Readlink("/proc/self/fd/" + fd.Name())
 		rest, inside := strings.CutPrefix(path, dir+"/")

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 func TestALinkSignsOnePersonInOnce(t *testing.T) {
@@ -270,10 +271,7 @@ func TestOnlyOperatorsCanBeNamedOperator(t *testing.T) {
 }
 
 func TestWithoutATokenNoBearerIsAccepted(t *testing.T) {
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: openStore(t, t.TempDir(), sqlite.Options{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: openStore(t, t.TempDir(), sqlite.Options{})}))(t)
 	for _, auth := range []string{"Bearer ", "Bearer", "Bearer x"} {
 		if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Authorization": auth}).Code; got != 401 {
 			t.Errorf("%q is answered %d", auth, got)
@@ -296,9 +294,7 @@ func TestARefusalIsAPageForPeopleAndJSONForPrograms(t *testing.T) {
 
 func TestADamagedKeyIsReported(t *testing.T) {
 	r := newFixture(t)
-	if err := r.store.SaveRecords(t.Context(), map[string]string{"http/key": "short"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.store.SaveRecords(t.Context(), map[string]string{"http/key": "short"}))
 	if _, err := httpd.NewAccess(t.Context(), httpd.Options{Records: r.store}); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}
@@ -308,10 +304,7 @@ func TestADamagedKeyIsReported(t *testing.T) {
 func TestUnreadableRecordsAreReported(t *testing.T) {
 	r := newFixture(t)
 	records := &brokenRecords{Records: r.store}
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: records})
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: records}))(t)
 	h := access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	in := header{"Cookie": r.cookie("chat.ann.9999999999.S")}
 	for _, want := range []int{200, 503, 200} {

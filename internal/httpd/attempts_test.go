@@ -16,6 +16,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // attemptsFixture is an Access that tests attack, without a network.
@@ -36,10 +37,7 @@ func newAttemptsFixture(t *testing.T, proxies ...string) *attemptsFixture {
 	core, logs := observer.New(zapcore.DebugLevel)
 	g := &attemptsFixture{t: t, store: openStore(t, t.TempDir(), sqlite.Options{}), mux: http.NewServeMux(), logs: logs}
 	g.wrong = httpd.NewAttempts(trusted, nil, zap.New(core))
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: g.store, Token: token, Attempts: g.wrong})
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: g.store, Token: token, Attempts: g.wrong}))(t)
 	access.Mount(g.mux, zap.New(core))
 	g.mux.Handle("/", access.Require(httpd.Chat, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	g.mux.Handle("POST /hook", g.wrong.Watch(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,10 +143,7 @@ func TestEveryKindOfWrongCredentialCounts(t *testing.T) {
 // link makes a link and returns its path.
 func (g *attemptsFixture) link(user string) string {
 	g.t.Helper()
-	code, err := httpd.Grants{Records: g.store}.Make(g.t.Context(), user, httpd.Chat)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	code := musttest.Get(httpd.Grants{Records: g.store}.Make(g.t.Context(), user, httpd.Chat))(g.t)
 	return httpd.EnterPath + code
 }
 

@@ -6,23 +6,15 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // BenchmarkSignedIn is what it costs to look up that a browser is still signed in.
 func BenchmarkSignedIn(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), b.TempDir(), sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(b.Context(), b.TempDir(), sqlite.Options{}))(b)
 	defer s.Close()
-	access, err := httpd.NewAccess(b.Context(), httpd.Options{Records: s})
-	if err != nil {
-		b.Fatal(err)
-	}
-	values, err := s.ListRecords(b.Context(), "http/key")
-	if err != nil {
-		b.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(b.Context(), httpd.Options{Records: s}))(b)
+	values := musttest.Get(s.ListRecords(b.Context(), "http/key"))(b)
 	h := access.Require(httpd.Chat, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	in := header{"Cookie": signedCookie(b, values["http/key"], "chat.ann.9999999999.S")}
 	for b.Loop() {

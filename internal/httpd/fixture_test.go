@@ -19,6 +19,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -48,10 +49,7 @@ func newFixture(t *testing.T, hosts ...string) *fixture {
 // openStore opens the store that implements Records in the daemon, or a tool's handle on it.
 func openStore(t *testing.T, dir string, o sqlite.Options) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(t.Context(), dir, o))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -63,10 +61,7 @@ func openStore(t *testing.T, dir string, o sqlite.Options) *sqlite.Store {
 // records returns the records whose keys have a prefix.
 func (r *fixture) records(prefix string) map[string]string {
 	r.t.Helper()
-	values, err := r.store.ListRecords(r.t.Context(), prefix)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	values := musttest.Get(r.store.ListRecords(r.t.Context(), prefix))(r.t)
 	return values
 }
 
@@ -74,14 +69,8 @@ func (r *fixture) startServer(hosts ...string) {
 	r.t.Helper()
 	attempts := httpd.NewAttempts(nil, func() time.Time { return r.now }, zap.NewNop())
 	attempts.SetWords(r.words)
-	access, err := httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Attempts: attempts, Words: r.words, Now: func() time.Time { return r.now }})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	server, err := httpd.Listen(r.t.Context(), "127.0.0.1:0", zap.NewNop())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Attempts: attempts, Words: r.words, Now: func() time.Time { return r.now }}))(r.t)
+	server := musttest.Get(httpd.Listen(r.t.Context(), "127.0.0.1:0", zap.NewNop()))(r.t)
 	mux := http.NewServeMux()
 	access.Mount(mux, zap.NewNop())
 	whoami := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -112,10 +101,7 @@ func (r *fixture) startServer(hosts ...string) {
 // link creates a link and returns its URL.
 func (r *fixture) link(user string, role httpd.Role) string {
 	r.t.Helper()
-	code, err := httpd.Grants{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	code := musttest.Get(httpd.Grants{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role))(r.t)
 	return r.url + httpd.EnterPath + code
 }
 
@@ -127,10 +113,7 @@ type browser struct {
 
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := musttest.Get(cookiejar.New(nil))(t)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &browser{t, http.Client{Jar: jar, Transport: transport}}
@@ -147,10 +130,7 @@ type response struct {
 // request makes a request and returns the response and its body. The header Host sets the host.
 func (b *browser) request(method, url string, h header) (response, string) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), method, url, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(b.t.Context(), method, url, nil))(b.t)
 	for k, v := range h {
 		req.Header.Set(k, v)
 	}
@@ -160,25 +140,16 @@ func (b *browser) request(method, url string, h header) (response, string) {
 
 func (b *browser) do(req *http.Request) (response, string) {
 	b.t.Helper()
-	resp, err := b.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	resp := musttest.Get(b.Do(req))(b.t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(resp.Body))(b.t)
 	return response{resp, resp.StatusCode}, string(body)
 }
 
 // cookies returns the cookies of a URL as a header, so that tests can send them under any host.
 func (b *browser) cookies(address string) string {
 	b.t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	u := musttest.Get(url.Parse(address))(b.t)
 	var all []string
 	for _, c := range b.Jar.Cookies(u) {
 		all = append(all, c.Name+"="+c.Value)
@@ -203,9 +174,7 @@ func (r *fixture) replaceInLinks(from, to string) {
 	for key, value := range values {
 		values[key] = strings.ReplaceAll(value, from, to)
 	}
-	if err := r.store.SaveRecords(r.t.Context(), values); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, r.store.SaveRecords(r.t.Context(), values))
 }
 
 // cookie signs a payload as the server does.
@@ -216,10 +185,7 @@ func (r *fixture) cookie(words string) string {
 
 func signedCookie(t testing.TB, key, words string) string {
 	t.Helper()
-	secret, err := hex.DecodeString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := musttest.Get(hex.DecodeString(key))(t)
 	name := sha256.Sum256(append([]byte("name"), secret...))
 	seal := hmac.New(sha256.New, secret)
 	seal.Write([]byte(words))

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // grants returns the Grants of a command that runs beside the daemon.
@@ -23,10 +24,7 @@ func (r *fixture) grants() httpd.Grants {
 // listed returns the grants as lines of kind, user and role.
 func (r *fixture) listed() (lines []string, all []httpd.Grant) {
 	r.t.Helper()
-	all, err := r.grants().List(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	all = musttest.Get(r.grants().List(r.t.Context()))(r.t)
 	for _, g := range all {
 		lines = append(lines, fmt.Sprint(g.Kind, " ", g.User, " ", g.Role))
 	}
@@ -35,10 +33,7 @@ func (r *fixture) listed() (lines []string, all []httpd.Grant) {
 
 func (r *fixture) revoke(who string) []httpd.Grant {
 	r.t.Helper()
-	revoked, err := r.grants().Revoke(r.t.Context(), who)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	revoked := musttest.Get(r.grants().Revoke(r.t.Context(), who))(r.t)
 	return revoked
 }
 
@@ -183,14 +178,8 @@ func TestRevokingEndsTheStreamsOfThatBrowser(t *testing.T) {
 	r := newFixture(t)
 	b := newBrowser(t)
 	b.signIn(r.link("ann", httpd.Chat))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := b.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/stream", nil))(t)
+	resp := musttest.Get(b.Do(req))(t)
 	defer resp.Body.Close()
 	lines := bufio.NewReader(resp.Body)
 	if line, err := lines.ReadString('\n'); line != "begun\n" {
@@ -257,9 +246,7 @@ func TestDamagedRecordsAreNotListed(t *testing.T) {
 	r := newFixture(t)
 	newBrowser(t).signIn(r.link("ann", httpd.Chat))
 	for _, prefix := range []string{"http/session/", "http/link/"} {
-		if err := r.store.SaveRecords(t.Context(), map[string]string{prefix + all64: "{", prefix + "x": "nonsense"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.store.SaveRecords(t.Context(), map[string]string{prefix + all64: "{", prefix + "x": "nonsense"}))
 	}
 	lines, _ := r.listed()
 	if got := strings.Join(lines, ", "); got != "browser ann chat" {

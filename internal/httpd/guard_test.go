@@ -13,6 +13,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // serve calls a handler without a network.
@@ -122,18 +123,9 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	store := openStore(t, t.TempDir(), sqlite.Options{})
 	now := time.Now()
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: store, Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := httpd.Grants{Records: store}.Make(t.Context(), "ann", httpd.Chat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: store, Now: func() time.Time { return now }}))(t)
+	code := musttest.Get(httpd.Grants{Records: store}.Make(t.Context(), "ann", httpd.Chat))(t)
+	server := musttest.Get(httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop()))(t)
 	server.StopTimeout = time.Hour // a stream that does not end with the server would make this test hang
 	stop, ended := make(chan struct{}), make(chan string, 2)
 	server.OnStop(func() { close(stop) })
@@ -158,10 +150,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	url := "http://" + server.Addr().String()
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b.signIn(url + httpd.EnterPath + code)
-	resp, err := b.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(b.Get(url))(t)
 	defer resp.Body.Close()
 	cancel()
 	if err := <-done; err != nil {

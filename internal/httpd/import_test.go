@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // earlierCode is the code of the link that an earlier version has left.
@@ -33,12 +34,8 @@ func writeEarlierFiles(t *testing.T, dir string, now time.Time) {
 			text, _ = json.Marshal(content)
 		}
 		name := filepath.Join(append([]string{dir}, path...)...)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		musttest.Do(t, os.WriteFile(name, text, 0o600))
 	}
 	write(earlierKey, httpd.KeyFile)
 	write([]byte{}, httpd.SignedOutLock)
@@ -71,9 +68,7 @@ func newEarlierState(t *testing.T) *fixture {
 
 func (r *fixture) importFiles() {
 	r.t.Helper()
-	if err := httpd.Import(r.t.Context(), r.store, r.dir); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, httpd.Import(r.t.Context(), r.store, r.dir))
 }
 
 func TestLinksAndSessionsOfAnEarlierVersionStayValid(t *testing.T) {
@@ -116,9 +111,7 @@ func TestFilesLeftByAnInterruptedImportAreNotImportedAgain(t *testing.T) {
 			r.revoke("bob")
 			writeEarlierFiles(t, r.dir, r.now)
 			for _, name := range gone {
-				if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.RemoveAll(filepath.Join(r.dir, name)))
 			}
 			r.importFiles()
 			r.startServer()
@@ -143,9 +136,7 @@ func TestDamagedFilesOfAnEarlierVersionAreReportedAndNotRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newEarlierState(t)
 			path := filepath.Join(r.dir, name)
-			if err := os.WriteFile(path, []byte(`{"X":"2026-`), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(path, []byte(`{"X":"2026-`), 0o600))
 			if err := httpd.Import(t.Context(), r.store, r.dir); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v", err)
 			}
@@ -174,8 +165,6 @@ func TestFilesStayUntilTheyAreImported(t *testing.T) {
 func closedStore(t *testing.T) *sqlite.Store {
 	t.Helper()
 	s := openStore(t, t.TempDir(), sqlite.Options{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Close())
 	return s
 }

@@ -17,16 +17,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // startServer serves a handler until the test ends.
 func startServer(t *testing.T, h http.HandlerFunc, bodyTimeout time.Duration) (address string, logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.New(core))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := musttest.Get(httpd.Listen(t.Context(), "127.0.0.1:0", zap.New(core)))(t)
 	if server.BodyTimeout != 30*time.Second {
 		t.Errorf("a body may take %s", server.BodyTimeout)
 	}
@@ -73,10 +71,7 @@ func TestABodyThatNeverArrivesTimesOut(t *testing.T) {
 		}
 	}, 50*time.Millisecond)
 	for _, path := range []string{"/reads", "/refuses"} {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := musttest.Get(net.Dial("tcp", address))(t)
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nonly a little", path)
 		if path == "/reads" {

@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
 // confirm presses the button of the page that asks whether to switch the user.
 func (b *browser) confirm(link, as string) (response, string) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader("as="+as))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader("as="+as)))(b.t)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", link[:strings.Index(link, httpd.EnterPath)])
 	return b.do(req)

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 func TestSigningOutEndsOneSessionForGood(t *testing.T) {
@@ -75,10 +76,7 @@ func TestASignOutThatCannotBeStoredIsReported(t *testing.T) {
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/out", nil)
 	req.Header.Set("Cookie", cookie)
 	req.Header.Set("Origin", "http://example.com")
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: unwritableRecords{r.store}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: unwritableRecords{r.store}}))(t)
 	mux := http.NewServeMux()
 	access.Mount(mux, zap.NewNop())
 	answer := httptest.NewRecorder()
@@ -98,14 +96,8 @@ func (unwritableRecords) SaveRecords(context.Context, map[string]string) error {
 
 func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	store := openStore(t, t.TempDir(), sqlite.Options{})
-	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: store}))(t)
+	server := musttest.Get(httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop()))(t)
 	ended := make(chan string, 2)
 	mux := http.NewServeMux()
 	access.Mount(mux, zap.NewNop())
@@ -122,16 +114,10 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	url := "http://" + server.Addr().String()
 	browsers, streams := map[string]*browser{}, map[string]io.Closer{}
 	for _, user := range []string{"ann", "bob"} {
-		code, err := httpd.Grants{Records: store}.Make(t.Context(), user, httpd.Chat)
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := musttest.Get(httpd.Grants{Records: store}.Make(t.Context(), user, httpd.Chat))(t)
 		b := newBrowser(t)
 		b.signIn(url + httpd.EnterPath + code)
-		resp, err := b.Get(url + "/stream")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(b.Get(url + "/stream"))(t)
 		browsers[user], streams[user] = b, resp.Body
 		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); line != "begun\n" {
 			t.Fatal(line, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nanobot/internal/linediff"
+	"nanobot/internal/musttest"
 )
 
 func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
@@ -104,9 +105,7 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 			}
 			dir := t.TempDir()
 			put := func(name, text string) {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 			}
 			put("f", c[0])
 			put("d", "--- a/f\n+++ b/f\n"+linediff.Compare(c[0], c[1]).Unified())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/internal/modebits"
+	"nanobot/internal/musttest"
 )
 
 // user has a primary group and a supplementary group.
@@ -23,16 +24,9 @@ func openFolder(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Dir(dir)} {
-		must(t, os.Chmod(path, 0o755))
+		musttest.Do(t, os.Chmod(path, 0o755))
 	}
 	return dir
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // runAsUser runs a shell script as the user.
@@ -40,8 +34,7 @@ func runAsUser(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: user}
-	out, err := cmd.Output()
-	must(t, err)
+	out := musttest.Get(cmd.Output())(t)
 	return string(out)
 }
 
@@ -54,11 +47,10 @@ func TestAllowAgreesWithTheKernel(t *testing.T) {
 				continue // enough of them are left
 			}
 			path := filepath.Join(dir, fmt.Sprintf("%d-%03o", i, mode))
-			must(t, os.WriteFile(path, nil, 0o600))
-			must(t, os.Chown(path, owner[0], owner[1]))
-			must(t, os.Chmod(path, mode))
-			info, err := os.Stat(path)
-			must(t, err)
+			musttest.Do(t, os.WriteFile(path, nil, 0o600))
+			musttest.Do(t, os.Chown(path, owner[0], owner[1]))
+			musttest.Do(t, os.Chmod(path, mode))
+			info := musttest.Get(os.Stat(path))(t)
 			fmt.Fprint(&want, filepath.Base(path))
 			for _, p := range []os.FileMode{modebits.Read, modebits.Write, modebits.Search} {
 				if modebits.Allow(user, info, p) {
@@ -103,15 +95,15 @@ func TestAllowRemoveAgreesWithTheKernel(t *testing.T) {
 		for _, owner := range []int{0, 1234} {
 			name := fmt.Sprintf("%d-%d-%v-%d", folder.uid, folder.gid, folder.mode, owner)
 			path := filepath.Join(dir, name)
-			must(t, os.Mkdir(path, 0o700))
-			must(t, os.WriteFile(filepath.Join(path, "f"), nil, 0o666))
-			must(t, os.Chown(filepath.Join(path, "f"), owner, 0))
-			must(t, os.Chown(path, folder.uid, folder.gid))
-			must(t, os.Chmod(path, folder.mode))
+			musttest.Do(t, os.Mkdir(path, 0o700))
+			musttest.Do(t, os.WriteFile(filepath.Join(path, "f"), nil, 0o666))
+			musttest.Do(t, os.Chown(filepath.Join(path, "f"), owner, 0))
+			musttest.Do(t, os.Chown(path, folder.uid, folder.gid))
+			musttest.Do(t, os.Chmod(path, folder.mode))
 			in, err := os.Stat(path)
-			must(t, err)
+			musttest.Do(t, err)
 			entry, err := os.Stat(filepath.Join(path, "f"))
-			must(t, err)
+			musttest.Do(t, err)
 			runAsUser(t, dir, "rm -f '"+name+"/f' 2>/dev/null; true")
 			_, err = os.Lstat(filepath.Join(path, "f"))
 			if removed := os.IsNotExist(err); removed != modebits.AllowRemove(user, in, entry) {
@@ -123,10 +115,9 @@ func TestAllowRemoveAgreesWithTheKernel(t *testing.T) {
 
 func TestTheSuperuserMayDoEverything(t *testing.T) {
 	dir := openFolder(t)
-	must(t, os.Chown(dir, 1234, 4321))
-	must(t, os.Chmod(dir, 0o000|os.ModeSticky))
-	info, err := os.Stat(dir)
-	must(t, err)
+	musttest.Do(t, os.Chown(dir, 1234, 4321))
+	musttest.Do(t, os.Chmod(dir, 0o000|os.ModeSticky))
+	info := musttest.Get(os.Stat(dir))(t)
 	root := &syscall.Credential{}
 	if !modebits.Allow(root, info, 0o7) || !modebits.AllowRemove(root, info, info) {
 		t.Error("it may not")

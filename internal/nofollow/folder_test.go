@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
@@ -26,10 +27,7 @@ func newFolder(t *testing.T) (*nofollow.Folder, string) {
 			t.Fatal(err)
 		}
 	}
-	folder, err := nofollow.OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := musttest.Get(nofollow.OpenFolder(dir))(t)
 	t.Cleanup(func() { _ = folder.Close() })
 	return folder, dir
 }
@@ -86,15 +84,9 @@ func TestLstatDescribesALinkAndNotItsTarget(t *testing.T) {
 	if to, err := folder.Readlink("file"); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("the file leads to %q: %v", to, err)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
-	same, err := nofollow.OpenRootFolder(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	same := musttest.Get(nofollow.OpenRootFolder(root))(t)
 	defer same.Close()
 	for _, f := range []*nofollow.Folder{folder, same} {
 		self, err := f.Stat()

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
@@ -17,21 +18,12 @@ func TestAPathWithALinkIsRefused(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	real := filepath.Join(dir, "real")
-	if err := os.Mkdir(real, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(real, "file"), []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(real, 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(real, "file"), []byte("text"), 0o600))
 	for link, to := range map[string]string{"folder": "real", "file": "real/file"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	for name, open := range map[string]func(string) (*os.File, error){"by openat2": nofollow.Open, "with a check first": nofollow.OpenChecked} {
 		f, err := open(filepath.Join(real, "file"))
@@ -58,17 +50,11 @@ func TestHasFolderRefusesLinksBelowTheParent(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "root", "a", "b"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Join(dir, "root", "a", "b"), 0o700))
 	for link, to := range map[string]string{"linked": "root", "root/link": "a", "root/a/link": "b", "root/out": ".."} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "root", "a", "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "root", "a", "file"), nil, 0o600))
 	for path, want := range map[string]bool{"a/b": true, "link/b": false, "a/link": false, "out": false, "../root/a": false, "a/file": false, "a/none": false} {
 		for _, root := range []string{"root", "linked"} { // links in the path of the parent are allowed
 			if got := nofollow.HasFolder(filepath.Join(dir, root), path); got != want {

@@ -9,27 +9,19 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
 func TestAllLinksOfAPathAreResolvedEvenIfTheEndDoesNotExist(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	musttest.Do(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
 	for link, to := range map[string]string{
 		"abs": dir + "/a", "a/up": "..", "a/b/far": "../../abs/b", "dangling": "a/none", "loop": "loop",
 	} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for path, want := range map[string]struct {
 		end     string
 		through string // the last folders that were searched

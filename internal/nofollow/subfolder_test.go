@@ -6,29 +6,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
 func TestOnlyAFolderIsOpenedAsASubfolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"root/real", "outside"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
 	}
-	root, err := os.OpenRoot(filepath.Join(dir, "root"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(os.OpenRoot(filepath.Join(dir, "root")))(t)
 	defer root.Close()
 	for link, to := range map[string]string{"within": "real", "out": "../outside", "nowhere": "none"} {
-		if err := root.Symlink(to, link); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, root.Symlink(to, link))
 	}
-	if err := root.WriteFile("file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, root.WriteFile("file", nil, 0o600))
 	for name, want := range map[string]error{
 		"real": nil, "within": nofollow.ErrNotFolder, "out": nofollow.ErrNotFolder, "nowhere": nofollow.ErrNotFolder, "file": nofollow.ErrNotFolder,
 		"none": os.ErrNotExist,

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/peersocket"
 	"nanobot/internal/procfs"
 )
@@ -37,10 +38,7 @@ func connect(path string) {
 
 func listen(t *testing.T) *peersocket.Listener {
 	t.Helper()
-	l, err := peersocket.Listen(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(peersocket.Listen(t.TempDir()))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -52,13 +50,8 @@ func startClient(t *testing.T, program, path string, user *syscall.Credential) (
 	cmd.Env = append(os.Environ(), "TEST_CONNECT="+path, "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
 	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := musttest.Get(cmd.StdinPipe())(t)
+	musttest.Do(t, cmd.Start())
 	return cmd.Process.Pid, func() {
 		_ = in.Close()
 		_ = cmd.Wait()
@@ -67,19 +60,13 @@ func startClient(t *testing.T, program, path string, user *syscall.Credential) (
 
 func ownProgram(t *testing.T) string {
 	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := musttest.Get(os.Executable())(t)
 	return path
 }
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	n, err := procfs.OpenFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := musttest.Get(procfs.OpenFiles())(t)
 	return n
 }
 
@@ -87,10 +74,7 @@ func TestTheConnectingProcessIsKnown(t *testing.T) {
 	before := openFiles(t)
 	l := listen(t)
 	pid, end := startClient(t, ownProgram(t), l.Path(), nil)
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(l.Accept())(t)
 	peer, err := c.Peer()
 	if err != nil || peer.Pid != pid || peer.UID != os.Getuid() {
 		t.Errorf("the peer is %+v, %v, want process %d", peer, err, pid)
@@ -114,33 +98,17 @@ func TestAnotherUserMayConnectAndIsKnown(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
-	parent, err := os.MkdirTemp("", "peersocket")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parent := musttest.Get(os.MkdirTemp("", "peersocket"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(parent) })
-	if err := os.Chmod(parent, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	l, err := peersocket.Listen(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(parent, 0o755))
+	l := musttest.Get(peersocket.Listen(parent))(t)
 	t.Cleanup(func() { _ = l.Close() })
-	b, err := os.ReadFile(ownProgram(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(ownProgram(t)))(t)
 	program := filepath.Join(parent, "client") // a folder that the user may enter
-	if err := os.WriteFile(program, b, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(program, b, 0o755))
 	pid, end := startClient(t, program, l.Path(), &syscall.Credential{Uid: 65534, Gid: 65534})
 	defer end()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(l.Accept())(t)
 	defer func() { _ = c.Close() }()
 	if peer, err := c.Peer(); err != nil || peer.Pid != pid || peer.UID != 65534 {
 		t.Errorf("the peer is %+v, %v", peer, err)
@@ -165,9 +133,7 @@ func TestOtherUsersMayConnectButNeitherListNorReplaceTheSocket(t *testing.T) {
 
 func TestAPathThatIsTooLongIsRefusedWithItsLength(t *testing.T) {
 	parent := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
-	if err := os.Mkdir(parent, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(parent, 0o700))
 	_, err := peersocket.Listen(parent)
 	if !errors.Is(err, peersocket.ErrTooLong) || !strings.Contains(err.Error(), parent) || !strings.Contains(err.Error(), "the limit is 107") {
 		t.Errorf("it says %v", err)
@@ -179,18 +145,11 @@ func TestAPathThatIsTooLongIsRefusedWithItsLength(t *testing.T) {
 
 func TestRemoveCleansUpAfterAKilledProgramAndRemovesNothingElse(t *testing.T) {
 	parent := t.TempDir()
-	l, err := peersocket.Listen(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(peersocket.Listen(parent))(t)
 	left := l.Path() + ".left"
-	if err := os.Rename(l.Path(), left); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(l.Path(), left))
 	_ = l.Close() // which finds no socket to remove, and the folder not empty
-	if err := os.Rename(left, l.Path()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(left, l.Path()))
 	if err := peersocket.Remove(l.Path()); err != nil {
 		t.Error(err)
 	}
@@ -201,12 +160,8 @@ func TestRemoveCleansUpAfterAKilledProgramAndRemovesNothingElse(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 	precious := filepath.Join(parent, "nanobot-precious", "socket")
-	if err := os.Mkdir(filepath.Dir(precious), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(precious, []byte("a file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Dir(precious), 0o700))
+	musttest.Do(t, os.WriteFile(precious, []byte("a file"), 0o600))
 	for _, path := range []string{precious, filepath.Join(parent, "socket"), "socket", "", filepath.Join(parent, "nanobot-x", "..", "socket")} {
 		if peersocket.Remove(path) == nil {
 			t.Errorf("%q is said to be removed", path)

@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/placeholder"
 )
 
@@ -18,10 +19,7 @@ type placeholderCase struct{ want, shell, command string }
 
 func placeholderCases(t *testing.T) []placeholderCase {
 	t.Helper()
-	table, err := os.ReadFile("testdata/cases.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := musttest.Get(os.ReadFile("testdata/cases.txt"))(t)
 	var all []placeholderCase
 	for line := range strings.Lines(string(table)) {
 		line = strings.TrimSuffix(line, "\n")
@@ -64,10 +62,7 @@ func TestASpaceIsAddedOnlyWhereADashCouldStartAnOption(t *testing.T) {
 		"prog --a={message} {message}.txt":       "prog --a=<-x> < -x>.txt",
 		"grep -e {message} a{message} {message}": "grep -e <-x> a<-x> < -x>",
 	} {
-		c, err := placeholder.Parse("/bin/sh", command)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(placeholder.Parse("/bin/sh", command))(t)
 		if got := c.Expand("-x", quote); got != want {
 			t.Errorf("%s: %s", command, got)
 		}
@@ -110,10 +105,7 @@ func TestThePlaceholderIsParsedByTheGrammarOfTheShell(t *testing.T) {
 
 // FuzzTheTextStaysOneWord searches for accepted commands whose structure the text can change.
 func FuzzTheTextStaysOneWord(f *testing.F) {
-	table, err := os.ReadFile("testdata/cases.txt")
-	if err != nil {
-		f.Fatal(err)
-	}
+	table := musttest.Get(os.ReadFile("testdata/cases.txt"))(f)
 	for line := range strings.Lines(string(table)) {
 		if c := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(c) == 3 {
 			f.Add(c[1], strings.ReplaceAll(c[2], `\n`, "\n"))

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 )
 
@@ -22,9 +23,7 @@ func TestOurOwnCgroupIsFound(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"mounts": tc.mounts, "own": tc.own} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		if _, got, err := procfs.OwnCgroupIn(dir+"/mounts", dir+"/own"); got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%q, %q: %q, %v", tc.mounts, tc.own, got, err)

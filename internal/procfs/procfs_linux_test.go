@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 )
 
@@ -39,14 +40,9 @@ func TestReadStatMatchesTheKernel(t *testing.T) {
 	before := procfs.TicksSinceBoot()
 	cmd := exec.Command("sleep", "60")
 	cmd.Env = []string{"MARK=here"}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Start())
 	pid := cmd.Process.Pid
-	sid, err := unix.Getsid(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sid := musttest.Get(unix.Getsid(pid))(t)
 	s, ok := procfs.ReadStat(pid)
 	if !ok || s.Pid != pid || s.Parent != os.Getpid() || s.Session != sid || s.Dead() || s.Start < before || s.Start > procfs.TicksSinceBoot() {
 		t.Errorf("stat %+v, %v", s, ok)
@@ -64,13 +60,9 @@ func TestReadStatMatchesTheKernel(t *testing.T) {
 	if !slices.Contains(started, pid) {
 		t.Errorf("it is not among our children %v", started)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Process.Kill())
 	var info unix.Siginfo
-	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil))
 	if s, ok := procfs.ReadStat(pid); !ok || !s.Dead() {
 		t.Errorf("it was killed: stat %+v, %v", s, ok)
 	}
@@ -81,17 +73,12 @@ func TestReadStatMatchesTheKernel(t *testing.T) {
 }
 
 func TestTheProcessThatHoldsALockIsFound(t *testing.T) {
-	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.CreateTemp(t.TempDir(), ""))(t)
 	defer f.Close()
 	if pid, ok := procfs.FlockPid(f.Name()); ok {
 		t.Errorf("process %d has a lock that nobody took", pid)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	if b, _ := os.ReadFile("/proc/locks"); len(b) == 0 {
 		t.Skip("the kernel lists no locks here")
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/tailscale/hujson"
+
+	"nanobot/internal/musttest"
 )
 
 var update = flag.Bool("update", false, "write keys_gen.go")
@@ -25,14 +27,8 @@ type fileText struct {
 // parseFile returns the texts of a language file in their order.
 func parseFile(t *testing.T, l Language) (all []fileText) {
 	t.Helper()
-	source, err := os.ReadFile(string(l) + ".jsonc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := hujson.Parse(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := musttest.Get(os.ReadFile(string(l) + ".jsonc"))(t)
+	file := musttest.Get(hujson.Parse(source))(t)
 	for _, s := range file.Value.(*hujson.Object).Members {
 		comment := string(s.Name.BeforeExtra)
 		for _, m := range s.Value.Value.(*hujson.Object).Members {
@@ -76,9 +72,7 @@ func TestTheKeysAreGeneratedFromTheEnglishFile(t *testing.T) {
 	const path = "keys_gen.go"
 	want := generateKeys(t, parseFile(t, English))
 	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, want, 0o644))
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s differs from en.jsonc (%v); write it with: go generate ./internal/words", path, err)
