@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/internal/musttest"
 )
 
 //go:embed testdata/access.js
@@ -32,10 +34,7 @@ func checkAccess(t *testing.T, p *tab, scene string) {
 
 // nameless lists the controls and landmarks to which the browser gives no name.
 func nameless(p *tab) (wrong []string) {
-	tree, err := chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	tree := musttest.Get(chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}))(p.t)
 	text := func(v *accessibility.Value) string { return strings.Trim(string(value(v)), `" `) }
 	named := 0
 	for _, n := range tree.Nodes {
@@ -111,6 +110,13 @@ func checkKeyboard(t *testing.T, p *tab, scene string) {
 }
 
 func TestEveryViewPassesTheAccessibilityChecks(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int64{360, 1280} {
+		t.Run(fmt.Sprintf("%d px", width), func(t *testing.T) { checkEveryView(t, width) })
+	}
+}
+
+func checkEveryView(t *testing.T, width int64) {
 	f := newFake(t)
 	scene(f)
 	f.say("trip", "# Report\n\n- [x] one\n- [ ] two\n\n> quoted\n\nSee [this](https://example.com) and `code`.\n\n---\n\n1. a\n2. b", obj{"media": []obj{
@@ -118,35 +124,31 @@ func TestEveryViewPassesTheAccessibilityChecks(t *testing.T) {
 	}})
 	f.say("trip", "Error (E42): it broke", obj{"kind": "error"})
 	p := open(t, f.url()+"#/c/trip")
-	for _, width := range []int64{360, 1280} {
-		at := func(name string) string { return fmt.Sprintf("%s at %d px", name, width) }
-		p.size(width, 800)
-		p.run("location.hash = '#/c/trip'")
-		p.awaitText("#log", "it broke")
-		p.awaitText("#live", "Asking")
-		checkAccess(t, p, at("a chat"))
-		checkKeyboard(t, p, at("a chat"))
-		p.run("document.querySelector('.gallery button').click()")
-		checkAccess(t, p, at("the lightbox"))
-		checkKeyboard(t, p, at("the lightbox"))
-		p.click("#shut")
-		if width < 700 {
-			p.click("#menu")
-			checkAccess(t, p, at("the menu"))
-			checkKeyboard(t, p, at("the menu"))
-		}
-		p.click("#new")
-		p.awaitText("#hello", "Say hello")
-		checkAccess(t, p, at("a new chat"))
-		p.run("location.hash = '#/console'")
-		p.awaitText("#turns", "and the bus timetable")
-		checkAccess(t, p, at("the console"))
-		checkKeyboard(t, p, at("the console"))
-		p.run("location.hash = '#/console/41'")
-		p.awaitText(".story", "Yr says")
-		checkAccess(t, p, at("a turn"))
-		checkKeyboard(t, p, at("a turn"))
+	p.size(width, 800)
+	p.awaitText("#log", "it broke")
+	p.awaitText("#live", "Asking")
+	checkAccess(t, p, "a chat")
+	checkKeyboard(t, p, "a chat")
+	p.run("document.querySelector('.gallery button').click()")
+	checkAccess(t, p, "the lightbox")
+	checkKeyboard(t, p, "the lightbox")
+	p.click("#shut")
+	if width < 700 {
+		p.click("#menu")
+		checkAccess(t, p, "the menu")
+		checkKeyboard(t, p, "the menu")
 	}
+	p.click("#new")
+	p.awaitText("#hello", "Say hello")
+	checkAccess(t, p, "a new chat")
+	p.run("location.hash = '#/console'")
+	p.awaitText("#turns", "and the bus timetable")
+	checkAccess(t, p, "the console")
+	checkKeyboard(t, p, "the console")
+	p.run("location.hash = '#/console/41'")
+	p.awaitText(".story", "Yr says")
+	checkAccess(t, p, "a turn")
+	checkKeyboard(t, p, "a turn")
 }
 
 func TestErrorsAndTheSignedOutViewPassTheAccessibilityChecks(t *testing.T) {

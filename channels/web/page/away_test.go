@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // refuseAPI makes the fake refuse every request while the result is true.
@@ -225,9 +226,7 @@ func TestAMessageWrittenWithoutACookieIsSentAfterALinkWasOpened(t *testing.T) {
 
 func (p *tab) forgetCookies() {
 	p.t.Helper()
-	if _, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Get(chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}))(p.t)
 }
 
 func TestSigningOutEndsTheSessionInAllTabs(t *testing.T) {
@@ -324,9 +323,7 @@ func TestAttachedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
 	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
 	p := open(t, f.url()+"#/c/c1")
 	path := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(path, []byte("notes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte("notes"), 0o600))
 	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{path}, chromedp.NodeReady))
 	p.awaitText("#chosen", "notes.txt")
 	p.run("location.hash = '#/c/c2'")

@@ -7,22 +7,20 @@ import (
 	"testing"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/musttest"
 )
 
 // all returns the files of the page.
 func all(t *testing.T) map[string]string {
 	files := map[string]string{}
-	err := fs.WalkDir(page.Files, ".", func(name string, d fs.DirEntry, err error) error {
+	musttest.Do(t, fs.WalkDir(page.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		b, err := page.Files.ReadFile(name)
 		files[name] = string(b)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"nanobot/channels/web/page"
 	"nanobot/internal/addrtest"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -63,7 +64,10 @@ type file struct {
 	data []byte
 }
 
+// newFake starts a fake. Tests run in parallel: each has its own fake and its own window in the one
+// browser.
 func newFake(t *testing.T) *fake {
+	t.Parallel()
 	f := &fake{
 		t: t, user: "ann", live: map[string]obj{}, media: map[string]file{}, posted: map[string]obj{}, streams: map[chan obj]bool{}, chats: map[string]string{},
 		details: map[int]obj{}, presses: make(chan obj, 10), onText: func(string, string, []string) {},
@@ -78,10 +82,7 @@ func newFake(t *testing.T) *fake {
 func (f *fake) url() string { return "http://" + f.addr + "/" }
 
 func (f *fake) start(addr string) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	l := musttest.Get(net.Listen("tcp", addr))(f.t)
 	f.addr = l.Addr().String()
 	f.srv = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.inner.Load()).ServeHTTP(w, r) })}
 	go f.srv.Serve(l)

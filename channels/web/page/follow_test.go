@@ -12,6 +12,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/internal/musttest"
 )
 
 // atEnd is an expression: the conversation is scrolled to its very end.
@@ -34,10 +36,7 @@ func longChat(t *testing.T) (*fake, *tab) {
 // film returns a film of 64 by 96 pixels.
 func film(t *testing.T) []byte {
 	t.Helper()
-	b, err := os.ReadFile("../testdata/videos/portrait.webm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile("../testdata/videos/portrait.webm"))(t)
 	return b
 }
 

@@ -25,6 +25,7 @@ import (
 	"nanobot/internal/addrtest"
 	"nanobot/internal/httpd"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -46,11 +47,9 @@ func newDaemon(t *testing.T) *daemon {
 	if browser.why != "" {
 		t.Skip(browser.why)
 	}
+	t.Parallel()
 	d := &daemon{t: t, dir: t.TempDir()}
-	script, err := os.ReadFile("testdata/agent.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := musttest.Get(os.ReadFile("testdata/agent.sh"))(t)
 	d.write("agent.sh", script)
 	for i, name := range []string{"view-1.png", "view-2.png", "view-3.png"} {
 		d.write(name, picture(i, 60, 40))
@@ -64,9 +63,7 @@ func newDaemon(t *testing.T) *daemon {
 
 func (d *daemon) write(name string, content []byte) {
 	d.t.Helper()
-	if err := os.WriteFile(filepath.Join(d.dir, name), content, 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	musttest.Do(d.t, os.WriteFile(filepath.Join(d.dir, name), content, 0o600))
 }
 
 // start begins the daemon again on what it left, and waits until it listens.
@@ -96,15 +93,9 @@ func (d *daemon) kill() {
 // link is a one-time link into it.
 func (d *daemon) link(role httpd.Role) string {
 	d.t.Helper()
-	s, err := sqlite.Open(d.t.Context(), filepath.Join(d.dir, "state"), sqlite.Options{Shared: true})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(d.t.Context(), filepath.Join(d.dir, "state"), sqlite.Options{Shared: true}))(d.t)
 	defer s.Close()
-	code, err := httpd.Grants{Records: s}.Make(d.t.Context(), "", role)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	code := musttest.Get(httpd.Grants{Records: s}.Make(d.t.Context(), "", role))(d.t)
 	return "http://" + d.addr + httpd.EnterPath + code
 }
 

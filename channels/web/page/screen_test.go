@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
 	"nanobot/gateway/display"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 )
 
@@ -37,13 +38,10 @@ func drawn(line string) *channels.Screen {
 }
 
 func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
-	ch, err := web.New(web.Options{
+	ch := musttest.Get(web.New(web.Options{
 		State: t.TempDir(), Log: zap.NewNop(), Requester: func(*http.Request) (string, bool) { return "ann", true },
 		Folder: func(string) (*os.Root, error) { return os.OpenRoot(t.TempDir()) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { _ = ch.Close() })
 	inbox := channelstest.NewRecorder()
 	channelstest.Start(t, ch, inbox.Receive)
@@ -104,9 +102,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 	next := board
 	next.Screen = drawn("$ ls")
 	plan := channelstest.MustPlan(t, ch, next)
-	if err := ch.Edit(t.Context(), id, plan[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, ch.Edit(t.Context(), id, plan[0]))
 	p.awaitText("#now .screen", "$ ls")
 	if x := eval[int](p, "document.querySelector('#now .screen').scrollLeft"); x != 200 {
 		t.Errorf("a new screen is scrolled to %d instead of 200", x)
@@ -116,9 +112,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 		shoot(p, filepath.Join(into, "screen-phone.png"))
 	}
 
-	if err := ch.Remove(t.Context(), screenChat, id); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, ch.Remove(t.Context(), screenChat, id))
 	channelstest.MustSend(t, ch, channels.Message{Chat: screenChat, Kind: channels.Answer, Text: "The end.", Screen: drawn("$ exit"), Buttons: keys})
 	p.awaitText("#log .card", "The end.")
 	p.do(reload)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"nanobot/internal/musttest"
 )
 
 // TestShots takes pictures of the page for people to look at, into the folder that NANOBOT_SHOTS
@@ -22,9 +24,7 @@ func TestShots(t *testing.T) {
 	scene(f)
 	shootScene(british(t, f), into)
 	german := filepath.Join(into, "de")
-	if err := os.MkdirAll(german, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(german, 0o700))
 	shootScene(openGerman(t, f.url()), german)
 }
 
@@ -177,10 +177,7 @@ func scene(f *fake) {
 	f.say("tests", "✓ 20 steps", with(ago(4*time.Minute), obj{"html": "<p>✓ 20 steps · 3 min · 4 files · $0.12</p><details><summary>Details</summary>" +
 		"<p>✏️ 2 files changed, +2 −2</p><pre><code class=\"language-diff\">--- a/walk.go\n+++ b/walk.go\n@@ -1 +1 @@\n-old\n+new\n</code></pre><p>📖 walk.go ✓<br>💻 go test ./... ✓</p></details>"}))
 	f.say("tests", "All tests pass now.", ago(3*time.Minute))
-	film, err := os.ReadFile("../testdata/videos/portrait.webm")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	film := musttest.Get(os.ReadFile("../testdata/videos/portrait.webm"))(f.t)
 	me("tests", "Record what the page does", 2*time.Minute, nil)
 	recorded := f.keep("The page, recorded.webm", "video/webm", film)
 	recorded["width"], recorded["height"] = 64, 96

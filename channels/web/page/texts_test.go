@@ -12,30 +12,20 @@ import (
 	"time"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
 func TestTheScriptHasItsTexts(t *testing.T) {
-	document, err := page.Document(words.Words{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := musttest.Get(page.Document(words.Words{}))(t)
 	_, rest, _ := strings.Cut(document, `type="application/json">`)
 	data, _, _ := strings.Cut(rest, "</script>")
 	var sent map[string]string
-	if err := json.Unmarshal([]byte(data), &sent); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(data), &sent))
 	used := map[string]bool{}
-	names, err := fs.Glob(page.Files, "*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := musttest.Get(fs.Glob(page.Files, "*.js"))(t)
 	for _, name := range names {
-		source, err := page.Files.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := musttest.Get(page.Files.ReadFile(name))(t)
 		for _, call := range regexp.MustCompile(`\btext\('(\w+)'`).FindAllSubmatch(source, -1) {
 			used[string(call[1])] = true
 		}
@@ -47,10 +37,7 @@ func TestTheScriptHasItsTexts(t *testing.T) {
 }
 
 func TestTheDocumentNamesOnlyTextsOfTheCatalogue(t *testing.T) {
-	source, err := page.Files.ReadFile("index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := musttest.Get(page.Files.ReadFile("index.html"))(t)
 	for _, place := range regexp.MustCompile(`{{(\w+)}}`).FindAllSubmatch(source, -1) {
 		name := string(place[1])
 		if name != "language" && name != "texts" && !slices.Contains(words.Keys(), words.Key(name)) {
