@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 // Start runs a channel until stop is called or the test ends. The test fails if Run returns an
@@ -41,10 +42,7 @@ func Start(t testing.TB, ch channels.Channel, receive channels.Receive) (stop fu
 // MustPlan plans a message and fails the test on an error.
 func MustPlan(t testing.TB, ch channels.Channel, m channels.Message) []channels.Outgoing {
 	t.Helper()
-	plan, err := ch.Plan(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := musttest.Get(ch.Plan(m))(t)
 	return plan
 }
 
@@ -52,10 +50,7 @@ func MustPlan(t testing.TB, ch channels.Channel, m channels.Message) []channels.
 func MustSend(t testing.TB, ch channels.Channel, m channels.Message) (receipts []channels.Receipt) {
 	t.Helper()
 	for _, o := range MustPlan(t, ch, m) {
-		receipt, err := ch.Send(context.Background(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		receipt := musttest.Get(ch.Send(context.Background(), o))(t)
 		receipts = append(receipts, receipt)
 	}
 	return receipts
@@ -80,9 +75,7 @@ func MustFailSend(ctx context.Context, t testing.TB, ch channels.Channel, o chan
 func WriteFile(t testing.TB, name string, content []byte) channels.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "spooled")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, content, 0o600))
 	return channels.File{Path: path, Name: name, Kind: channels.KindOf(name), Size: int64(len(content))}
 }
 
@@ -92,10 +85,7 @@ func LogText(t testing.TB, logs *observer.ObservedLogs) string {
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	var b strings.Builder
 	for _, e := range logs.All() {
-		line, err := encoder.EncodeEntry(e.Entry, e.Context)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := musttest.Get(encoder.EncodeEntry(e.Entry, e.Context))(t)
 		b.WriteString(line.String())
 	}
 	return b.String()

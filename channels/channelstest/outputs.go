@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 // CheckOutputs plans the outputs of real programs, in the formats in which agents that print them
@@ -22,10 +23,7 @@ func CheckOutputs(t *testing.T, ro RenderingOptions) {
 	formats := map[string]channels.Format{"markdown": channels.Markdown, "text": channels.Literal, "code": channels.Code}
 	var all strings.Builder
 	for _, file := range files {
-		output, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		output := musttest.Get(os.ReadFile(file))(t)
 		format := filepath.Base(filepath.Dir(file))
 		m := inFormat(formats[format], strings.TrimRight(string(output), "\n"))
 		m.Chat = ro.Chat

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 // rendering is a message whose plan is compared with a golden file.
@@ -176,18 +177,11 @@ func CheckRenderings(t *testing.T, ro RenderingOptions) {
 func (ro RenderingOptions) compare(t *testing.T, name, path, got string) {
 	t.Helper()
 	if ro.Update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := musttest.Get(os.ReadFile(path))(t)
 	if got != string(want) {
 		t.Errorf("the plan of %s differs from %s (go test -run %s -update rewrites it):\n%s", name, path, t.Name(), firstDifference(string(want), got))
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
@@ -62,10 +63,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 
 // Every interface that channels/optional.go declares has a check that begins with its name.
 func TestEveryOptionalInterfaceIsChecked(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "optional.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(parser.ParseFile(token.NewFileSet(), filepath.Join("..", "optional.go"), nil, 0))(t)
 	found := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.TypeSpec)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 )
 
 func historyLines(h *cli.History) []string {
@@ -63,10 +64,7 @@ func TestHistoryIsBounded(t *testing.T) {
 			t.Errorf("%s: %d lines from %q to %q", name, h.Len(), h.At(0), h.At(h.Len()-1))
 		}
 	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(path))(t)
 	if n := strings.Count(string(b), "\n"); n > 500 {
 		t.Errorf("the file still has %d lines after it was opened", n)
 	}
@@ -81,10 +79,7 @@ func TestHistoryIsForItsOwnerOnly(t *testing.T) {
 			h.Add(fmt.Sprintf("secret %d", i))
 		}
 		for p, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
-			info, err := os.Stat(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := musttest.Get(os.Stat(p))(t)
 			if got := info.Mode().Perm(); got != want {
 				t.Errorf("%s has mode %o, want %o", p, got, want)
 			}
@@ -107,9 +102,7 @@ func TestAVeryLongLineDoesNotEndHistory(t *testing.T) {
 func TestAHistoryThatCannotBeReadOrWrittenStillWorksInMemory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file, nil, 0o600))
 	for name, path := range map[string]string{
 		"a folder":       dir,
 		"below a file":   filepath.Join(file, "history"),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 )
 
 const (
@@ -207,17 +208,13 @@ func TestOutputIsPrintedAboveTheLineBeingTyped(t *testing.T) {
 	done := s.startRead(t.Context(), k)
 	s.press("half")
 	s.await("half")
-	if _, err := k.Write([]byte("one\ntwo\n")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(k.Write([]byte("one\ntwo\n")))(t)
 	s.await("one\r\ntwo\r\n")
 	s.await(prompt + "half")
 	s.press(" and half" + enter)
 	if got := s.awaitRead(done); got.text != "half and half" || got.err != nil {
 		t.Errorf("got %q, %v", got.text, got.err)
 	}
-	if _, err := k.Write([]byte("three\n")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(k.Write([]byte("three\n")))(t)
 	s.await("three\r\n") // by the terminal itself
 }

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 )
 
 func TestPipedInputIsOneMessageALine(t *testing.T) {
@@ -70,9 +71,7 @@ func TestWaitingForPipedInputEndsWithTheContextAndLosesNothing(t *testing.T) {
 	if text, err := p.Read(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %q, %v", text, err)
 	}
-	if _, err := io.WriteString(w, "late\n"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(w, "late\n"))(t)
 	if text, err := p.Read(t.Context()); text != "late" || err != nil {
 		t.Errorf("got %q, %v", text, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -46,9 +47,7 @@ func TestJSONIsOneExactLineAMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := (cli.JSONPrinter{Out: &out}).Show(c.in); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, (cli.JSONPrinter{Out: &out}).Show(c.in))
 			if out.String() != c.want+"\n" {
 				t.Errorf("got  %s\nwant %s", out.String(), c.want)
 			}
@@ -76,9 +75,7 @@ func TestTextIsPrintedAsLinesWithFilesBelow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, progress strings.Builder
 			c.in.Kind = channels.Answer
-			if err := (cli.TextPrinter{Out: &out, Progress: &progress}).Show(c.in); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, (cli.TextPrinter{Out: &out, Progress: &progress}).Show(c.in))
 			if out.String() != c.want || progress.String() != "" {
 				t.Errorf("got %q and as progress %q, want %q", out.String(), progress.String(), c.want)
 			}
@@ -92,9 +89,7 @@ func TestProgressHasAnOutputOfItsOwn(t *testing.T) {
 	for _, o := range []channels.Outgoing{
 		{Kind: channels.Progress, Text: "⏳ step 1"}, {Kind: channels.Answer, Text: "done"}, {Kind: channels.Failure, Text: "no"},
 	} {
-		if err := p.Show(o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.Show(o))
 	}
 	if out.String() != "done\nno\n" || progress.String() != "⏳ step 1\n" {
 		t.Errorf("got %q and as progress %q", out.String(), progress.String())
@@ -109,9 +104,7 @@ func TestAFileNameCannotCommandTheTerminal(t *testing.T) {
 		for _, f := range []channels.File{{Path: "/tmp/" + name}, {Name: name}} {
 			o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{f}}
 			var text, live strings.Builder
-			if err := errors.Join(cli.TextPrinter{Out: &text}.Show(o), (&cli.TerminalPrinter{Out: &live}).Show(o)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, errors.Join(cli.TextPrinter{Out: &text}.Show(o), (&cli.TerminalPrinter{Out: &live}).Show(o)))
 			for _, out := range []string{text.String(), live.String()} {
 				line, ok := strings.CutSuffix(out, "\n")
 				if !ok || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
@@ -126,9 +119,7 @@ func TestAnOrdinaryFileNameIsPrintedAsItIs(t *testing.T) {
 	for _, path := range []string{"/tmp/a b.png", "/tmp/größe 日本.csv", `/tmp/it's "quoted".txt`, "/tmp/👍🏽.gif"} {
 		var out strings.Builder
 		o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{{Path: path, Kind: channels.Image}}}
-		if err := (cli.TextPrinter{Out: &out}).Show(o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, (cli.TextPrinter{Out: &out}).Show(o))
 		if want := "📎 " + path + " (image, 0 bytes)\n"; out.String() != want {
 			t.Errorf("got %q, want %q", out.String(), want)
 		}
@@ -197,9 +188,7 @@ func TestKindsOfFilesAreInThePersonsLanguage(t *testing.T) {
 	german := (*words.Catalogue)(nil).For("de")
 	var out strings.Builder
 	file := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{picture}}
-	if err := (cli.TextPrinter{Out: &out, Words: german}).Show(file); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, (cli.TextPrinter{Out: &out, Words: german}).Show(file))
 	const want = "📎 /tmp/a b.png (Bild, 1.2 kB)\n"
 	if onTerminal := printAll(t, &cli.TerminalPrinter{Words: german}, file); out.String() != want || onTerminal != want {
 		t.Errorf("got %q, and on a terminal %q", out.String(), onTerminal)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 )
 
 // testTerminal is a pseudo-terminal: tests write keys and read the screen.
@@ -30,9 +31,7 @@ func newTestTerminal(t *testing.T) *testTerminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
 	user := interruptible(t, master)
 	s := &testTerminal{t: t, tty: tty, user: user, more: make(chan struct{}, 1)}
 	var reading sync.WaitGroup
@@ -103,18 +102,13 @@ func (s *testTerminal) await(text string) (before string) {
 
 func (s *testTerminal) press(keys string) {
 	s.t.Helper()
-	if _, err := s.user.WriteString(keys); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Get(s.user.WriteString(keys))(s.t)
 }
 
 // mode returns the state of the terminal's line discipline.
 func (s *testTerminal) mode() *term.State {
 	s.t.Helper()
-	state, err := term.GetState(int(s.tty.Fd()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	state := musttest.Get(term.GetState(int(s.tty.Fd())))(s.t)
 	return state
 }
 

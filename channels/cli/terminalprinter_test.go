@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/internal/musttest"
 )
 
 // over is the sequence that overwrites the last line of a terminal.
@@ -20,13 +21,9 @@ func printAll(t *testing.T, p *cli.TerminalPrinter, messages ...channels.Outgoin
 		p.Width = func() int { return 80 }
 	}
 	for _, o := range messages {
-		if err := p.Show(o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.Show(o))
 	}
-	if err := p.Clear(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Clear())
 	return out.String()
 }
 

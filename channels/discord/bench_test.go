@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // BenchmarkSend sends one text to a server on loopback: through the channel, as a plain POST of the
@@ -57,32 +58,21 @@ func BenchmarkSend(b *testing.B) {
 func senders(b *testing.B, s *discordtest.Server, chat string) (send, post func(n int)) {
 	client := &http.Client{Transport: &http.Transport{}}
 	b.Cleanup(client.CloseIdleConnections)
-	ch, err := discord.New(discord.Options{
+	ch := musttest.Get(discord.New(discord.Options{
 		Token: s.Token, APIBase: s.URL, Client: client, Unpaced: true, Folder: channelstest.ChatFolders(b.TempDir(), "media"),
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	send = func(n int) {
 		o := channels.Outgoing{Chat: chatOf(chat), Text: fmt.Sprint("hello ", n)}
-		if _, err := ch.Send(b.Context(), o); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(ch.Send(b.Context(), o))(b)
 	}
 	post = func(n int) {
 		const body = `{"content":"hello %d","allowed_mentions":{"parse":[],"replied_user":false},"components":null,"nonce":"post-%d","enforce_nonce":true}`
-		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, s.URL+"/api/v10/channels/"+chat+"/messages",
-			strings.NewReader(fmt.Sprintf(body, n, n)))
-		if err != nil {
-			b.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequestWithContext(b.Context(), http.MethodPost, s.URL+"/api/v10/channels/"+chat+"/messages",
+			strings.NewReader(fmt.Sprintf(body, n, n))))(b)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Authorization", "Bot "+s.Token)
 		req.Header.Set("User-Agent", "DiscordBot (benchmark, 1)")
-		resp, err := client.Do(req)
-		if err != nil {
-			b.Fatal(err)
-		}
+		resp := musttest.Get(client.Do(req))(b)
 		defer resp.Body.Close()
 		if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 			b.Fatalf("%s %v: %s", resp.Status, err, text)

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func TestAnEditIsReceivedAsAChange(t *testing.T) {
@@ -33,9 +34,7 @@ func TestAnEditIsReceivedAsAChange(t *testing.T) {
 		t.Errorf("the times are %v and %v", got[1].ChangedAt, got[2].ChangedAt)
 	}
 	bot := r.SendAnswer(channels.Message{Text: "one"})[0].ID
-	if err := r.Edit(t.Context(), bot, r.PlanText("two")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Edit(t.Context(), bot, r.PlanText("two")))
 	if n := len(r.receivedSoFar()); n != 3 {
 		t.Errorf("%d messages were received", n)
 	}

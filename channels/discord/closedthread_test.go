@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/discord"
+	"nanobot/internal/musttest"
 )
 
 // inThread returns a test channel in which Ada has begun a thread.
@@ -59,9 +60,7 @@ func TestTheNoticeAboutALockedThreadGoesBeforeALongAnswer(t *testing.T) {
 	o := r.MustPlan(channels.Message{Chat: asked.Chat, Text: long})[0]
 	o.Key = "k"
 	for range 2 { // as after a crash
-		if _, err := r.Send(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Send(t.Context(), o))(t)
 	}
 	if shown := r.server.BotMessages(ch); len(shown) != 2 || shown[0].Content != "The thread is locked, so the answer is here." || shown[1].Content != long {
 		t.Errorf("shown is %+v", shown)
@@ -93,16 +92,12 @@ func TestAQuestionOutsideOfItsThreadBelongsToTheThread(t *testing.T) {
 	question := channels.Message{Chat: asked.Chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y", Stays: true}}}
 	id := r.SendAnswer(question)[0].ID
 	shown := r.server.BotMessages(channel)
-	if _, err := r.server.UserPresses(ada, id, shown[0].Buttons()[0].CustomID); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.server.UserPresses(ada, id, shown[0].Buttons()[0].CustomID))(t)
 	if got := r.WaitForMessages(2)[1]; got.Chat != asked.Chat || got.ThreadID != asked.Chat.ID || got.Press != "y" {
 		t.Errorf("received %+v", got)
 	}
 	question.Text, question.Buttons = "which? Yes", nil
-	if err := r.Edit(t.Context(), id, r.MustPlan(question)[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Edit(t.Context(), id, r.MustPlan(question)[0]))
 	if shown = r.server.BotMessages(channel); shown[0].Content != "which? Yes" || len(shown[0].Buttons()) != 0 {
 		t.Errorf("shown is %+v", shown)
 	}

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // examineChannel asks a bot that does not run about itself, and returns what was found by check.
@@ -18,10 +19,7 @@ func examineChannel(t *testing.T, s *discordtest.Server, change ...func(*discord
 	for _, c := range change {
 		c(&o)
 	}
-	c, err := discord.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(discord.New(o))(t)
 	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), channels.ExamineOptions{}), o.Token)
 }
 

@@ -19,6 +19,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func (r *testChannel) writeFiles(n, size int) []channels.File {
@@ -124,12 +125,8 @@ func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
 	r := newTestChannel(t)
 	gone := r.WriteFile("__init__.py", []byte("a"))
 	o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
-	if err := os.Remove(gone.Path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Send(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(gone.Path))
+	musttest.Get(r.Send(t.Context(), o))(t)
 	big := r.WriteFile("__main__.py", make([]byte, 12<<20))
 	r.SendAnswer(channels.Message{Media: []channels.File{big}})
 	r.server.SetUploadLimit("", 1<<20)
@@ -167,9 +164,7 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	defer cancel()
 	var early atomic.Int32
 	for _, chat := range []string{"111", "112", "113", "114"} {
-		if _, err := r.Send(ctx, r.planTextTo(chat, "x")); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Send(ctx, r.planTextTo(chat, "x")))(t)
 	}
 	for _, chat := range []string{"111", "112", "113", "114"} {
 		o := r.planTextTo(chat, "y")
@@ -183,9 +178,7 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	for range 20 { // by one of them the others wait
 		o := r.planTextTo("222", "z")
 		o.Media = []channels.File{r.WriteFile("b.txt", []byte("b"))}
-		if _, err := r.Send(ctx, o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Send(ctx, o))(t)
 	}
 	if n := early.Load(); n != 0 {
 		t.Errorf("%d of those that must wait came first", n)
@@ -207,10 +200,7 @@ func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	file, err := os.Open(o.Media[0].Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(os.Open(o.Media[0].Path))(t)
 	defer file.Close()
 	library := allocatedBytes(func() {
 		s := &discordgo.Session{Client: &http.Client{Transport: discard}, Ratelimiter: discordgo.NewRatelimiter()}

@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // menu is what the gateway has.
@@ -28,10 +29,7 @@ func withCommands(t *testing.T, change ...func(*discord.Options)) *testChannel {
 
 func (r *testChannel) runCommand(channel, user, command string, options map[string]any) discordtest.Interaction {
 	r.t.Helper()
-	i, err := r.server.UserRunsCommand(channel, user, command, options)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	i := musttest.Get(r.server.UserRunsCommand(channel, user, command, options))(r.t)
 	return i
 }
 
@@ -229,9 +227,7 @@ func TestManyOrLongChoicesAreAList(t *testing.T) {
 			t.Fatalf("of %d choices there are %d lists: %+v", n, len(lists), lists)
 		}
 		last := lists[len(lists)-1]
-		if _, err := r.server.UserPresses(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.server.UserPresses(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value))(t)
 		if got := r.WaitForMessages(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
 			t.Errorf("got %+v", got)
 		}

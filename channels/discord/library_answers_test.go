@@ -17,6 +17,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // changeResponse changes the responses to requests by their method and the end of their path.
@@ -195,10 +196,7 @@ func TestAnEscapedSecretIsHiddenHoweverItIsWritten(t *testing.T) {
 		return nil, fmt.Errorf("cannot reach %s, that is %s", req.URL, req.URL.Path)
 	})}
 	transport := discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", below)
-	req, err := http.NewRequestWithContext(discord.WithRecord(t.Context()), http.MethodPost, discordgo.EndpointInteractionResponse("1", "se%2Fcret"), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(discord.WithRecord(t.Context()), http.MethodPost, discordgo.EndpointInteractionResponse("1", "se%2Fcret"), http.NoBody))(t)
 	resp, err := transport.RoundTrip(req)
 	if err == nil {
 		resp.Body.Close()
@@ -224,10 +222,7 @@ func TestABodyIsClosedAlsoIfItIsNotSent(t *testing.T) {
 	transport := discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", nil)
 	for _, address := range []string{discordgo.EndpointCDNAvatars, discordgo.EndpointChannelMessages("1")} {
 		body := &countedBody{Reader: strings.NewReader("{}")}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, address, body))(t)
 		resp, err := transport.RoundTrip(req)
 		if err == nil {
 			resp.Body.Close()

@@ -21,6 +21,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // libraryOnly is a transport that fails the test if discordgo has not made a request, or if the
@@ -80,10 +81,7 @@ func isOfRoute(req *http.Request, name, major string) bool {
 }
 
 func TestTheTestTransportComparesARouteWithThePath(t *testing.T) {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/api/v10/channels/12/messages", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/api/v10/channels/12/messages", http.NoBody))(t)
 	for _, c := range []struct {
 		name, major string
 		want        bool
@@ -113,14 +111,9 @@ func TestAFormWithoutAFileIsNoUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(field, "{}"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(io.WriteString(field, "{}"))(t)
 		w.Close()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", &body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", &body))(t)
 		req.Header.Set("Content-Type", w.FormDataContentType())
 		if got := hasFile(req); got != want {
 			t.Errorf("a form with the file %q: %t", name, got)
@@ -153,17 +146,9 @@ func TestTheTestTransportDistinguishesCallsOfTheLibrary(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
 	})}
 	s := &discordgo.Session{Client: client, Ratelimiter: discordgo.NewRatelimiter()}
-	if err := s.ChannelTyping("1", discordgo.WithContext(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, discordgo.EndpointChannelTyping("1"), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.ChannelTyping("1", discordgo.WithContext(t.Context())))
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, discordgo.EndpointChannelTyping("1"), http.NoBody))(t)
+	resp := musttest.Get(client.Do(req))(t)
 	resp.Body.Close()
 	if !slices.Equal(made, []bool{true, false}) {
 		t.Errorf("made by the library: %v", made)

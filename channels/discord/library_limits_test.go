@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"nanobot/internal/musttest"
 )
 
 // These tests show how the rate limiter of github.com/bwmarrin/discordgo waits, and so why
@@ -18,10 +20,7 @@ import (
 // newOfflineSession returns a session of the library whose calls are answered by a function.
 func newOfflineSession(t *testing.T, answer roundTrip) *discordgo.Session {
 	t.Helper()
-	d, err := discordgo.New("Bot token")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := musttest.Get(discordgo.New("Bot token"))(t)
 	d.Client.Transport = answer
 	return d
 }
@@ -40,9 +39,7 @@ func TestTheLibraryWaitsForARateLimitWhenItsContextHasEnded(t *testing.T) {
 			}
 			return okResponse(req, http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}), nil
 		})
-		if _, err := d.ChannelMessageSend("1", "one"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(d.ChannelMessageSend("1", "one"))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()

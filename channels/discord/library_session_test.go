@@ -18,6 +18,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // These tests show what the gateway session of github.com/bwmarrin/discordgo does, and so why
@@ -28,14 +29,8 @@ import (
 // each message.
 func librarySession(t *testing.T, s *discordtest.Server, handle func(*discordgo.Message)) *discordgo.Session {
 	t.Helper()
-	d, err := discordgo.New("Bot " + s.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := musttest.Get(discordgo.New("Bot " + s.Token))(t)
+	to := musttest.Get(url.Parse(s.URL))(t)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	d.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -52,9 +47,7 @@ func librarySession(t *testing.T, s *discordtest.Server, handle func(*discordgo.
 // openSession opens a session, which is closed when the test ends.
 func openSession(t *testing.T, d *discordgo.Session, s *discordtest.Server) {
 	t.Helper()
-	if err := d.Open(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, d.Open())
 	t.Cleanup(func() {
 		// Until the first heartbeat is sent, the library takes Close for a broken connection, and
 		// connects again for ever.
@@ -247,10 +240,7 @@ const deadlockEnv = "NANOBOT_TEST_DEADLOCK"
 func TestTheLibraryHangsWhenTheGatewayAsksToReconnectAtOnce(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(deadlockEnv) == "" {
-		program, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := musttest.Get(os.Executable())(t)
 		child := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$")
 		child.Env = append(os.Environ(), deadlockEnv+"=1")
 		if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), "the library hangs") {

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 var (
@@ -180,9 +181,7 @@ func TestAPrivateAnswerIsShownOnceWhenItIsRepeated(t *testing.T) {
 		if err := r.MustFailSend(t.Context(), o); !err.Unknown {
 			t.Errorf("the error is %v", err)
 		}
-		if _, err := r.Send(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Send(t.Context(), o))(t)
 	}
 	var texts []string
 	for _, m := range r.server.BotMessages(ch) {
@@ -219,17 +218,13 @@ func TestDetailsAreAButtonThatIsAnsweredPrivately(t *testing.T) {
 	if len(folded) != 1 {
 		t.Fatalf("planned is %+v", folded)
 	}
-	if err := r.Edit(t.Context(), id, folded[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Edit(t.Context(), id, folded[0]))
 	board := r.server.WaitForText(t, ch, "✓ 20 steps")
 	if b := board.Buttons(); len(b) != 1 || b[0].Label != "Details" {
 		t.Fatalf("the buttons are %+v", b)
 	}
 	for n, user := range []string{ada, bob} {
-		if _, err := r.server.UserPresses(user, id, board.Buttons()[0].CustomID); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.server.UserPresses(user, id, board.Buttons()[0].CustomID))(t)
 		in := r.WaitForMessages(n + 1)[n]
 		if in.Press != "/details 7" || in.User.ID != user {
 			t.Errorf("received %+v", in)
@@ -251,9 +246,7 @@ func TestThePrivateAnswerToAnotherPressIsSeenByItsUserOnly(t *testing.T) {
 	r := newTestChannel(t)
 	r.startConnected()
 	r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
-	if _, err := r.server.UserPresses(ada, r.server.WaitForCount(t, r.dm, 1)[0].ID, "y"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.server.UserPresses(ada, r.server.WaitForCount(t, r.dm, 1)[0].ID, "y"))(t)
 	in := r.WaitForMessages(1)[0]
 	r.SendAnswer(channels.Message{Text: "too late", ReplyTo: in.ID, Notification: secret})
 	if m := r.server.WaitForText(t, r.dm, "too late"); m.VisibleTo != ada {

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // What one Run took in and could not hand on, the next one finds.
@@ -171,9 +172,7 @@ func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
 		})
 	})
 	r.MustFailSend(t.Context(), r.planTextTo("111", "x"))
-	if _, err := r.Send(t.Context(), r.planTextTo("222", "x")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), r.planTextTo("222", "x")))(t)
 	r.MustFailSend(t.Context(), r.planTextTo("111", "y"))
 	if n := calls.Load(); n != 1 {
 		t.Errorf("it was asked %d times within the wait", n)

@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // planTextTo plans a short text to a chat.
@@ -48,9 +49,7 @@ func TestTheLimitOfABucketIsRespected(t *testing.T) {
 			})
 		}
 	}
-	if err := work.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, work.Wait())
 	if n := r.server.InvalidRequests(); n != 0 {
 		t.Errorf("%d calls came too early", n)
 	}
@@ -82,9 +81,7 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 		}()
 		var other time.Time
 		for i := range 10 {
-			if _, err := r.Send(t.Context(), r.planTextTo(chats[1], fmt.Sprint(tries, " ", i))); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(r.Send(t.Context(), r.planTextTo(chats[1], fmt.Sprint(tries, " ", i))))(t)
 			if i == 1 { // by then the first one waits
 				other = time.Now()
 			}
@@ -128,9 +125,7 @@ func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 func TestAWaitingSendCanBeCancelled(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, 30*time.Second)
-	if _, err := r.Send(t.Context(), r.PlanText("one")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), r.PlanText("one")))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if got := r.MustFailSend(ctx, r.PlanText("two")); got.Unknown || got.Permanent {
@@ -144,9 +139,7 @@ func TestAWaitingSendCanBeCancelled(t *testing.T) {
 func TestALongWaitIsReturnedAsAnError(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.SetLimit(discordtest.CreateMessage, 1, time.Minute)
-	if _, err := r.Send(t.Context(), r.PlanText("one")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), r.PlanText("one")))(t)
 	if got := r.MustFailSend(t.Context(), r.PlanText("two")); got.After < 50*time.Second || got.Unknown {
 		t.Errorf("it means %+v", got)
 	}
@@ -166,9 +159,7 @@ func TestInAllThereAreNoMoreCallsThanDiscordAllows(t *testing.T) {
 			return nil
 		})
 	}
-	if err := work.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, work.Wait())
 	if n := r.server.InvalidRequests(); n != 0 {
 		t.Errorf("%d calls came too early", n)
 	}

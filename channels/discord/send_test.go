@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // bodyOf returns the body of a call.
@@ -34,9 +35,7 @@ func TestAnswersOfAnAgentNotifyNobody(t *testing.T) {
 	ch := r.server.AddChannel(g.ID, "general").ID
 	m := r.server.UserSends(ch, ada, "hello")
 	id := r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "@everyone <@" + ada + "> <@&" + g.BotRole + ">", ReplyTo: m.ID})[0].ID
-	if err := r.Edit(t.Context(), id, r.MustPlan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Edit(t.Context(), id, r.MustPlan(channels.Message{Chat: chatOf(ch), Text: "@here <@" + ada + ">"})[0]))
 	for _, m := range r.server.BotMessages(ch) {
 		if m.Pinged || m.MentionEveryone {
 			t.Errorf("somebody was pinged: %+v", m)
@@ -100,9 +99,7 @@ func TestAMessageIsEditedAndRemoved(t *testing.T) {
 	edit := func(text string, buttons []channels.Button) {
 		t.Helper()
 		o := r.MustPlan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Progress, Text: text, Buttons: buttons})[0]
-		if err := r.Edit(t.Context(), id, o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.Edit(t.Context(), id, o))
 	}
 	edit("two", button)
 	edit("two", button)
@@ -114,9 +111,7 @@ func TestAMessageIsEditedAndRemoved(t *testing.T) {
 		t.Errorf("shown is %+v", m)
 	}
 	for range 2 { // the second time it is gone, which is what was wanted
-		if err := r.Remove(t.Context(), chatOf(r.dm), id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.Remove(t.Context(), chatOf(r.dm), id))
 	}
 	if shown := r.server.BotMessages(r.dm); len(shown) != 0 {
 		t.Errorf("shown is %+v", shown)
@@ -128,9 +123,7 @@ func TestAMessageIsEditedAndRemoved(t *testing.T) {
 
 func TestTypingIsShown(t *testing.T) {
 	r := newTestChannel(t)
-	if err := r.Typing(t.Context(), chatOf(r.dm)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Typing(t.Context(), chatOf(r.dm)))
 	if n := r.server.TypingCount(r.dm); n != 1 {
 		t.Errorf("the bot has typed %d times", n)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // A send may be cut off at any point, by the network or because we die. Its repetition must not be
@@ -45,9 +46,7 @@ func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 	one, two := r.PlanText("one"), r.PlanText("two")
 	one.Key, two.Key = "1", "1"
 	for _, o := range []channels.Outgoing{one, two} {
-		if _, err := r.Send(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Send(t.Context(), o))(t)
 	}
 	if n := len(r.server.BotMessages(r.dm)); n != 2 {
 		t.Errorf("%d messages are shown", n)

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -114,10 +115,7 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 		f(&o)
 	}
 	o.Client.Transport = libraryOnly{t, o.Client.Transport}
-	ch, err := discord.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(discord.New(o))(t)
 	t.Cleanup(transport.CloseIdleConnections)
 	dm := s.DM(ada).ID
 	driver.Drive(ch, chatOf(dm), o.Token)

@@ -12,14 +12,12 @@ import (
 
 	"nanobot/channels/channelstest"
 	"nanobot/channels/downloads"
+	"nanobot/internal/musttest"
 )
 
 func openFolder(t *testing.T, b *downloads.Folders) *downloads.Folder {
 	t.Helper()
-	f, err := b.Open("chat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(b.Open("chat"))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -34,10 +32,7 @@ func text(s string) func(io.Writer) error {
 // checkFiles fails unless a folder has just these files.
 func checkFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := musttest.Get(os.ReadDir(dir))(t)
 	for _, f := range files {
 		if got, err := os.ReadFile(filepath.Join(dir, f.Name())); err != nil || want[f.Name()] != string(got) {
 			t.Errorf("%s holds %q, %v; want %q", f.Name(), got, err, want[f.Name()])
@@ -54,15 +49,12 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
-		saved, err := f.Save("1-a.txt", func(to io.Writer) error {
+		saved := musttest.Get(f.Save("1-a.txt", func(to io.Writer) error {
 			if _, err := os.Stat(filepath.Join(here, "1-a.txt")); len(paths) == 0 && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("half a file is there: %v", err)
 			}
 			return text(s)(to)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		paths = append(paths, filepath.Base(saved.Path))
 	}
 	if got := strings.Join(paths, " "); got != "1-a.txt 1-a-2.txt 1-a.txt 1-a-3.txt" {
@@ -84,13 +76,9 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 func TestPartialDownloadsOfAnEarlierProcessAreRemovedOnce(t *testing.T) {
 	dir := t.TempDir()
 	here := filepath.Join(dir, "chat")
-	if err := os.MkdirAll(here, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(here, 0o700))
 	for _, name := range []string{".download-XYZ", "mine"} {
-		if err := os.WriteFile(filepath.Join(here, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(here, name), []byte("x"), 0o600))
 	}
 	b := downloads.New(channelstest.ChatFolders(dir))
 	f := openFolder(t, b)
@@ -109,21 +97,15 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
 	secret := filepath.Join(outside, "secret")
-	if err := os.WriteFile(secret, []byte("keep"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(secret, []byte("keep"), 0o600))
 	here := filepath.Join(dir, "chat")
-	if err := os.Symlink(secret, filepath.Join(here, "1-a.txt")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(secret, filepath.Join(here, "1-a.txt")))
 	if saved, err := f.Save("1-a.txt", text("evil")); err != nil || filepath.Base(saved.Path) != "1-a-2.txt" {
 		t.Errorf("beside a link: %s, %v", saved.Path, err)
 	}
 	// The whole folder is exchanged for a link while the file comes in.
 	_, err := f.Save("2-b.txt", func(to io.Writer) error {
-		if err := errors.Join(os.Rename(here, here+"-moved"), os.Symlink(outside, here)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.Rename(here, here+"-moved"), os.Symlink(outside, here)))
 		return text("evil")(to)
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels/channelstest"
 	"nanobot/channels/downloads"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -65,9 +66,7 @@ func TestReceivedFilesLeaveRoomOnTheDisk(t *testing.T) {
 	}
 	work.Wait()
 	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Statfs(dir, &s))
 	// A twentieth of the disk is 1.6 MiB; each of the downloads may be one block ahead.
 	if free := int64(s.Bavail) * s.Bsize; free < 32<<20/20-12*64<<10 || refused == 0 {
 		t.Errorf("%d bytes are free, %d files were saved and %d refused", free, saved, refused)

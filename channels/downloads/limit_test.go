@@ -16,6 +16,7 @@ import (
 
 	"nanobot/channels/channelstest"
 	"nanobot/channels/downloads"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -30,10 +31,7 @@ func newFiles(t *testing.T, limit int64) (*downloads.Folders, *channelstest.File
 
 func mustSave(t *testing.T, f *downloads.Folder, name, content string) downloads.File {
 	t.Helper()
-	saved, err := f.Save(name, text(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := musttest.Get(f.Save(name, text(content)))(t)
 	return saved
 }
 
@@ -62,9 +60,7 @@ func TestAFileBeyondTheLimitOfItsChatIsRefused(t *testing.T) {
 		t.Errorf("after a restart: %v", err)
 	}
 	// What the agent removes makes room, and a higher limit does at once.
-	if err := os.Remove(first.Path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(first.Path))
 	mustSave(t, f, "e", "123456")
 	if _, err := f.Save("g", text("1")); !errors.As(err, &full) {
 		t.Errorf("beyond it again: %v", err)
@@ -102,10 +98,7 @@ func TestOnlyUnchangedReceivedFilesAreRemovedOldestFirst(t *testing.T) {
 		mustSave(t, f, name, "content of "+name)
 	}
 	in := func(name string) string { return filepath.Join(here, name) }
-	times, err := os.Stat(in("same-size"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	times := musttest.Get(os.Stat(in("same-size")))(t)
 	outside := filepath.Join(t.TempDir(), "outside")
 	for _, err := range []error{
 		os.WriteFile(in("edited"), []byte("content of edited, and more"), 0o600),
@@ -136,10 +129,7 @@ func TestOnlyUnchangedReceivedFilesAreRemovedOldestFirst(t *testing.T) {
 		t.Errorf("%d files were removed", n)
 	}
 	var left []string
-	entries, err := os.ReadDir(here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := musttest.Get(os.ReadDir(here))(t)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
@@ -170,9 +160,7 @@ func TestOnlyUnchangedReceivedFilesAreRemovedOldestFirst(t *testing.T) {
 func TestAFolderThatIsGoneIsNotCreatedToRemoveItsFiles(t *testing.T) {
 	all, files, dir := newFiles(t, 0)
 	mustSave(t, openFolder(t, all), "a", "x")
-	if err := os.RemoveAll(filepath.Join(dir, "chat")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.RemoveAll(filepath.Join(dir, "chat")))
 	if n, err := downloads.Prune(t.Context(), func(chat string) (*os.Root, error) { return os.OpenRoot(filepath.Join(dir, chat)) }, files, time.Now().Add(time.Hour)); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
@@ -203,9 +191,7 @@ func TestASavedFileIsOpenedOnlyAsItWasSaved(t *testing.T) {
 	}
 	set := func(content string) {
 		t.Helper()
-		if err := os.WriteFile(saved.Path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(saved.Path, []byte(content), 0o600))
 	}
 	check(nil)
 	set("CONTENT")
@@ -214,12 +200,8 @@ func TestASavedFileIsOpenedOnlyAsItWasSaved(t *testing.T) {
 	check(downloads.ErrChanged)
 	set("content") // as before, at another time
 	check(nil)
-	if err := os.Remove(saved.Path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(saved.Path))
 	check(downloads.ErrGone)
-	if err := os.Symlink("/etc/hostname", saved.Path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("/etc/hostname", saved.Path))
 	check(downloads.ErrGone)
 }

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/relocated"
+	"nanobot/internal/musttest"
 )
 
 // memory stores one value.
@@ -28,9 +29,7 @@ func TestMessagesAreFoundAfterARestartAndTheOldestAreForgotten(t *testing.T) {
 	var m memory
 	var first relocated.Messages
 	for i := range 201 {
-		if err := first.Add(t.Context(), &m, relocated.Message{ID: fmt.Sprint(i), Chat: fmt.Sprint("chat ", i)}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, first.Add(t.Context(), &m, relocated.Message{ID: fmt.Sprint(i), Chat: fmt.Sprint("chat ", i)}))
 	}
 	var second relocated.Messages
 	if got, found, err := second.Find(t.Context(), &m, "1"); !found || err != nil || got.Chat != "chat 1" {

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
@@ -34,9 +35,7 @@ func TestWhileAFileIsOnItsWayTheChatShowsWhatSortOfFile(t *testing.T) {
 
 func TestASmallFileIsNotAnnounced(t *testing.T) {
 	r := newTestChannel(t)
-	if _, err := r.Send(context.Background(), r.MustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(2)})[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(context.Background(), r.MustPlan(channels.Message{Chat: chatOf("42"), Media: r.writePictures(2)})[0]))(t)
 	if calls := r.server.Calls(""); len(calls) != 1 {
 		t.Errorf("the calls are %+v", calls)
 	}

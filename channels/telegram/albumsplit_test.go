@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // writePictures writes pictures, called 0.png and so on.
@@ -38,9 +39,7 @@ func TestAnAlbumGoesOutWithoutAFileThatIsGone(t *testing.T) {
 	} {
 		r := newTestChannel(t)
 		files := r.writePictures(c.files)
-		if err := os.Remove(files[1].Path); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Remove(files[1].Path))
 		r.SendAnswer(channels.Message{Text: c.text, Media: files})
 		shown := r.server.BotMessages(person)
 		said := shown[0].Caption + "\n" + shown[len(shown)-1].Text
@@ -153,7 +152,7 @@ func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
 	files := (&testChannel{t: t}).writePictures(3)
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
-		ch, err := telegram.New(telegram.Options{
+		ch := musttest.Get(telegram.New(telegram.Options{
 			Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true,
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				calls = append(calls, path.Base(req.URL.Path))
@@ -165,14 +164,8 @@ func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
 				}
 				return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 			})},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := ch.Plan(channels.Message{Chat: chatOf("42"), Media: files})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		plan := musttest.Get(ch.Plan(channels.Message{Chat: chatOf("42"), Media: files}))(t)
 		began := time.Now()
 		if _, err := ch.Send(context.Background(), plan[0]); err != nil {
 			t.Error(err)

@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // The store commits together what is received at the same time. It can do so only if no chat waits
@@ -121,10 +122,7 @@ func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testi
 	if len(pending) > 0 || r.server.PendingUpdates() != 8 {
 		t.Errorf("received are %q of the stuck chat, and %d of 8 updates are not confirmed", pending, r.server.PendingUpdates())
 	}
-	first, err := strconv.ParseInt(r.newUpdate("before"), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := musttest.Get(strconv.ParseInt(r.newUpdate("before"), 10, 64))(t)
 	for _, in := range got { // a restart must offer what is stuck again
 		if cursor, _ := strconv.ParseInt(in.Cursor, 10, 64); cursor > first {
 			t.Errorf("the cursor %s passes message %d, which is not received", in.Cursor, stuck.ID)

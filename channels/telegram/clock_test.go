@@ -17,6 +17,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // newFakeTimeChannel returns a channel whose network is made of functions, by the last part of the
@@ -36,10 +37,7 @@ func newFakeTimeChannel(t *testing.T, network map[string]func(*http.Request) (*h
 	for _, f := range change {
 		f(&o)
 	}
-	ch, err := telegram.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(telegram.New(o))(t)
 	memory := channelstest.NewMemory()
 	ch.SetMemory(memory)
 	return ch, memory

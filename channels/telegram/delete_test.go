@@ -16,6 +16,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // removeTogether removes 31 messages while the first deletion hangs. It returns the errors and the
@@ -24,7 +25,7 @@ func removeTogether(t *testing.T, answer func(method string) (status int, body s
 	t.Helper()
 	var mu sync.Mutex
 	hangs, release := true, make(chan struct{})
-	ch, err := telegram.New(telegram.Options{
+	ch := musttest.Get(telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()), Unpaced: true,
 		Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			body, _ := io.ReadAll(req.Body)
@@ -43,10 +44,7 @@ func removeTogether(t *testing.T, answer func(method string) (status int, body s
 			status, text := answer(method)
 			return respond(req, status, text), nil
 		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	errs = make([]error, 31)
 	var work sync.WaitGroup
 	for i := range errs {

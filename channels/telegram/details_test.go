@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // folded returns the text in the expandable quote of a message.
@@ -72,9 +73,7 @@ func TestAMessageIsFoldedByAnEdit(t *testing.T) {
 	r := newTestChannel(t)
 	id := r.SendAnswer(channels.Message{Kind: channels.Progress, Text: "⏳ 3 steps\n• one\n• two"})[0].ID
 	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Progress, Text: "✓ 3 steps", Details: "• one\n• two"})[0]
-	if err := r.Edit(t.Context(), id, o); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Edit(t.Context(), id, o))
 	m := r.server.BotMessages(person)[0]
 	if m.Text != "✓ 3 steps\n• one\n• two" || folded(m) != "• one\n• two" {
 		t.Errorf("shown is %q, folded %q", m.Text, folded(m))

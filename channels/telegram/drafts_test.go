@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
@@ -17,9 +18,7 @@ func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
 	for _, text := range []string{"one", "one **two**"} {
 		o := r.PlanText(text)
 		o.Buttons = []channels.Button{{Label: "Stop", Data: "/stop"}} // a draft has none
-		if err := r.Draft(t.Context(), "turn 1", o); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.Draft(t.Context(), "turn 1", o))
 	}
 	d, ok := r.server.Draft(person)
 	if !ok || d.Text != "one two" || len(d.Entities) != 1 || d.ID <= 0 {
@@ -29,9 +28,7 @@ func TestADraftShowsTheUnfinishedAnswer(t *testing.T) {
 	if calls[0].IntParam("draft_id") != d.ID {
 		t.Error("the drafts of one answer have different identifiers")
 	}
-	if err := r.Draft(t.Context(), "turn 2", r.PlanText("other")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Draft(t.Context(), "turn 2", r.PlanText("other")))
 	if other, _ := r.server.Draft(person); other.ID == d.ID {
 		t.Error("the drafts of two answers have the same identifier")
 	}
@@ -71,9 +68,7 @@ func TestAServerWithoutDraftsIsAskedOnce(t *testing.T) {
 func TestADraftWhoseFormattingIsRefusedIsShownWithoutIt(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendMessageDraft", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities"))
-	if err := r.Draft(t.Context(), "turn", r.PlanText("a **bold** word")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.Draft(t.Context(), "turn", r.PlanText("a **bold** word")))
 	if d, _ := r.server.Draft(person); d.Text != "a bold word" || len(d.Entities) != 0 {
 		t.Errorf("the draft is %+v", d)
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/addrtest"
+	"nanobot/internal/musttest"
 )
 
 func asSendError(err error, se **channels.SendError) bool { return errors.As(err, se) }
@@ -78,9 +79,7 @@ func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testi
 						t.Fatal("the call had no effect")
 					}
 					o.Repeat = true
-					if _, err := r.Send(t.Context(), o); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Get(r.Send(t.Context(), o))(t)
 					if again := r.server.BotMessages(person)[before]; !strings.HasPrefix(again.TextOrCaption(), "↻") {
 						t.Errorf("the repetition is shown as %q", again.TextOrCaption())
 					}

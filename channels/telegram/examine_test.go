@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // examineChannel asks a bot that does not run about itself, and returns what was found by check.
@@ -21,10 +22,7 @@ func examineChannel(t *testing.T, s *telegramtest.Server, e channels.ExamineOpti
 	for _, c := range change {
 		c(&o)
 	}
-	c, err := telegram.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(telegram.New(o))(t)
 	return channelstest.FindingsByCheck(t, c.Examine(t.Context(), e), o.Token)
 }
 

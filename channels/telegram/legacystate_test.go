@@ -21,6 +21,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // legacyFiles are what an earlier version left of bot 1: an album that may get more parts, with a
@@ -133,9 +134,7 @@ func legacyMemory(t *testing.T) *channelstest.Memory {
 	memory := channelstest.NewMemory()
 	stored := memory.WrapReceive(func(context.Context, channels.Incoming) error { return nil })
 	for chat, id := range map[string]string{"43": "120", "44": "130"} { // the store knew the first parts
-		if err := stored(t.Context(), channels.Incoming{Chat: chatOf(chat), ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, stored(t.Context(), channels.Incoming{Chat: chatOf(chat), ID: id}))
 	}
 	return memory
 }

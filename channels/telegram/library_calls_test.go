@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // makeEveryCall makes a bot use every call, by polling and by webhook, and returns the routes of
@@ -84,18 +85,12 @@ func TestACallThatBypassesTheLibraryIsFound(t *testing.T) {
 		_, _, found = routeOf(req)
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
-	resp, err := client.Post("http://127.0.0.1/bot1:abc/sendDocument", "application/json", strings.NewReader(`{"chat_id":42}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(client.Post("http://127.0.0.1/bot1:abc/sendDocument", "application/json", strings.NewReader(`{"chat_id":42}`)))(t)
 	resp.Body.Close()
 	if found == nil {
 		t.Error("a call by hand is not found")
 	}
-	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, client))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, client)))(t)
 	if _, err := b.SendMessage(t.Context(), &bot.SendMessageParams{ChatID: 42, Text: "hello"}); err != nil || found != nil {
 		t.Errorf("a call of the library: %v, %v", err, found)
 	}
@@ -209,17 +204,14 @@ func (*endlessBody) Close() error { return nil }
 
 func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
 	answer := &endlessBody{}
-	ch, err := telegram.New(telegram.Options{
+	ch := musttest.Get(telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true,
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			resp := respond(req, 200, "")
 			resp.Body = answer
 			return resp, nil
 		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	o := channels.Outgoing{Chat: chatOf("42"), Text: "hello"}
 	if se := channelstest.MustFailSend(t.Context(), t, ch, o, "1:abc"); !se.Unknown || answer.read > 33<<20 {
 		t.Errorf("%d bytes were read: %+v", answer.read, se)
@@ -230,9 +222,7 @@ func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
 	r := newTestChannel(t)
 	o := r.PlanText("ab **bold**")
 	o.Text = strings.Replace(o.Text, "ab", "\xff\xfe", 1)
-	if _, err := r.Send(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), o))(t)
 	m := r.server.WaitForCount(t, person, 1)[0]
 	if m.Text != "\uFFFD\uFFFD bold" || len(m.Entities) != 1 || entityText(m, m.Entities[0]) != "bold" {
 		t.Errorf("shown is %+v", m)
@@ -263,25 +253,16 @@ func TestAnUploadIsStreamed(t *testing.T) {
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
 	file := (&testChannel{t: t}).sparseFile("large.bin", size)
-	ch, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true, Client: network})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.ChatFolders(""), Unpaced: true, Client: network}))(t)
 	parts := channelstest.MustPlan(t, ch, channels.Message{Chat: chatOf("42"), Media: []channels.File{file}})
 	ours := allocatedBytes(func() {
 		if _, err := ch.Send(t.Context(), parts[0]); err != nil {
 			t.Error(err)
 		}
 	})
-	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, network))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, network)))(t)
 	theirs := allocatedBytes(func() {
-		content, err := os.Open(file.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := musttest.Get(os.Open(file.Path))(t)
 		defer content.Close()
 		if _, err := b.SendDocument(t.Context(), &bot.SendDocumentParams{
 			ChatID: 42, Document: &models.InputFileUpload{Filename: "large.bin", Data: content},

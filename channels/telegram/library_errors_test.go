@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-telegram/bot"
+
+	"nanobot/internal/musttest"
 )
 
 // These tests show what the calls of github.com/go-telegram/bot return when something is wrong, and
@@ -14,10 +16,7 @@ import (
 // newOfflineBot returns a bot of the library whose calls are answered by a function.
 func newOfflineBot(t *testing.T, answer roundTripFunc) *bot.Bot {
 	t.Helper()
-	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, &http.Client{Transport: answer}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, &http.Client{Transport: answer})))(t)
 	return b
 }
 

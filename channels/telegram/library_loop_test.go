@@ -13,6 +13,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // These tests show what the poll loop of github.com/go-telegram/bot does with updates, and so why
@@ -35,14 +36,11 @@ func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.
 	t.Helper()
 	l := &libraryLoop{t: t, server: s, done: make(chan struct{})}
 	transport := &http.Transport{}
-	b, err := bot.New(s.Token, append([]bot.Option{
+	b := musttest.Get(bot.New(s.Token, append([]bot.Option{
 		bot.WithServerURL(s.URL), bot.WithHTTPClient(50*time.Second, &http.Client{Transport: transport}), bot.WithSkipGetMe(),
 		bot.WithDefaultHandler(func(ctx context.Context, _ *bot.Bot, u *models.Update) { handle(ctx, u.Message.Text) }),
 		bot.WithErrorsHandler(l.recordError),
-	}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, options...)...))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	l.cancel = cancel
 	go func() {

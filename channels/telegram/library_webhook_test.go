@@ -12,6 +12,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // These tests show what the webhook of github.com/go-telegram/bot answers, and so why webhook.go
@@ -21,12 +22,9 @@ import (
 // until ctx ends.
 func newLibraryWebhook(t *testing.T, handle func(*models.Update)) (h http.Handler, start func(ctx context.Context)) {
 	t.Helper()
-	b, err := bot.New(telegramtest.DefaultToken, bot.WithSkipGetMe(), bot.WithWebhookSecretToken("secret"),
+	b := musttest.Get(bot.New(telegramtest.DefaultToken, bot.WithSkipGetMe(), bot.WithWebhookSecretToken("secret"),
 		bot.WithErrorsHandler(func(error) {}), bot.WithNotAsyncHandlers(),
-		bot.WithDefaultHandler(func(_ context.Context, _ *bot.Bot, u *models.Update) { handle(u) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+		bot.WithDefaultHandler(func(_ context.Context, _ *bot.Bot, u *models.Update) { handle(u) })))(t)
 	return b.WebhookHandler(), b.StartWebhook
 }
 
@@ -42,13 +40,8 @@ func TestTheWebhookOfTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	b, err := bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(time.Minute, client), bot.WithSkipGetMe())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.SetWebhook(t.Context(), &bot.SetWebhookParams{URL: front.URL, SecretToken: "secret"}); err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(time.Minute, client), bot.WithSkipGetMe()))(t)
+	musttest.Get(b.SetWebhook(t.Context(), &bot.SetWebhookParams{URL: front.URL, SecretToken: "secret"}))(t)
 	s.UserSends(person, "hello")
 	if !s.AwaitPending(0, waitLimit) {
 		t.Errorf("Telegram still has the message: %+v", s.Deliveries())

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // expectContent fails the test unless a file has this content.
@@ -96,12 +97,8 @@ func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
 	m := r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("theirs")}})
 	dir := filepath.Join(r.dir, "42", "media")
 	ours := filepath.Join(dir, fmt.Sprintf("%d-a.txt", m.ID))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(ours, []byte("the agent's own"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(dir, 0o700))
+	musttest.Do(t, os.WriteFile(ours, []byte("the agent's own"), 0o600))
 	r.start()
 	got := r.onlyMessage()
 	expectContent(t, ours, "the agent's own")
@@ -207,13 +204,9 @@ func TestAnOutageOfSecondsCostsNoFile(t *testing.T) {
 func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
 	r := newTestChannel(t)
 	dir := filepath.Join(r.dir, "42", "media")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(dir, 0o700))
 	for _, name := range []string{".download-1", "notes"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half of"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("half of"), 0o600))
 	}
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.start()
@@ -258,9 +251,7 @@ func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
 func TestFilesOfALocalServerAreCopiedAndTheTokenStaysBehind(t *testing.T) {
 	r := newTestChannel(t)
 	local := filepath.Join(t.TempDir(), r.server.Token)
-	if err := os.MkdirAll(local, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(local, 0o700))
 	r.server.SetLocalServer(local)
 	r.server.UserPosts(telegramtest.UserPost{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
 	r.start()

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // kindsOf returns the kinds of messages in order, with those of an album in brackets.
@@ -155,9 +156,7 @@ func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
 // sparseFile returns a file of this size that occupies no disk space.
 func (r *testChannel) sparseFile(name string, size int64) channels.File {
 	f := channelstest.WriteFile(r.t, name, telegramtest.PNG(10, 10))
-	if err := os.Truncate(f.Path, size); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, os.Truncate(f.Path, size))
 	f.Size = size
 	return f
 }
@@ -241,9 +240,7 @@ func TestFilesAreOpenedAgainOnEachTry(t *testing.T) {
 	o := r.MustPlan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
 	r.server.FailNext("sendDocument", telegramtest.BadGateway())
 	r.MustFailSend(t.Context(), o)
-	if _, err := r.Send(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), o))(t)
 	m := r.server.BotMessages(person)[0]
 	if got, _ := r.server.File(m.File().FileID); string(got.Content) != "first" {
 		t.Errorf("it arrived as %q", got.Content)

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // roundTrip is a function as a network. It panics if a request should have been made by the
@@ -51,7 +52,7 @@ func newPacedChannel(t *testing.T) (*telegram.Channel, func() []time.Time) {
 	t.Helper()
 	var mu sync.Mutex
 	var at []time.Time
-	ch, err := telegram.New(telegram.Options{
+	ch := musttest.Get(telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
 		Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			mu.Lock()
@@ -59,10 +60,7 @@ func newPacedChannel(t *testing.T) (*telegram.Channel, func() []time.Time) {
 			at = append(at, time.Now())
 			return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return ch, func() []time.Time { mu.Lock(); defer mu.Unlock(); return at }
 }
 
@@ -107,9 +105,7 @@ func TestAGroupIsSentNoMoreThanTwentyMessagesAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, at := newPacedChannel(t)
 		for range 100 {
-			if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("-77"), Text: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("-77"), Text: "x"}))(t)
 		}
 		if n := maxInWindow(at(), time.Minute); n > 20 || n < 15 {
 			t.Errorf("%d in one minute", n)
@@ -128,9 +124,7 @@ func TestAllChatsTogetherAreSentNoMoreThanThirtyMessagesInAnySecond(t *testing.T
 			})
 		}
 		began := time.Now()
-		if err := work.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, work.Wait())
 		if took := time.Since(began); took > 16*time.Second || len(at()) != 300 || maxInWindow(at(), time.Second) > 25 {
 			t.Errorf("300 took %s, %d in one second", took, maxInWindow(at(), time.Second))
 		}
@@ -168,9 +162,7 @@ func TestAnAlbumCountsAsItsItems(t *testing.T) {
 			t.Fatal(err, plan)
 		}
 		_, _ = ch.Send(t.Context(), plan[0])
-		if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("42"), Text: "x"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("42"), Text: "x"}))(t)
 		if gap := at()[1].Sub(at()[0]); gap < 7*time.Second || gap > 11*time.Second {
 			t.Errorf("the next message came after %s", gap)
 		}
@@ -251,7 +243,7 @@ func pacedCalls(t *testing.T) (*telegram.Channel, func() map[string][]time.Time)
 	t.Helper()
 	var mu sync.Mutex
 	calls := map[string][]time.Time{}
-	ch, err := telegram.New(telegram.Options{
+	ch := musttest.Get(telegram.New(telegram.Options{
 		Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
 		Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
 			mu.Lock()
@@ -261,10 +253,7 @@ func pacedCalls(t *testing.T) (*telegram.Channel, func() map[string][]time.Time)
 			calls["all"] = append(calls["all"], time.Now())
 			return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 		})},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return ch, func() map[string][]time.Time { mu.Lock(); defer mu.Unlock(); return maps.Clone(calls) }
 }
 

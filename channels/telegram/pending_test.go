@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // The album must not wait for the next poll, which waits for a place behind the album.
@@ -35,9 +36,7 @@ func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.
 				ch, memory := newFakeTimeChannel(t, backlogResponses(updates))
 				if restored {
 					kept := channels.Incoming{Chat: chatOf("7"), ID: "1", Part: &channels.Part{Group: "1"}, Raw: []byte(albumPartUpdate(1, 7, "a"))}
-					if err := memory.WrapReceive(nil)(t.Context(), kept); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, memory.WrapReceive(nil)(t.Context(), kept))
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
@@ -80,9 +79,7 @@ func TestAReplyInASupergroupIsTheSameAfterARestart(t *testing.T) {
 			"entities":[{"type":"mention","offset":0,"length":2}],
 			"reply_to_message":{"message_id":8,"from":{"id":43},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"so it is"}}}`
 		kept := channels.Incoming{Chat: chatOf("-77"), ID: "-1001234567890/9", Part: &channels.Part{Group: "g"}, Raw: []byte(raw)}
-		if err := memory.WrapReceive(nil)(t.Context(), kept); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, memory.WrapReceive(nil)(t.Context(), kept))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var got []channels.Incoming

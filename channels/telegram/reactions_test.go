@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 var groupChat = chatOf("-77")
@@ -122,14 +123,10 @@ func TestReactionsLeaveTheRateLimitToAnswers(t *testing.T) {
 		ch, calls := pacedCalls(t)
 		since := time.Now()
 		for i := range 40 { // in one group: reactions do not count towards its 20 a minute
-			if err := ch.React(t.Context(), groupChat, itoa(i+1), channels.Taken); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, ch.React(t.Context(), groupChat, itoa(i+1), channels.Taken))
 		}
 		reacted := time.Now()
-		if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: groupChat, Text: "answer"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(ch.Send(t.Context(), channels.Outgoing{Chat: groupChat, Text: "answer"}))(t)
 		at := calls()
 		if sent := at["sendMessage"][0]; sent.After(reacted) {
 			t.Errorf("the answer waited for %s", sent.Sub(reacted))

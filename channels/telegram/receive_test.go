@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestAMessageHasItsSenderChatAndTime(t *testing.T) {
@@ -41,10 +42,7 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 	}
 	r.server.UserSends(person, "one")
 	r.startRefusing(refuse)
-	cursor, err := strconv.ParseInt(r.WaitForMessages(1)[0].Cursor, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cursor := musttest.Get(strconv.ParseInt(r.WaitForMessages(1)[0].Cursor, 10, 64))(t)
 	calls := r.server.WaitForCalls(r.t, "getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 3 })
 	if offset := calls[2].IntParam("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)

@@ -11,13 +11,14 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // An edit that must wait keeps other edits waiting, and no answer.
 func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edits := 0
-		ch, err := telegram.New(telegram.Options{
+		ch := musttest.Get(telegram.New(telegram.Options{
 			Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/editMessageText") {
@@ -26,10 +27,7 @@ func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 				}
 				return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 			})},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		o := channels.Outgoing{Chat: chatOf("42"), Text: "x"}
 		for range 3 {
 			var se *channels.SendError
@@ -63,14 +61,10 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 	for i := range 200 {
 		many = append(many, channels.Command{Name: "c" + itoa(i), Help: "one of many"})
 	}
-	if err := r.SetChatMenu(t.Context(), chatOf("42"), many); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.SetChatMenu(t.Context(), chatOf("42"), many))
 	var menu []telegramtest.Command
 	calls := r.server.Calls("setMyCommands")
-	if err := calls[0].DecodeParam("commands", &menu); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, calls[0].DecodeParam("commands", &menu))
 	if calls[0].Params["scope"] != `{"type":"chat","chat_id":42}` || len(menu) != 100 {
 		t.Errorf("%d commands for %s", len(menu), calls[0].Params["scope"])
 	}
@@ -80,9 +74,7 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 			t.Errorf("command %d is %+v", i, menu[i])
 		}
 	}
-	if err := r.SetChatMenu(t.Context(), chatOf("42"), nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.SetChatMenu(t.Context(), chatOf("42"), nil))
 	if calls := r.server.Calls("deleteMyCommands"); len(calls) != 1 || calls[0].Status != 200 {
 		t.Errorf("got %+v", calls)
 	}

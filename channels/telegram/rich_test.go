@@ -9,6 +9,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/entities"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 const report = "# Report\n\n| a | b |\n|---|--:|\n| **1** | `2` |\n\n- [x] done\n- [ ] open"
@@ -82,9 +83,7 @@ func TestARichMessageWhoseOutcomeIsUnknownIsNotSentTwice(t *testing.T) {
 		t.Errorf("shown are %q", captions(shown))
 	}
 	o.Repeat = true
-	if _, err := r.Send(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Send(t.Context(), o))(t)
 	if shown := r.server.BotMessages(person); !strings.HasPrefix(shown[1].RichText, "↻\n") {
 		t.Errorf("the repetition is %q", shown[1].RichText)
 	}
@@ -94,9 +93,7 @@ func TestAStreamedTextIsEditedIntoARichMessageAndBack(t *testing.T) {
 	r := newTestChannel(t)
 	id := r.SendAnswer(channels.Message{Text: "Report"})[0].ID
 	for range 2 { // a repetition changes nothing
-		if _, err := r.Replace(t.Context(), id, r.PlanText(report)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Replace(t.Context(), id, r.PlanText(report)))(t)
 	}
 	m := r.server.BotMessages(person)[0]
 	if m.Text != "" || !strings.HasPrefix(m.Rich, "<h1>Report</h1><table") || m.Edits != 1 {

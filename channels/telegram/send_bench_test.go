@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
+	"nanobot/internal/musttest"
 )
 
 // BenchmarkSend compares sending a text through the channel with the floor: a plain http.Post of
@@ -26,26 +27,17 @@ func BenchmarkSend(b *testing.B) {
 		b.ReportAllocs()
 		const body = `{"chat_id":42,"text":"Hello, bold world.","entities":[{"type":"bold","offset":7,"length":4}],"link_preview_options":{"is_disabled":true}}`
 		for b.Loop() {
-			resp, err := client.Post(server.URL+"/bot1:abc/sendMessage", "application/json", strings.NewReader(body))
-			if err != nil {
-				b.Fatal(err)
-			}
+			resp := musttest.Get(client.Post(server.URL+"/bot1:abc/sendMessage", "application/json", strings.NewReader(body)))(b)
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		}
 	})
 	b.Run("channel", func(b *testing.B) {
 		b.ReportAllocs()
-		ch, err := telegram.New(telegram.Options{
+		ch := musttest.Get(telegram.New(telegram.Options{
 			Token: "1:abc", APIBase: server.URL, Client: client, Unpaced: true, Folder: channelstest.ChatFolders(b.TempDir()),
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-		parts, err := ch.Plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: "Hello, **bold** world."})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))(b)
+		parts := musttest.Get(ch.Plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Text: "Hello, **bold** world."}))(b)
 		for b.Loop() {
 			if got, err := ch.Send(b.Context(), parts[0]); err != nil || got.ID != "7" {
 				b.Fatalf("Send returned %+v, %v", got, err)

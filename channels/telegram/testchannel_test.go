@@ -14,6 +14,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -75,10 +76,7 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 	for _, f := range change {
 		f(&o)
 	}
-	ch, err := telegram.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(telegram.New(o))(t)
 	ch.SetMemory(h.memory)
 	driver.Drive(ch, chatOf("42"), o.Token)
 	return &testChannel{Channel: ch, Driver: driver, t: t, server: s, state: h, dir: h.dir}

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // Telegram delivers the second part when the first was answered, so each is answered before the
@@ -199,13 +200,9 @@ func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 	t.Parallel()
 	r := newWebhookChannel(t)
 	state := r.state.legacyDir()
-	if err := os.MkdirAll(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(state, 0o700))
 	for name, content := range map[string]string{"5.open": "[", "6.sealed": "[]", "7.done": `["x"]`, "8.open": `[{"update_id":8}]`, "notes": ""} {
-		if err := os.WriteFile(filepath.Join(state, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(state, name), []byte(content), 0o600))
 	}
 	r.server.UserSends(person, "hello")
 	r.start()

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // webhookProxy is the public address of a bot. It outlives the runs of the bot.
@@ -151,17 +152,11 @@ func (r *webhookChannel) waitForRegistration() telegramtest.Call {
 // response.
 func (r *webhookChannel) postUpdate(secret, body string) (int, string) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.proxy.URL+"/hook", strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.proxy.URL+"/hook", strings.NewReader(body)))(r.t)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	resp, err := (&http.Client{Transport: transport}).Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	resp := musttest.Get((&http.Client{Transport: transport}).Do(req))(r.t)
 	defer resp.Body.Close()
 	said, _ := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(said)

@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
@@ -107,10 +108,7 @@ func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	if got := r.Recorder.Messages(); len(got) != 0 {
 		t.Errorf("received %+v", got)
 	}
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.proxy.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := musttest.Get(net.Dial("tcp", strings.TrimPrefix(r.proxy.URL, "http://")))(t)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(waitLimit))
 	_, _ = io.WriteString(conn, "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n") // and never the body
@@ -243,10 +241,7 @@ func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 	} {
 		o := good
 		o.WebhookURL = "https://example.com" + path
-		ch, err := telegram.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ch := musttest.Get(telegram.New(o))(t)
 		pattern, h := ch.Mount()
 		http.NewServeMux().Handle(pattern, h)
 		if pattern != want {

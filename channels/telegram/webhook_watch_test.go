@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestRegisteringIsTriedUntilItWorks(t *testing.T) {
@@ -70,10 +71,7 @@ func TestTheWebhookIsCheckedRegularly(t *testing.T) {
 	}
 	r.proxy.letThrough(-1)
 	r.WaitForMessages(1)
-	answer, err := http.Get(r.server.URL + "/bot" + r.server.Token + "/deleteWebhook")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := musttest.Get(http.Get(r.server.URL + "/bot" + r.server.Token + "/deleteWebhook"))(t)
 	answer.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
 	r.server.UserSends(person, "still there?")

@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // hangFirstDownload makes the first download hang until the test ends, and waits until it has
@@ -94,9 +95,7 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	}
 	answer := second.PlanText("hello")
 	answer.ReplyTo = got.ID
-	if _, err := second.Send(t.Context(), answer); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(second.Send(t.Context(), answer))(t)
 	if shown := s.BotMessages(person)[0]; shown.ReplyTo == nil || shown.ReplyTo.ID != n.ID {
 		t.Errorf("the answer to it is %+v", shown)
 	}

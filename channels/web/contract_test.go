@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 // TestTheChannelKeepsItsContract observes the channel as a browser does, through the event stream.
@@ -162,15 +163,9 @@ func (s *stream) nextOrEnd(name string) (object, bool) {
 
 func (r *fixture) getFile(id string) string {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil))(r.t)
 	req.Header.Set("X-User", "operator")
-	resp, err := r.client.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	resp := musttest.Get(r.client.Do(req))(r.t)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 func TestMessagesFromBeforeACrashAreReceivedAfterIt(t *testing.T) {
@@ -76,9 +77,7 @@ func TestARepairedDiskIsUsedAgain(t *testing.T) {
 			t.Error("something was sent")
 		}
 	}
-	if err := os.Remove(state); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(state))
 	r.startGateway()
 	r.postText("ann", "web-a-known-to-nobody-else", "hello again")
 	if got := texts(r.awaitIncoming(1)); !slices.Equal(got, []string{"hello again"}) || r.ch.Health() != nil {

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 // pipeListener is a listener in memory, whose connections use the clock of a synctest bubble.
@@ -33,12 +34,9 @@ func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 
 // connectInSynctest returns a connection to a channel, in a synctest bubble.
 func connectInSynctest(t *testing.T, dir string) (*web.Channel, net.Conn) {
-	ch, err := web.New(web.Options{
+	ch := musttest.Get(web.New(web.Options{
 		State: dir, Folder: channelstest.ChatFolders(dir), Requester: func(*http.Request) (string, bool) { return "ann", true },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	_, h := ch.Mount()
 	listener := make(pipeListener, 1)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Hour}
@@ -70,10 +68,7 @@ func TestDrainingARefusedBodyTimesOut(t *testing.T) {
 				go func() {
 					_, _ = fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+1000, body)
 				}()
-				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				resp := musttest.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 				defer resp.Body.Close()
 				if _, err := io.Copy(io.Discard, conn); resp.StatusCode < 400 || err != nil { // it is cut
 					t.Errorf("answered %s, %v", resp.Status, err)
@@ -126,9 +121,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 					Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strings.Repeat("x", 500_000),
 					Media: []channels.File{{Name: "a.txt", Content: strings.Repeat("x", 500_000)}},
 				}
-				if _, err := ch.Send(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Get(ch.Send(t.Context(), m))(t)
 				if c.path == "/api/media/" {
 					files, err := os.ReadDir(filepath.Join(dir, "media"))
 					if err != nil || len(files) != 1 {
@@ -136,9 +129,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 					}
 					c.path += files[0].Name()
 				}
-				if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", c.path); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Get(fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", c.path))(t)
 				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil || resp.StatusCode != http.StatusOK {
 					t.Fatal(resp, err)

@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 // TestVideosHaveDimensions reads films that a browser has recorded, of 64 by 96 pixels.
 func TestVideosHaveDimensions(t *testing.T) {
 	for _, kind := range []string{"webm", "mp4"} {
-		film, err := os.ReadFile("testdata/videos/portrait." + kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		film := musttest.Get(os.ReadFile("testdata/videos/portrait." + kind))(t)
 		if w, h := web.Dimensions(bytes.NewReader(film), "video/"+kind); w != 64 || h != 96 {
 			t.Errorf("the %s has %d by %d pixels", kind, w, h)
 		}

@@ -22,6 +22,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,17 +58,14 @@ func newFixture(t *testing.T) *fixture {
 // openChannel opens a channel on the fixture's folders, as after a start. It does not call Run.
 func (r *fixture) openChannel() {
 	r.t.Helper()
-	ch, err := web.New(web.Options{
+	ch := musttest.Get(web.New(web.Options{
 		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.maxUpload, Log: r.log,
 		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
 		Requester: func(req *http.Request) (string, bool) {
 			user := req.Header.Get("X-User")
 			return user, user == "operator"
 		},
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	_, h := ch.Mount()
 	r.ch, r.server = ch, httptest.NewServer(h)
 }
@@ -107,23 +105,14 @@ func (r *fixture) restart() {
 // request makes a request and returns the status and the body.
 func (r *fixture) request(user, method, path, kind string, body io.Reader) (int, string, http.Header) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.server.URL+path, body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(r.t.Context(), method, r.server.URL+path, body))(r.t)
 	req.Header.Set("X-User", user)
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
 	}
-	resp, err := r.client.Do(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	resp := musttest.Get(r.client.Do(req))(r.t)
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	b := musttest.Get(io.ReadAll(resp.Body))(r.t)
 	return resp.StatusCode, string(b), resp.Header
 }
 
@@ -134,18 +123,13 @@ func (r *fixture) getJSON(user, path string, into any) {
 	if status != 200 {
 		r.t.Fatalf("%s is answered %d %s", path, status, body)
 	}
-	if err := json.Unmarshal([]byte(body), into); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, json.Unmarshal([]byte(body), into))
 }
 
 // postJSON posts a value as JSON.
 func (r *fixture) postJSON(user, path string, v any) (int, object) {
 	r.t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	b := musttest.Get(json.Marshal(v))(r.t)
 	status, body, _ := r.request(user, "POST", path, "application/json", bytes.NewReader(b))
 	var answer object
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
@@ -181,9 +165,7 @@ func (r *fixture) postForm(user, chat, text string, files ...formFile) (int, obj
 			r.t.Fatal(err)
 		}
 	}
-	if err := errors.Join(form.WriteField("text", text), form.Close()); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, errors.Join(form.WriteField("text", text), form.Close()))
 	status, body, _ := r.request(user, "POST", "/api/chats/"+chat+"/messages", form.FormDataContentType(), &b)
 	var answer object
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
@@ -229,10 +211,7 @@ type stream struct {
 func (r *fixture) openStream(user, from string) *stream {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events", nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events", nil))(r.t)
 	req.Header.Set("X-User", user)
 	if from != "" {
 		req.Header.Set("Last-Event-ID", from)

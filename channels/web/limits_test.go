@@ -15,6 +15,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	_ "modernc.org/sqlite"
+
+	"nanobot/internal/musttest"
 )
 
 // streamPool opens many streams without network connections.
@@ -106,14 +108,9 @@ func TestStreamsPerUserAndInTotalAreLimited(t *testing.T) {
 // execSQL changes the database of the history.
 func (r *fixture) execSQL(statement string, args ...any) {
 	r.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "state", "web", "history.db")+"?_pragma=busy_timeout(300000)")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(r.dir, "state", "web", "history.db")+"?_pragma=busy_timeout(300000)"))(r.t)
 	defer db.Close()
-	if _, err := db.ExecContext(r.t.Context(), statement, args...); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Get(db.ExecContext(r.t.Context(), statement, args...))(r.t)
 }
 
 func TestAStreamFarBehindStartsWithTheNewestEventsAndSaysSo(t *testing.T) {
@@ -164,10 +161,7 @@ const fileForm = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename
 func (r *fixture) startUpload(user string) (finish func() int) {
 	r.t.Helper()
 	pipe, w := io.Pipe()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"-known-to-nobody-else/messages", pipe)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"-known-to-nobody-else/messages", pipe))(r.t)
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	req.Header.Set("X-User", user)
 	status := make(chan int, 1)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -45,19 +46,10 @@ func TestThePageIsSmall(t *testing.T) {
 		t.Fatalf("the files are %q, %v", names, err)
 	}
 	for _, name := range names {
-		plain, err := page.Files.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/"+name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain := musttest.Get(page.Files.ReadFile(name))(t)
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/"+name, nil))(t)
 		req.Header.Set("Accept-Encoding", "gzip, br")
-		resp, err := r.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(r.client.Do(req))(t)
 		packed, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		unpacked, gzipErr := gzip.NewReader(bytes.NewReader(packed))
@@ -65,10 +57,7 @@ func TestThePageIsSmall(t *testing.T) {
 			t.Fatalf("%s: %v, %v, %v", name, err, gzipErr, resp.Header)
 		}
 		if name == "index.html" { // has the texts
-			document, err := page.Document(words.Words{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			document := musttest.Get(page.Document(words.Words{}))(t)
 			plain = []byte(document)
 		}
 		if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, plain) {
@@ -89,15 +78,9 @@ func TestTheBrowserRevalidatesThePage(t *testing.T) {
 	if h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" {
 		t.Fatalf("its headers are %v", h)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL, nil))(t)
 	req.Header.Set("If-None-Match", h.Get("ETag"))
-	resp, err := r.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(r.client.Do(req))(t)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusNotModified {
 		t.Errorf("the same again is answered %s", resp.Status)
@@ -110,21 +93,12 @@ func TestThePageIsInTheLanguageOfTheBrowser(t *testing.T) {
 	r.ch.SetWords(catalogue)
 	get := func(language, etag string) (int, string, http.Header) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL, nil))(t)
 		req.Header.Set("Accept-Language", language)
 		req.Header.Set("If-None-Match", etag)
-		resp, err := r.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(r.client.Do(req))(t)
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := musttest.Get(io.ReadAll(resp.Body))(t)
 		return resp.StatusCode, string(body), resp.Header
 	}
 	_, english, h := get("fr-FR,de;q=0.5", "")

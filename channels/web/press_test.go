@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
@@ -55,9 +56,7 @@ func TestAClosedQuestionHasItsOutcomeInsteadOfButtonsAlsoAfterARestart(t *testin
 	}
 	for _, outcome := range []string{`no \<b\>answer\&`, "another outcome"} {
 		for _, id := range []string{closed, pressed} {
-			if err := r.ch.CloseQuestion(t.Context(), m.Chat, id, outcome); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, r.ch.CloseQuestion(t.Context(), m.Chat, id, outcome))
 		}
 	}
 	r.sendAsBot(answerTo(chat, "the end"), "")
@@ -98,9 +97,7 @@ func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	if got[1].Press != "/stop" || got[2].Text != "the end" {
 		t.Errorf("received was %+v", got)
 	}
-	if err := r.ch.Remove(t.Context(), got[0].Chat, id); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.ch.Remove(t.Context(), got[0].Chat, id))
 	if status, _ := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/press", object{"message": id, "data": "/stop"}); status != 404 {
 		t.Errorf("when it is gone it is answered %d", status)
 	}

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web/history"
+	"nanobot/internal/musttest"
 )
 
 const annsChat = "web-a-known-to-nobody-else"
@@ -61,9 +62,7 @@ func TestAReceivedFileIsStoredOnceAndThePageSaysWhenItIsGoneOrChanged(t *testing
 		}
 	}
 	// A file whose times were set back is not served either.
-	if err := os.Chtimes(paths[1], info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chtimes(paths[1], info.ModTime(), info.ModTime()))
 	if status, body, _ := r.request("ann", "GET", "/api/media/"+before[1]["id"].(string), "", nil); status != http.StatusGone {
 		t.Errorf("served %d %s", status, body)
 	}
@@ -73,24 +72,17 @@ func TestAReceivedFileIsStoredOnceAndThePageSaysWhenItIsGoneOrChanged(t *testing
 func TestAFileOfAnEarlierVersionIsStillShown(t *testing.T) {
 	r := newFixture(t)
 	r.close()
-	h, err := history.Open(filepath.Join(r.dir, "state", "web"), history.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := musttest.Get(history.Open(filepath.Join(r.dir, "state", "web"), history.Options{}))(t)
 	id, f, err := h.CreateFile()
 	if err == nil {
 		_, err = f.WriteString("from before")
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(err, f.Close()))
 	_, _, err = h.Append(t.Context(), history.NewEvent{
 		Chat: annsChat, Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "m1",
 		Body: history.Body{From: "user", User: "ann", Media: []history.Media{{ID: id, Name: "old.txt", Type: "text/plain; charset=utf-8", Size: 11, Path: "/nowhere/old.txt"}}},
 	})
-	if err := errors.Join(err, h.Close()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(err, h.Close()))
 	r.openChannel()
 	if m := r.media(0)[0]; m["state"] != nil || m["name"] != "old.txt" {
 		t.Errorf("shown is %v", m)
@@ -127,10 +119,7 @@ func TestAFileBeyondTheLimitIsRefusedAndTheTextIsReceived(t *testing.T) {
 
 func TestTheChatsOfOneUserAreBounded(t *testing.T) {
 	r := newFixture(t)
-	h, err := history.Open(filepath.Join(r.dir, "state", "web"), history.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := musttest.Get(history.Open(filepath.Join(r.dir, "state", "web"), history.Options{}))(t)
 	for i := range 1000 {
 		_, _, err := h.Append(t.Context(), history.NewEvent{
 			Chat: fmt.Sprintf("web-%030d", i), Actor: history.Actor{User: "ann"}, Type: history.Message, ID: fmt.Sprint(i),
@@ -140,9 +129,7 @@ func TestTheChatsOfOneUserAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Close())
 	status, answer := r.postForm("ann", annsChat, "one more", formFile{"a.txt", "x"})
 	if status != 403 || !strings.Contains(fmt.Sprint(answer["error"]), "You have 1000 chats") {
 		t.Errorf("answered %d %v", status, answer)

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -31,10 +32,7 @@ func TestRenderingsOfOutputsOfPrograms(t *testing.T) {
 
 func TestTheStyleSheetKeepsTheWhiteSpaceOfALiteralText(t *testing.T) {
 	t.Parallel()
-	css, err := os.ReadFile("page/style.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := musttest.Get(os.ReadFile("page/style.css"))(t)
 	got := web.RenderOutgoing(channels.Outgoing{Text: "a  b\n  c", Format: channels.Literal})
 	if want := `<p class="plain">a  b<br>  c</p>`; got != want || !strings.Contains(string(css), ".plain { white-space: pre-wrap }") {
 		t.Errorf("got %s, and the style sheet may not keep its white space", got)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 func TestARemovedMessageOfAPersonIsEmptyForEverybodyAndInNoFile(t *testing.T) {
@@ -20,16 +21,14 @@ func TestARemovedMessageOfAPersonIsEmptyForEverybodyAndInNoFile(t *testing.T) {
 	early := r.openStream("ann", "")
 	seen := early.next("ready").id
 	for range 2 {
-		if err := r.ch.Remove(t.Context(), channels.Chat{Channel: "web", ID: chat}, id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.ch.Remove(t.Context(), channels.Chat{Channel: "web", ID: chat}, id))
 	}
 	if err := r.ch.Remove(t.Context(), channels.Chat{Channel: "web", ID: chat}, answer); err != nil { // it is not a person's
 		t.Fatal(err)
 	}
 	check := func() {
 		t.Helper()
-		err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		musttest.Do(t, filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
@@ -38,10 +37,7 @@ func TestARemovedMessageOfAPersonIsEmptyForEverybodyAndInNoFile(t *testing.T) {
 				t.Errorf("%s has the text", path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	check()
 	if e := early.next("removed"); e.data["id"] != id || e.data["chat"] != chat || e.id == "" {

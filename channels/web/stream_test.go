@@ -16,6 +16,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 func TestAReconnectMissesNothing(t *testing.T) {
@@ -122,10 +123,7 @@ func TestASlowStreamIsEndedAndResumesWhereItWas(t *testing.T) {
 	}
 	slow.Start()
 	defer slow.Close()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, slow.URL+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, slow.URL+"/api/events", nil))(t)
 	req.Header.Set("X-User", "ann")
 	resp, err := (&http.Client{Transport: &http.Transport{DialContext: dialWithSmallBuffer}}).Do(req) // and nothing is read of it
 	if err != nil {
@@ -173,10 +171,7 @@ func TestAStreamIsNotBuffered(t *testing.T) {
 	r := newFixture(t)
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
 	req.Header.Set("X-User", "ann")
-	resp, err := r.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(r.client.Do(req))(t)
 	defer resp.Body.Close()
 	if resp.Header.Get("X-Accel-Buffering") != "no" || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("its headers are %v", resp.Header)
@@ -190,9 +185,7 @@ func TestAStreamIsNotBuffered(t *testing.T) {
 func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 	r := newFixture(t)
 	file := filepath.Join(t.TempDir(), "spooled")
-	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file, []byte("content"), 0o600))
 	m := answerTo("web-a-known-to-nobody-else", "once")
 	m.Media = []channels.File{{Path: file, Name: "a.txt", Size: 7}}
 	first := r.sendAsBot(m, "k1")
@@ -257,9 +250,7 @@ func TestAVeryLongTextBecomesAFile(t *testing.T) {
 func TestRequestsAfterCloseAreRefused(t *testing.T) {
 	r := newFixture(t)
 	r.postText("ann", "web-a-known-to-nobody-else", "hello")
-	if err := r.ch.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.ch.Close())
 	if status, _, _ := r.request("ann", "GET", "/api/chats", "", nil); status != 503 {
 		t.Errorf("answered %d", status)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 )
 
 func progressIn(chat, text string) channels.Message {
@@ -26,18 +27,14 @@ func TestProgressIsShownToWatchersAndNotStored(t *testing.T) {
 		t.Errorf("shown was %+v", first)
 	}
 	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "⏳ two"))
-	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.ch.Edit(t.Context(), id, plan[0]))
 	late := r.openStream("ann", "")
 	for _, tab := range []*stream{early, late} {
 		if e := tab.next("progress"); e.data["text"] != "⏳ two" || e.data["since"] != first.data["since"] || e.data["id"] != id {
 			t.Errorf("then %+v", e)
 		}
 	}
-	if err := errors.Join(r.ch.Typing(t.Context(), plan[0].Chat), r.ch.Remove(t.Context(), plan[0].Chat, id), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(r.ch.Typing(t.Context(), plan[0].Chat), r.ch.Remove(t.Context(), plan[0].Chat, id), r.ch.Remove(t.Context(), plan[0].Chat, id)))
 	for _, tab := range []*stream{early, late} {
 		if e := tab.next("typing"); e.data["chat"] != "web-a-known-to-nobody-else" {
 			t.Errorf("then %+v", e)
@@ -65,9 +62,7 @@ func TestATransientMessageIsRemovedWithoutTheDisk(t *testing.T) {
 	tab.next("progress")
 	r.execSQL("DROP TABLE chats") // nobody can tell any more whose it is
 	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
-	if err := errors.Join(r.ch.Edit(t.Context(), id, plan[0]), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(r.ch.Edit(t.Context(), id, plan[0]), r.ch.Remove(t.Context(), plan[0].Chat, id)))
 	if e := tab.next("progress"); e.data["text"] != "two" {
 		t.Errorf("shown was %+v", e)
 	}
@@ -86,9 +81,7 @@ func TestEditOfAMissingTransientMessageFails(t *testing.T) {
 	kept := r.sendAsBot(answerTo("web-a-known-to-nobody-else", "an answer"), "").ID
 	gone := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
 	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
-	if err := r.ch.Remove(t.Context(), plan[0].Chat, gone); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.ch.Remove(t.Context(), plan[0].Chat, gone))
 	tab := r.openStream("ann", "")
 	for _, id := range []string{kept, gone, "unknown"} {
 		var se *channels.SendError
@@ -158,9 +151,7 @@ func TestAnEditWithDetailsIsStored(t *testing.T) {
 		t.Fatalf("planned is %+v, %v", plan, err)
 	}
 	for range 2 { // the response of the first edit may have been lost
-		if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.ch.Edit(t.Context(), id, plan[0]))
 	}
 	const html = "<p>✓ 2 steps</p><details><summary>Details</summary><ul>\n<li><code>ls</code></li>\n<li><strong>tests</strong> &lt;b&gt;</li>\n</ul></details>"
 	if e := tab.next("message"); e.data["id"] != id || e.data["html"] != html || e.data["text"] != "✓ 2 steps" || e.data["details"] != m.Details {
@@ -169,9 +160,7 @@ func TestAnEditWithDetailsIsStored(t *testing.T) {
 	if e := tab.next("gone"); e.data["id"] != id {
 		t.Errorf("then %+v", e)
 	}
-	if err := r.ch.Remove(t.Context(), plan[0].Chat, id); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, r.ch.Remove(t.Context(), plan[0].Chat, id))
 	r.restart()
 	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
 		t.Errorf("after a restart the same edit returns %v", err)
@@ -199,13 +188,8 @@ func TestAStoredBoardIsAboveTheAnswersThatWereSentMeanwhile(t *testing.T) {
 	between := early.next("message").id
 	m := progressIn(chat, "✓ 2 steps")
 	m.Buttons, m.Details = nil, "- `ls`"
-	plan, err := r.ch.Plan(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
-		t.Fatal(err)
-	}
+	plan := musttest.Get(r.ch.Plan(m))(t)
+	musttest.Do(t, r.ch.Edit(t.Context(), id, plan[0]))
 	if e := early.next("message"); e.data["id"] != id || e.id == between {
 		t.Errorf("told was %+v, the answer has %s", e, between)
 	}

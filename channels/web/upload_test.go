@@ -15,14 +15,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func testPNG(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))))
 	return b.String()
 }
 
@@ -142,16 +142,10 @@ func TestAPartOfAFileIsServed(t *testing.T) {
 	tab := r.openStream("ann", "")
 	r.postForm("ann", "web-a-known-to-nobody-else", "", formFile{"a.txt", "0123456789"})
 	id := tab.next("message").data["media"].([]any)[0].(object)["id"].(string)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil))(t)
 	req.Header.Set("X-User", "ann")
 	req.Header.Set("Range", "bytes=3-5")
-	resp, err := r.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(r.client.Do(req))(t)
 	defer resp.Body.Close()
 	if b, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusPartialContent || string(b) != "345" {
 		t.Errorf("served was %s %q", resp.Status, b)
@@ -187,10 +181,7 @@ func TestAnUploadWithoutEndIsCutOff(t *testing.T) {
 	r := newFixture(t)
 	head := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
 	sent := &endlessBody{left: head}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", sent))(t)
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	req.Header.Set("X-User", "ann")
 	if resp, err := r.client.Do(req); err == nil {
@@ -226,10 +217,7 @@ func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	r := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	pipe, w := io.Pipe()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", pipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", pipe))(t)
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	req.Header.Set("X-User", "ann")
 	done := make(chan struct{})

@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // openAPIFields returns the names that a route or an object accepts, from testdata/fields.txt.
 func openAPIFields(t *testing.T) map[string][]string {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/fields.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.Get(os.ReadFile("testdata/fields.txt"))(t)
 	out := map[string][]string{}
 	for line := range strings.Lines(string(raw)) {
 		if subject, names, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && !strings.HasPrefix(line, "#") {

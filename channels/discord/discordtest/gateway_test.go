@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 const (
@@ -58,9 +59,7 @@ func (bot *testBot) dialWithoutHello(query string) *gatewayConn {
 
 func (w *gatewayConn) send(op int, data any) {
 	w.t.Helper()
-	if err := w.WriteJSON(object{"op": op, "d": data}); err != nil {
-		w.t.Fatal(err)
-	}
+	musttest.Do(w.t, w.WriteJSON(object{"op": op, "d": data}))
 }
 
 func (w *gatewayConn) next() (p packet) {

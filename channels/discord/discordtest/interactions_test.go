@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // runCommand registers a command and makes the user run it.
@@ -13,10 +14,7 @@ func (bot *testBot) runCommand() discordtest.Interaction {
 	bot.mustCall("PUT", "/applications/"+bot.ApplicationID+"/commands", []object{{
 		"name": "ask", "description": "it", "options": []object{{"type": 3, "name": "text", "description": "what", "required": true}},
 	}})
-	made, err := bot.UserRunsCommand(bot.channel, bot.user, "ask", map[string]any{"text": "why?"})
-	if err != nil {
-		bot.t.Fatal(err)
-	}
+	made := musttest.Get(bot.UserRunsCommand(bot.channel, bot.user, "ask", map[string]any{"text": "why?"}))(bot.t)
 	return made
 }
 
@@ -102,10 +100,7 @@ func TestButtonsAndMenus(t *testing.T) {
 			t.Errorf("press %q works", wrong)
 		}
 	}
-	i, err := bot.UserPresses(bot.user, m.ID, "yes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := musttest.Get(bot.UserPresses(bot.user, m.ID, "yes"))(t)
 	bot.respond(i, object{"type": 7, "data": object{"content": "yes it is", "components": []object{}}})
 	if got := bot.BotMessages(bot.channel)[0]; got.Content != "yes it is" || len(got.Components) != 0 || got.Edits != 1 {
 		t.Errorf("shown: %+v", got)
@@ -157,10 +152,7 @@ func TestACommandReachesTheBotWithItsOptionsAndFiles(t *testing.T) {
 	if event.Tier != 2 || event.Roles[1].Tags.Bot != bot.Bot.ID {
 		t.Errorf("%+v", event)
 	}
-	_, err := bot.UserRunsCommand(bot.channel, bot.user, "see", map[string]any{"file": discordtest.File{Name: "a.txt", Content: []byte("A")}, "text": "this"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(bot.UserRunsCommand(bot.channel, bot.user, "see", map[string]any{"file": discordtest.File{Name: "a.txt", Content: []byte("A")}, "text": "this"}))(t)
 	got := decodeJSON[struct {
 		Limit  int64 `json:"attachment_size_limit"`
 		Member struct{ User discordtest.User }

@@ -10,6 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 // redirectTransport sends requests for discord.com to the server, so that the library's global
@@ -28,10 +29,7 @@ func (e redirectTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // newLibrarySession returns a session of discordgo that is not open yet.
 func (bot *testBot) newLibrarySession() *discordgo.Session {
 	bot.t.Helper()
-	d, err := discordgo.New("Bot " + bot.Token)
-	if err != nil {
-		bot.t.Fatal(err)
-	}
+	d := musttest.Get(discordgo.New("Bot " + bot.Token))(bot.t)
 	to, _ := url.Parse(bot.URL)
 	d.Client.Transport = redirectTransport{to, bot.client.Transport}
 	d.Identify.Intents = discordgo.IntentsGuilds | discordgo.IntentsGuildMessages | discordgo.IntentsDirectMessages |
@@ -114,9 +112,7 @@ func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
 			Type: discordgo.InteractionResponseUpdateMessage, Data: &discordgo.InteractionResponseData{Content: i.MessageComponentData().CustomID},
 		})
 	})
-	if err := d.Open(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, d.Open())
 	defer d.Close()
 	bot.AwaitReady(t)
 	bot.UserSends(bot.channel, bot.user, "one")
@@ -129,18 +125,12 @@ func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
 		t.Errorf("received %q", got)
 	}
 	<-ready
-	m, err := d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
+	m := musttest.Get(d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
 		Content: "?", Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{
 			discordgo.Button{Label: "Stop", CustomID: "stop"},
 		}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	i, err := bot.UserPresses(bot.user, m.ID, "stop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	i := musttest.Get(bot.UserPresses(bot.user, m.ID, "stop"))(t)
 	if err := <-pressed; err != nil {
 		t.Error(err)
 	}

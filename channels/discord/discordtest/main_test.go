@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,10 +68,7 @@ func decodeJSON[T any](t *testing.T, raw []byte) (v T) {
 // request makes a request and returns the response, or the error of the connection.
 func (bot *testBot) request(method, path, kind string, body io.Reader) (reply, error) {
 	bot.t.Helper()
-	req, err := http.NewRequestWithContext(bot.t.Context(), method, bot.URL+"/api/v10"+path, body)
-	if err != nil {
-		bot.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(bot.t.Context(), method, bot.URL+"/api/v10"+path, body))(bot.t)
 	req.Header.Set("Authorization", bot.token)
 	req.Header.Set("User-Agent", "DiscordBot (https://example.org, 1)")
 	if kind != "" {
@@ -136,10 +134,7 @@ func (bot *testBot) callMultipart(method, path string, payload any, files ...upl
 		_ = w.WriteField("payload_json", string(raw))
 	}
 	for _, f := range files {
-		part, err := w.CreateFormFile(f.field, f.name)
-		if err != nil {
-			bot.t.Fatal(err)
-		}
+		part := musttest.Get(w.CreateFormFile(f.field, f.name))(bot.t)
 		_, _ = part.Write(f.content)
 	}
 	_ = w.Close()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func button(id string) object { return object{"type": 2, "style": 1, "label": "b", "custom_id": id} }
@@ -110,15 +111,9 @@ func TestTheTokenIsRequiredButNotForTheCDN(t *testing.T) {
 	said := bot.UserSends(bot.channel, bot.user, "see", discordtest.File{Name: "a", Content: []byte("A")})
 	file := decodeJSON[discordtest.Message](t, bot.mustCall("GET", "/channels/"+bot.channel+"/messages/"+said.ID, nil).body).Attachments[0].URL
 	for url, words := range map[string]string{bot.URL + "/api/v10/users/@me": "User-Agent", file: "gets to see the token"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 		req.Header.Set("Authorization", bot.token)
-		resp, err := bot.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(bot.client.Do(req))(t)
 		_ = resp.Body.Close()
 		bot.expectViolation(words)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 var hello = params{"chat_id": person, "text": "hello"}
@@ -84,10 +85,7 @@ func TestADownloadCanBreakOffHalfway(t *testing.T) {
 	f, _ := s.File(m.Voice.FileID)
 	s.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
 	for i, want := range []string{"01234", "<html>", "0123456789"} {
-		resp, err := client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path))(t)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if !strings.HasPrefix(string(body), want) || (err != nil) != (i == 0) {

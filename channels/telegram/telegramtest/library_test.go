@@ -9,14 +9,12 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func newLibraryBot(t *testing.T, s *telegramtest.Server) *bot.Bot {
 	t.Helper()
-	b, err := bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(0, client(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(0, client(t))))(t)
 	return b
 }
 

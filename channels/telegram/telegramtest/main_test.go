@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,10 +88,7 @@ func decodeReply(t *testing.T, status int, content []byte, err error) reply {
 // callJSON makes a call with JSON.
 func callJSON(t *testing.T, s *telegramtest.Server, method string, p params) reply {
 	t.Helper()
-	body, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(json.Marshal(p))(t)
 	status, content, err := postBody(t, s, method, "application/json", bytes.NewReader(body))
 	return decodeReply(t, status, content, err)
 }
@@ -119,19 +117,13 @@ func callMultipart(t *testing.T, s *telegramtest.Server, method string, p params
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		text, ok := p[name].(string)
 		if !ok {
-			raw, err := json.Marshal(p[name])
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := musttest.Get(json.Marshal(p[name]))(t)
 			text = string(raw)
 		}
 		_ = w.WriteField(name, text)
 	}
 	for _, f := range files {
-		part, err := w.CreateFormFile(f.field, f.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := musttest.Get(w.CreateFormFile(f.field, f.name))(t)
 		_, _ = part.Write(f.content)
 	}
 	_ = w.Close()

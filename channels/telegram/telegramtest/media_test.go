@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // albumOf returns the media parameter for items of these types, attached as f0, f1, …, and the
@@ -146,10 +147,7 @@ func TestFilesComeBackByID(t *testing.T) {
 		f := decodeJSON[struct {
 			Path string `json:"file_path"`
 		}](t, mustCall(t, s, "getFile", params{"file_id": id}).Result)
-		resp, err := client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path))(t)
 		got, _ := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if string(got) != want || strings.Contains(f.Path, "große") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func entity(kind string, offset, length int) params {
@@ -164,10 +165,7 @@ func TestErrorsThatACorrectBotMayGetAreNoViolations(t *testing.T) {
 func TestTokensAndMethodsAreChecked(t *testing.T) {
 	s := telegramtest.New(t)
 	for token, want := range map[string]int{"1:wrong": 401, "malformed": 404} {
-		resp, err := client(t).Get(s.URL + "/bot" + token + "/getMe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(client(t).Get(s.URL + "/bot" + token + "/getMe"))(t)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		expectError(t, decodeReply(t, resp.StatusCode, body, err), want, "")

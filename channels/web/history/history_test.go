@@ -17,16 +17,14 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web/history"
+	"nanobot/internal/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func openHistory(t *testing.T, dir string, o history.Options) *history.History {
 	t.Helper()
-	h, err := history.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := musttest.Get(history.Open(dir, o))(t)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -49,10 +47,7 @@ func mustAppend(t *testing.T, h *history.History, d history.NewEvent) history.Ev
 // eventIDs returns the IDs of all events.
 func eventIDs(t *testing.T, h *history.History) (out []string) {
 	t.Helper()
-	events, err := h.Events(t.Context(), 0, 1<<62, operator, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := musttest.Get(h.Events(t.Context(), 0, 1<<62, operator, 1<<30))(t)
 	for _, e := range events {
 		out = append(out, e.ID)
 	}
@@ -132,12 +127,8 @@ func TestSequenceNumbersAreNeverReused(t *testing.T) {
 	for i := range 3 {
 		mustAppend(t, h, newMessage("c", fmt.Sprint(i)))
 	}
-	if err := h.Prune(t.Context(), now.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Prune(t.Context(), now.Add(time.Hour)))
+	musttest.Do(t, h.Close())
 	h = openHistory(t, dir, o)
 	if got := h.LastSeq(); got != 3 {
 		t.Errorf("the last is %d", got)
@@ -171,9 +162,7 @@ func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
 	mustAppend(t, h, waits)
 	now = now.Add(31 * 24 * time.Hour)
 	stays := withFile(newMessage("young", "young"))
-	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Prune(t.Context(), now.Add(-30*24*time.Hour)))
 	if got := eventIDs(t, h); !slices.Equal(got, []string{"waits", "young"}) {
 		t.Errorf("left are %q", got)
 	}
@@ -200,9 +189,7 @@ func TestAChatKeepsItsOwnerWhenItIsPruned(t *testing.T) {
 	}
 	mustAppend(t, h, by("ann", "old"))
 	now = now.Add(31 * 24 * time.Hour)
-	if err := h.Prune(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Prune(t.Context(), now))
 	if chats, err := h.Chats(t.Context(), operator, 10); err != nil || len(chats) != 0 {
 		t.Errorf("left are %v, %v", chats, err)
 	}
@@ -229,9 +216,7 @@ func TestWaitingMessagesDoNotStopPruning(t *testing.T) {
 	mustAppend(t, h, newMessage("old", "old"))
 	now = now.Add(31 * 24 * time.Hour)
 	mustAppend(t, h, newMessage("young", "young"))
-	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Prune(t.Context(), now.Add(-30*24*time.Hour)))
 	if got := eventIDs(t, h); !slices.Equal(got, append(want, "young")) {
 		t.Errorf("left are %q", got)
 	}
@@ -295,9 +280,7 @@ func TestUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T) {
 		want  []string
 	}{{time.Hour, []string{unreferenced, kept}}, {12 * time.Hour, []string{kept}}} {
 		now = now.Add(c.later)
-		if err := h.RemoveUnusedFiles(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, h.RemoveUnusedFiles(t.Context()))
 		slices.Sort(c.want)
 		if got := left(); !slices.Equal(got, c.want) {
 			t.Errorf("after %s there are %q, want %q", c.later, got, c.want)
@@ -323,14 +306,9 @@ func TestAnInterruptedWriteIsRolledBack(t *testing.T) {
 	longest := 0
 	for cut := len(log); cut > 0; cut -= max(len(log)/40, 1) {
 		torn := t.TempDir()
-		db, err := os.ReadFile(filepath.Join(dir, "history.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := musttest.Get(os.ReadFile(filepath.Join(dir, "history.db")))(t)
 		garbage := strings.Repeat("x", 100)
-		if err := errors.Join(os.WriteFile(filepath.Join(torn, "history.db"), db, 0o600), os.WriteFile(filepath.Join(torn, "history.db-wal"), []byte(string(log[:cut])+garbage), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.WriteFile(filepath.Join(torn, "history.db"), db, 0o600), os.WriteFile(filepath.Join(torn, "history.db-wal"), []byte(string(log[:cut])+garbage), 0o600)))
 		again := openHistory(t, torn, history.Options{})
 		got := eventIDs(t, again)
 		if !slices.Equal(got, want[:len(got)]) {
@@ -349,9 +327,7 @@ func TestAnInterruptedWriteIsRolledBack(t *testing.T) {
 
 func TestADamagedFileIsReported(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600))
 	if _, err := history.Open(dir, history.Options{}); err == nil || !strings.Contains(err.Error(), "history.db") {
 		t.Errorf("got %v", err)
 	}
@@ -366,22 +342,17 @@ func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	err = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+	musttest.Do(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s is %v", path, info.Mode())
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestCallsAfterCloseFail(t *testing.T) {
 	h := openHistory(t, t.TempDir(), history.Options{})
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Close())
 	if _, _, err := h.Append(t.Context(), newMessage("c", "1")); !errors.Is(err, history.ErrClosed) {
 		t.Errorf("append: %v", err)
 	}
