@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -33,10 +34,7 @@ func TestTheTimeThatAPersonTakesToAnswerDoesNotCount(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := config.Default().Terminal
 			cfg.Command, cfg.Timeout = "unused", 120
-			r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: askingProtocol{work}, Log: zap.NewNop()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: askingProtocol{work}, Log: zap.NewNop()}))(t)
 			ask := func(context.Context, terminal.Question) (terminal.Answer, error) {
 				time.Sleep(50 * time.Minute)
 				return terminal.Answer{Text: "yes"}, nil

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
@@ -39,12 +40,9 @@ func newTurnComparison(b *testing.B) *turnComparison {
 	newRunner := func(command string) *terminal.Runner {
 		cfg := config.Default().Terminal
 		cfg.Command, cfg.Protocol = command, "rich"
-		r, err := terminal.NewRunner(terminal.Options{
+		r := musttest.Get(terminal.NewRunner(terminal.Options{
 			Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Supervisor: supervisor,
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))(b)
 		return r
 	}
 	c.runner = newRunner("cat >envelope")
@@ -73,9 +71,7 @@ func (c *turnComparison) runBareExec() error {
 
 func timed(b *testing.B, f func() error) time.Duration {
 	began := time.Now()
-	if err := f(); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, f())
 	return time.Since(began)
 }
 

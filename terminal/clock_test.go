@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -34,10 +35,7 @@ func TestTheTimeoutOfATurnCanBePaused(t *testing.T) {
 					time.AfterFunc(test.pause, clock.Pause())
 				}
 			}
-			r, err := terminal.NewRunner(b.opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := musttest.Get(terminal.NewRunner(b.opts))(t)
 			defer r.Close()
 			out, err := r.Turn(t.Context(), b.req, &b.chat)
 			if err != nil || out.Status != test.want {

@@ -11,16 +11,10 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/media"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // awaitNewerFileTime waits until files written from now on have a later time than earlier ones.
 func (b *turnFixture) awaitNewerFileTime() {
@@ -45,8 +39,8 @@ func (b *turnFixture) fileSystemTime() time.Time {
 func spellings(t *testing.T, b *turnFixture, path string) map[string]string {
 	t.Helper()
 	link := filepath.Join(b.workspace, "link.png")
-	must(t, os.Symlink(path, link))
-	must(t, os.Symlink(filepath.Dir(path), filepath.Join(b.workspace, "way")))
+	musttest.Do(t, os.Symlink(path, link))
+	musttest.Do(t, os.Symlink(filepath.Dir(path), filepath.Join(b.workspace, "way")))
 	name := filepath.Base(path)
 	return map[string]string{
 		"bare":                  path,
@@ -77,7 +71,7 @@ func spellings(t *testing.T, b *turnFixture, path string) map[string]string {
 
 func TestAPathInTheUsersOwnTextIsNotSent(t *testing.T) {
 	b := newTurnFixture(t, "plain", "")
-	must(t, os.Mkdir(filepath.Join(b.workspace, "sub"), 0o700))
+	musttest.Do(t, os.Mkdir(filepath.Join(b.workspace, "sub"), 0o700))
 	path := b.putFile("sub/old.png", "x")
 	texts := spellings(t, b, path)
 	b.awaitNewerFileTime()
@@ -162,7 +156,7 @@ func TestATextFullOfPathsHidesNoRepeatedPath(t *testing.T) {
 	b := newTurnFixture(t, "plain", "")
 	path := b.putFile("old.png", "x")
 	link := filepath.Join(b.workspace, "link.png")
-	must(t, os.Symlink(path, link))
+	musttest.Do(t, os.Symlink(path, link))
 	b.awaitNewerFileTime()
 	b.opts.Config.Command = "echo " + path
 	for _, decoy := range []string{"/a/b/c.png ", "x/y ", "/a.png/", "/a.png\n"} {
@@ -189,7 +183,7 @@ func TestAFileFromTheFutureIsNotWrittenDuringTheTurn(t *testing.T) {
 	b := newTurnFixture(t, "plain", "")
 	path := b.putFile("old.png", "x")
 	future := time.Now().Add(24 * time.Hour)
-	must(t, os.Chtimes(path, future, future))
+	musttest.Do(t, os.Chtimes(path, future, future))
 	b.awaitNewerFileTime()
 	b.req.Text = path
 	b.opts.Config.Command = "echo " + path

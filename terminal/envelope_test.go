@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -18,17 +19,12 @@ func (b *turnFixture) envelope() map[string]any {
 	path := filepath.Join(b.workspace, "stdin")
 	b.opts.Config.Command = "cat > " + terminal.ShellQuote(path)
 	b.run()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	raw := musttest.Get(os.ReadFile(path))(b.t)
 	if strings.Count(string(raw), "\n") != 1 || !strings.HasSuffix(string(raw), "\n") {
 		b.t.Errorf("stdin is not one line: %q", raw)
 	}
 	var got map[string]any
-	if err := json.Unmarshal(raw, &got); err != nil {
-		b.t.Fatal(err)
-	}
+	musttest.Do(b.t, json.Unmarshal(raw, &got))
 	return got
 }
 

@@ -5,25 +5,20 @@ import (
 	"path/filepath"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
 // The folders of testdata/outputs are named after the formats that their outputs should have.
 func TestOutputsOfRealProgramsGetTheFormatInWhichTheyLookRight(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/outputs/*/*.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := musttest.Get(filepath.Glob("testdata/outputs/*/*.txt"))(t)
 	if len(files) < 30 {
 		t.Fatalf("there are only %d outputs", len(files))
 	}
 	names := map[terminal.Format]string{terminal.FormatMarkdown: "markdown", terminal.FormatText: "text", terminal.FormatCode: "code"}
 	for _, file := range files {
-		output, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		output := musttest.Get(os.ReadFile(file))(t)
 		if got, want := names[terminal.DetectFormat(string(output))], filepath.Base(filepath.Dir(file)); got != want {
 			t.Errorf("%s is shown as %s", file, got)
 		}

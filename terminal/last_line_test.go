@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -78,10 +79,7 @@ func TestManyLinesAreShownNoFasterThanOnceASecond(t *testing.T) {
 func TestAPlainAgentShowsItsLastLineAndItsResponseStaysTheSame(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "seen")
 	b := newTurnFixture(t, "plain", "printf 'start\\n10%%\\r20%%\\r'; while ! [ -e "+seen+" ]; do sleep 0.05; done; printf 'end'")
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	var boards, messages []string
 	out, err := r.Turn(t.Context(), b.req, protocoltest.Frames(func(f terminal.Frame) error {
 		switch {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -110,10 +111,7 @@ func TestRelativePathsInFramesStartInTheWorkingDirectory(t *testing.T) {
 		}
 	}
 	b.opts.Config.MediaRoots = []string{b.workspace}
-	up, err := filepath.Rel(b.workspace, filepath.Join(outside, "o.png"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := musttest.Get(filepath.Rel(b.workspace, filepath.Join(outside, "o.png")))(t)
 	refused := func(path string) string {
 		return fmt.Sprintf("⚠ %q was not sent: outside the folders that files may be sent from (mediaRoots).", path)
 	}
@@ -174,10 +172,7 @@ func TestUnreadableMediaAreRefused(t *testing.T) {
 	if os.Getuid() == 0 {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestUnreadableMediaAreRefused$")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		tmp, err := os.MkdirTemp("", "nobody")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tmp := musttest.Get(os.MkdirTemp("", "nobody"))(t)
 		defer os.RemoveAll(tmp)
 		self := filepath.Join(tmp, "test")
 		if b, err := os.ReadFile(os.Args[0]); err != nil || os.WriteFile(self, b, 0o755) != nil || os.Chmod(tmp, 0o777) != nil {
@@ -191,9 +186,7 @@ func TestUnreadableMediaAreRefused(t *testing.T) {
 	}
 	b := newTurnFixture(t, "rich", "")
 	path := b.putFile("locked.png", "x")
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(path, 0))
 	b.opts.Config.Command = frame(object{"type": "message", "text": "t", "media": []string{path}})
 	b.run().expectFrames("done", fmt.Sprintf("message: t\n⚠ %q was not sent: not readable.", path))
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -30,10 +31,7 @@ func (r readerProtocol) ReadMessage(_ context.Context, m terminal.PersonMessage)
 func newReaderRunner(t *testing.T, waits func(ctx context.Context, t terminal.Turn) error) *terminal.Runner {
 	t.Helper()
 	cfg := config.Terminal{Shell: "/bin/sh", Command: "true", Timeout: 60}
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: readerProtocol{waits}, Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: readerProtocol{waits}, Log: zap.NewNop()}))(t)
 	return r
 }
 
@@ -60,9 +58,7 @@ func TestATurnThatAwaitsAPersonDoesNotTimeOut(t *testing.T) {
 			}
 		}}
 		began := time.Now()
-		if _, err := r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "c", ChatID: "1"}}, chat); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "c", ChatID: "1"}}, chat))(t)
 		if len(calls) != 3 || calls[0] != "awaits" || calls[1] != "resumes" || calls[2] != terminal.ErrTimeout.Error() {
 			t.Errorf("the turn %q", calls)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nanobot/internal/fdtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -143,25 +144,16 @@ func TestAnAgentThatIsAnotherUserSendsOnlyWhatThatUserMayRead(t *testing.T) {
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("only root can work for another user", err)
 	}
-	gid, err := strconv.Atoi(nobody.Gid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gid := musttest.Get(strconv.Atoi(nobody.Gid))(t)
 	b := newTurnFixture(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
 	b.opts.Config.User = "nobody"
 	for _, at := range []string{b.workspace, filepath.Dir(b.workspace)} {
-		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)))
 	}
-	if err := os.Mkdir(filepath.Join(b.workspace, "closed"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Join(b.workspace, "closed"), 0o700))
 	for name, mode := range map[string]os.FileMode{"open.png": 0o644, "secret.png": 0o600, "closed/open.png": 0o644} {
 		b.putFile(name, "x")
-		if err := os.Chmod(filepath.Join(b.workspace, name), mode); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(filepath.Join(b.workspace, name), mode))
 	}
 	var sent []string
 	b.emit = func(f terminal.Frame) error {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 const otherChats = "it belongs to another chat"
@@ -13,9 +15,7 @@ const otherChats = "it belongs to another chat"
 // chatFile writes a file into the folder of a chat and returns its path.
 func (b *turnFixture) chatFile(chat, name, content string) string {
 	b.t.Helper()
-	if err := os.MkdirAll(filepath.Join(b.workspace, "users", chat), 0o700); err != nil {
-		b.t.Fatal(err)
-	}
+	musttest.Do(b.t, os.MkdirAll(filepath.Join(b.workspace, "users", chat), 0o700))
 	return b.putFile(filepath.Join("users", chat, name), content)
 }
 
@@ -25,18 +25,16 @@ func pathsInto(t *testing.T, b *turnFixture, photo string) map[string]string {
 	outside := t.TempDir()
 	mine := filepath.Dir(b.chatFile("8", "mine.png", "mine"))
 	folder := filepath.Dir(photo)
-	must(t, os.Symlink(photo, filepath.Join(mine, "link.png")))
-	must(t, os.Symlink(folder, filepath.Join(b.workspace, "folder")))
-	must(t, os.Symlink(filepath.Dir(folder), filepath.Join(outside, "all")))
-	must(t, os.Symlink("link.png", filepath.Join(mine, "chain.png")))
-	must(t, os.Link(photo, filepath.Join(b.workspace, "hard.png")))
-	must(t, os.Link(photo, filepath.Join(mine, "hard.png")))
-	must(t, os.Link(photo, filepath.Join(outside, "hard.png")))
-	held, err := os.Open(folder)
-	must(t, err)
+	musttest.Do(t, os.Symlink(photo, filepath.Join(mine, "link.png")))
+	musttest.Do(t, os.Symlink(folder, filepath.Join(b.workspace, "folder")))
+	musttest.Do(t, os.Symlink(filepath.Dir(folder), filepath.Join(outside, "all")))
+	musttest.Do(t, os.Symlink("link.png", filepath.Join(mine, "chain.png")))
+	musttest.Do(t, os.Link(photo, filepath.Join(b.workspace, "hard.png")))
+	musttest.Do(t, os.Link(photo, filepath.Join(mine, "hard.png")))
+	musttest.Do(t, os.Link(photo, filepath.Join(outside, "hard.png")))
+	held := musttest.Get(os.Open(folder))(t)
 	t.Cleanup(func() { _ = held.Close() })
-	file, err := os.Open(photo)
-	must(t, err)
+	file := musttest.Get(os.Open(photo))(t)
 	t.Cleanup(func() { _ = file.Close() })
 	return map[string]string{
 		"its path":                          photo,
@@ -62,10 +60,8 @@ func pathsInto(t *testing.T, b *turnFixture, photo string) map[string]string {
 
 func relativeToHere(t *testing.T, path string) string {
 	t.Helper()
-	here, err := os.Getwd()
-	must(t, err)
-	rel, err := filepath.Rel(here, path)
-	must(t, err)
+	here := musttest.Get(os.Getwd())(t)
+	rel := musttest.Get(filepath.Rel(here, path))(t)
 	return rel
 }
 
@@ -123,14 +119,14 @@ func TestAHardLinkIsSentUnlessAnotherNameIsPrivate(t *testing.T) {
 	b := newTurnFixture(t, "rich", "")
 	b.req.ChatID = "8"
 	state := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(state, "spool", "deep"), 0o700))
+	musttest.Do(t, os.MkdirAll(filepath.Join(state, "spool", "deep"), 0o700))
 	b.opts.Private = []string{filepath.Join(state, "spool"), filepath.Join(state, "none")}
 	secret := filepath.Join(state, "spool", "deep", "secret.png")
-	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
-	must(t, os.Link(secret, filepath.Join(b.workspace, "secret.png")))
+	musttest.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	musttest.Do(t, os.Link(secret, filepath.Join(b.workspace, "secret.png")))
 	good := b.putFile("good.png", "good")
-	must(t, os.Link(good, filepath.Join(b.workspace, "second.png")))
-	must(t, os.Link(b.chatFile("8", "mine.png", "mine"), filepath.Join(b.workspace, "users/8/twice.png")))
+	musttest.Do(t, os.Link(good, filepath.Join(b.workspace, "second.png")))
+	musttest.Do(t, os.Link(b.chatFile("8", "mine.png", "mine"), filepath.Join(b.workspace, "users/8/twice.png")))
 	var media []string
 	for _, name := range []string{"secret.png", "good.png", "second.png", "users/8/twice.png"} {
 		media = append(media, filepath.Join(b.workspace, name))

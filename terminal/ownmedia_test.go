@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -22,46 +23,31 @@ func (s frameProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcom
 }
 
 func TestFilesWrittenByTheProtocolMayBeSentFromAnywhereExceptLinks(t *testing.T) {
-	own, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	root, private := t.TempDir(), filepath.Join(t.TempDir(), "config.json")
 	frame := terminal.Frame{Kind: terminal.Message, ProtocolDir: own}
 	for _, name := range []string{"good.png", "sub/other.png"} {
 		path := filepath.Join(own, name)
 		_ = os.MkdirAll(filepath.Dir(path), 0o700)
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte("x"), 0o600))
 		frame.Media = append(frame.Media, path)
 	}
-	if err := os.WriteFile(private, []byte("SECRET"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(private, []byte("SECRET"), 0o600))
 	for name, make := range map[string]func(string, string) error{"link.png": os.Symlink, "hard.png": os.Link} {
 		path := filepath.Join(own, name)
-		if err := make(private, path); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, make(private, path))
 		frame.Media = append(frame.Media, path)
 	}
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.MediaRoots = "true", []string{root}
-	r, err := terminal.NewRunner(terminal.Options{
+	r := musttest.Get(terminal.NewRunner(terminal.Options{
 		Config: cfg, Workspace: t.TempDir(), Protocol: frameProtocol(frame), Private: []string{private}, Log: zap.NewNop(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer r.Close()
-	_, err = r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(func(f terminal.Frame) error {
+	musttest.Get(r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(func(f terminal.Frame) error {
 		if len(f.Checked) != 1 || filepath.Base(f.Checked[0].Path) != "good.png" || strings.Count(f.Text, "was not sent") != 3 {
 			t.Errorf("sent %+v, said %q", f.Checked, f.Text)
 		}
 		return nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 }

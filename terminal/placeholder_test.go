@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // hostileTexts are texts that a careless command line would parse as options, commands or several
@@ -29,18 +31,11 @@ for word; do printf '%s\000' "$word"; done >> "$GOT"
 var wordWithText = regexp.MustCompile(`[A-Za-z0-9=./-]*\{message\}[A-Za-z0-9.]*`)
 
 func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
-	table, err := os.ReadFile("../internal/placeholder/testdata/cases.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := musttest.Get(os.ReadFile("../internal/placeholder/testdata/cases.txt"))(t)
 	here := t.TempDir()
-	if err := os.Mkdir(filepath.Join(here, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Join(here, "bin"), 0o755))
 	for _, name := range standIns {
-		if err := os.WriteFile(filepath.Join(here, "bin", name), []byte(standIn), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(here, "bin", name), []byte(standIn), 0o755))
 	}
 	ran := 0
 	for line := range strings.Lines(string(table)) {
@@ -48,10 +43,7 @@ func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
 		if len(f) != 3 || f[0] == "refused" {
 			continue
 		}
-		shell, err := exec.LookPath(f[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		shell := musttest.Get(exec.LookPath(f[1]))(t)
 		ran++
 		command := strings.ReplaceAll(f[2], `\n`, "\n")
 		t.Run(f[2], func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
@@ -30,12 +31,8 @@ func (b *turnFixture) supervised() *turnFixture {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.t.Cleanup(supervisor.Close)
 	dir := sandboxtest.Outside(b.t)
-	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	musttest.Do(b.t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
+	musttest.Do(b.t, os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o644))
 	b.workspace = filepath.Join(dir, "work")
 	b.opts.Workspace, b.opts.Supervisor = b.workspace, supervisor
 	return b
@@ -65,10 +62,7 @@ func TestAPlainAndARichAgentAreSandboxed(t *testing.T) {
 // openFilesLimit returns the limit of open files of a child.
 func openFilesLimit(t *testing.T) string {
 	t.Helper()
-	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "ulimit -n"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(process.Start(process.Options{Args: []string{"/bin/sh", "-c", "ulimit -n"}}))(t)
 	line, _ := bufio.NewReader(c.Stdout).ReadString('\n')
 	c.Wait()
 	return line
@@ -85,9 +79,7 @@ func TestAnAgentThatExceedsALimitIsReported(t *testing.T) {
 
 func TestTheResourceUsageOfATurnIsInItsOutcome(t *testing.T) {
 	var ours unix.Rusage // a peak below our own cannot be distinguished from it
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Getrusage(unix.RUSAGE_SELF, &ours))
 	size := ours.Maxrss<<10 + 50<<20
 	b := newTurnFixture(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
 	if b.out.Memory < size || b.out.CPU <= 0 || b.out.CPU > time.Minute {
@@ -98,10 +90,7 @@ func TestTheResourceUsageOfATurnIsInItsOutcome(t *testing.T) {
 func TestAProcessThatLeavesTheAgentsGroupDiesWithTheTurn(t *testing.T) {
 	b := newTurnFixture(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
 	b.run().expectFrames(terminal.Done, "message: up")
-	pid, err := os.ReadFile(filepath.Join(b.workspace, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := musttest.Get(os.ReadFile(filepath.Join(b.workspace, "pid")))(t)
 	if stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
 		t.Errorf("process %s lives on", pid)
 	}
@@ -116,17 +105,11 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 	b.workspace = t.TempDir()
 	b.opts.Workspace = b.workspace
 	for _, dir := range []string{filepath.Dir(b.workspace), b.workspace} {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(dir, 0o755))
 	}
 	media := filepath.Join(b.workspace, "users", "local", "in.txt")
-	if err := os.MkdirAll(filepath.Dir(media), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(media, []byte("for you\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Dir(media), 0o700))
+	musttest.Do(t, os.WriteFile(media, []byte("for you\n"), 0o600))
 	b.opts.Config.User, b.req.Media = "nobody", []string{media}
 	b.opts.Config.Env = map[string]string{"HOME": "/chosen"}
 	b.run().expectFrames(terminal.Done, "message: nobody\nfor you\n"+b.workspace+"/users/local/out.png /chosen [out.png]")
@@ -190,10 +173,7 @@ func TestAPersistentAgentAndItsCommandsAreSandboxed(t *testing.T) {
 	b := newTurnFixture(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
 	k := &persistentProtocol{}
 	b.opts.Protocol, b.opts.Config.Limits.Files = k, 98
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	defer r.Close()
 	var used []time.Duration
 	for n := 1; n < 3; n++ {
@@ -214,13 +194,9 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 	for _, at := range []string{"users", "users/local"} {
 		b := newTurnFixture(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
 		link := filepath.Join(b.workspace, at)
-		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(link), 0o700))
 		outside := filepath.Dir(b.workspace)
-		if err := os.Symlink(outside, link); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(outside, link))
 		r, err := terminal.NewRunner(b.opts)
 		if err != nil {
 			t.Fatal(err)
@@ -239,9 +215,7 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 func TestTheFolderOfAChatIsNotAMediaRoot(t *testing.T) {
 	b := newTurnFixture(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
 	b.opts.Config.MediaRoots = nil
-	if err := os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600))
 	b.run()
 	for _, f := range b.frames {
 		if len(f.Checked) > 0 {
@@ -266,15 +240,11 @@ func (p *rootsProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outco
 func TestAWorkingFolderIsARootOnlyOutsideTheWorkspace(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	for _, sub := range []string{"real/sub", "real/sub/deep"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
 	}
 	link := filepath.Join(dir, "link")
 	for at, to := range map[string]string{link: "real", dir + "/real/out": elsewhere, elsewhere + "/in": dir + "/real/sub/.."} {
-		if err := os.Symlink(to, at); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(to, at))
 	}
 	for cwd, own := range map[string]bool{
 		"": false, link: false, dir + "/real": false, link + "/sub": false, dir + "/real/sub/deep": false, dir + "/real/out": false,
@@ -314,9 +284,7 @@ func TestAReadableFolderCannotBeChanged(t *testing.T) {
 	b := newTurnFixture(t, "plain", attack).supervised().sandboxed()
 	folder := filepath.Join(b.workspace, "runbooks")
 	b.opts.Private, b.opts.Readable, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(folder, 0o755))
 	file := b.putFile("runbooks/a.md", "good ")
 	b.run().expectFrames(terminal.Done, "message: good tried")
 	names, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -332,9 +300,7 @@ func TestAReadableFolderCannotBeChanged(t *testing.T) {
 // An agent starts nanobot mcp to use its tools, in whatever folder the program is.
 func TestAnAgentInASandboxCanStartTheGatewaysProgramIfItServesTools(t *testing.T) {
 	program := filepath.Join(sandboxtest.Outside(t), "nanobot")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755))
 	b := newTurnFixture(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
 	b.opts.Program = program
 	b.run().expectFrames(terminal.Failed, "message: refused\nExit code: 2")
@@ -348,15 +314,9 @@ func TestTheExecEnvIsThatOfTheAgent(t *testing.T) {
 	secret := b.putFile("secret", "hush")
 	b.opts.Private = []string{secret}
 	b.opts.Config.Env = map[string]string{"OWN": "own"}
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	defer r.Close()
-	place, err := r.ExecEnv("cli", "local")
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := musttest.Get(r.ExecEnv("cli", "local"))(t)
 	got, err := shellrun.Run(t.Context(), "pwd; echo $OWN $NANOBOT_CHAT_ID; cat secret 2>/dev/null; exit 3", shellrun.Options{ExecEnv: place, Timeout: time.Minute, Head: 1 << 10})
 	if want := b.workspace + "\nown local\n"; err != nil || got.Code != 3 || got.Stdout.String() != want {
 		t.Errorf("%d, %q, %v, want %q", got.Code, got.Stdout, err, want)
@@ -370,10 +330,7 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
 	b.run().expectFrames(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
 	b = newTurnFixture(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	if strings.Contains(strings.Join(r.MissingFeatures(), ""), "no mount namespaces") {
 		t.Skip("there is no /tmp of its own here")
 	}
@@ -385,10 +342,9 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 
 // If the agent has its own /tmp, no path that it prints refers to a file in the shared /tmp.
 func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
-	host, err := os.MkdirTemp("/tmp", "everybodys-")
-	must(t, err)
+	host := musttest.Get(os.MkdirTemp("/tmp", "everybodys-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(host) })
-	must(t, os.WriteFile(filepath.Join(host, "a.png"), []byte("everybody's"), 0o644))
+	musttest.Do(t, os.WriteFile(filepath.Join(host, "a.png"), []byte("everybody's"), 0o644))
 	make := fmt.Sprintf(`mkdir -p %[1]s; printf own > %[1]s/a.png; `, host)
 	for name, user := range map[string]string{"landlock": "", "user": "nobody"} {
 		for way, path := range map[string]string{"its path": host + "/a.png", "a link": "/users/local/link.png", "a process": "/proc/self/root" + host + "/a.png", "dots": "/usr/../" + host + "/a.png"} {
@@ -423,8 +379,7 @@ func TestAFileInTheSharedTempFolderIsNotTheAgents(t *testing.T) {
 					}
 					sent := ""
 					for _, f := range b.frames[0].Checked {
-						text, err := os.ReadFile(f.Path)
-						must(t, err)
+						text := musttest.Get(os.ReadFile(f.Path))(t)
 						sent += string(text)
 					}
 					want := "" // only plain paths are translated to the chat's own folder
@@ -446,7 +401,7 @@ func openWorkspace(t *testing.T) string {
 	for _, place := range []string{"/srv", "/var/lib"} {
 		if dir, err := os.MkdirTemp(place, "outside-"); err == nil {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			must(t, os.Chmod(dir, 0o755))
+			musttest.Do(t, os.Chmod(dir, 0o755))
 			return dir
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/internal/fdtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -21,20 +22,11 @@ func TestOpenMediaChecksFilesByTheSameRules(t *testing.T) {
 		filepath.Join(own, "a.png"), filepath.Join(own, "sub", "b.png"), filepath.Join(b.workspace, "c.png"), private,
 		filepath.Join(b.workspace, "users", "other", "d.png"), filepath.Join(outside, "e.png"),
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		musttest.Do(t, os.WriteFile(path, []byte("x"), 0o600))
 	}
-	if err := os.Symlink(filepath.Join(outside, "e.png"), filepath.Join(own, "link.png")); err != nil {
-		t.Fatal(err)
-	}
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(filepath.Join(outside, "e.png"), filepath.Join(own, "link.png")))
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	defer r.Close()
 	for _, test := range []struct{ dir, path, want string }{
 		{"", filepath.Join(own, "a.png"), ""},

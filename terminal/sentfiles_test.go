@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -29,16 +30,11 @@ func (l *lateProtocol) link() error {
 
 func TestALinkedFileIsSentOnceInATurnAndAgainAfterIt(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("x"), 0o600))
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
 	p := &lateProtocol{}
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Log: zap.NewNop()}))(t)
 	defer r.Close()
 	var sent []string
 	emit := func(f terminal.Frame) error {
@@ -48,13 +44,9 @@ func TestALinkedFileIsSentOnceInATurnAndAgainAfterIt(t *testing.T) {
 		sent = append(sent, f.Text)
 		return nil
 	}
-	if _, err := r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(emit)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(r.Turn(t.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "a"}}, protocoltest.Frames(emit)))(t)
 	for range 2 {
-		if err := p.link(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.link())
 	}
 	if got := strings.Join(sent, " "); got != "a.txt look a.txt look look" {
 		t.Errorf("sent %q", got)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/protocoltest"
@@ -70,10 +71,7 @@ func (b *turnFixture) run() *turnFixture {
 // runUntil is run with a context that may end before the turn.
 func (b *turnFixture) runUntil(ctx context.Context) *turnFixture {
 	b.t.Helper()
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(b.t)
 	b.frames = nil
 	b.chat.OnFrame = func(f terminal.Frame) error {
 		if !f.Board { // the last line of a slow turn in plain mode
@@ -123,9 +121,7 @@ func shorten(s string) string {
 func (b *turnFixture) putFile(name, content string) string {
 	b.t.Helper()
 	path := filepath.Join(b.workspace, name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	musttest.Do(b.t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -20,13 +21,9 @@ func TestAFolderReplacedByALinkIsNotFollowed(t *testing.T) {
 			workspace, outside := filepath.Join(dir, "workspace"), filepath.Join(dir, "outside")
 			folder, link := filepath.Join(workspace, which), filepath.Join(workspace, "link")
 			for _, dir := range []string{filepath.Join(workspace, "users", "chat"), filepath.Join(workspace, "users", "other"), filepath.Join(outside, "chat")} {
-				if err := os.MkdirAll(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.MkdirAll(dir, 0o700))
 			}
-			if err := os.Symlink(to, link); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.Symlink(to, link))
 			over := make(chan struct{})
 			var agent sync.WaitGroup
 			agent.Go(func() {

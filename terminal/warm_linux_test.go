@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -33,10 +34,7 @@ func startWarm(t *testing.T, script string, w config.Warm, change ...func(*turnF
 	for _, f := range change {
 		f(b)
 	}
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
 	r.StartWarming("gateway-of-the-test")
 	t.Cleanup(r.Close)
 	return &warmFixture{turnFixture: b, runner: r}
@@ -86,10 +84,7 @@ func (b *warmFixture) await(what string, condition func() bool) {
 // awaitEnd waits until a process is gone.
 func (b *warmFixture) awaitEnd(pid string) {
 	b.t.Helper()
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	n := musttest.Get(strconv.Atoi(pid))(b.t)
 	b.await("the end of "+pid, func() bool { return unix.Kill(n, 0) != nil })
 }
 
@@ -135,17 +130,10 @@ func TestAProcessFromBeforeAChangeOfItsFilesIsNotUsed(t *testing.T) {
 		"the agent's file is written": func(b *warmFixture) { b.putFile("agent.sh", agent+"\n") },
 		"the agent's file is replaced by one with the same content and time": func(b *warmFixture) {
 			path := filepath.Join(b.workspace, "agent.sh")
-			info, err := os.Stat(path)
-			if err != nil {
-				b.t.Fatal(err)
-			}
+			info := musttest.Get(os.Stat(path))(b.t)
 			other := b.putFile("other", agent)
-			if err := os.Chtimes(other, info.ModTime(), info.ModTime()); err != nil {
-				b.t.Fatal(err)
-			}
-			if err := os.Rename(other, path); err != nil {
-				b.t.Fatal(err)
-			}
+			musttest.Do(b.t, os.Chtimes(other, info.ModTime(), info.ModTime()))
+			musttest.Do(b.t, os.Rename(other, path))
 		},
 		"a watched file changes":          func(b *warmFixture) { b.putFile("prompt.txt", "new") },
 		"a watched file is added":         func(b *warmFixture) { b.putFile("more.txt", "new") },
@@ -155,9 +143,7 @@ func TestAProcessFromBeforeAChangeOfItsFilesIsNotUsed(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			b := startWarm(t, answerWithPID, config.Warm{Chats: 8, For: 300, Watch: []string{"*.txt", "lib/**/*.py"}}, func(b *turnFixture) {
-				if err := os.MkdirAll(filepath.Join(b.workspace, "lib/deep"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.MkdirAll(filepath.Join(b.workspace, "lib/deep"), 0o700))
 				b.putFile("prompt.txt", "old")
 				b.putFile("lib/deep/y.py", "old")
 			})
@@ -185,9 +171,7 @@ func TestAProcessThatDiedOrWroteBeforeItsMessageIsNotUsed(t *testing.T) {
 	b.ask("1")
 	dead := b.awaitStarts(2)[1]
 	pid, _ := strconv.Atoi(dead)
-	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Kill(pid, unix.SIGKILL))
 	b.awaitZombie(pid)
 	if got := b.ask("1"); got == dead || b.out.Status != terminal.Done {
 		t.Errorf("answered %s, %s", got, b.out.Status)

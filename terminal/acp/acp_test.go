@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
@@ -56,10 +57,7 @@ type fixture struct {
 func newFixture(t testing.TB, flags string, change ...func(*config.Terminal)) *fixture {
 	t.Helper()
 	d := &fixture{t: t, workspace: t.TempDir(), sessions: t.TempDir()}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := musttest.Get(os.Executable())(t)
 	d.cfg = config.Default().Terminal
 	d.cfg.Protocols = config.Protocols{acp.Name: acp.NewSettings()}
 	d.cfg.Timeout, d.cfg.Protocol = 300, "acp"
@@ -92,12 +90,9 @@ func (d *fixture) restart() {
 		d.runner.Close()
 	}
 	d.protocol = acp.New(d.cfg)
-	r, err := terminal.NewRunner(terminal.Options{
+	r := musttest.Get(terminal.NewRunner(terminal.Options{
 		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, FindLinks: findLinks, Log: zap.NewNop(),
-	})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	}))(d.t)
 	d.runner = r
 }
 

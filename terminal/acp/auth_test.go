@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -76,10 +77,7 @@ const typedMethods = `[{"id":"tui","type":"terminal","name":"Log in","descriptio
 
 func TestSignInMethodsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	me := musttest.Get(user.Current())(t)
 	d := newFixture(t, "-auth web -auth-methods '"+typedMethods+"'")
 	_, shown, _ := strings.Cut(strings.ReplaceAll(d.cfg.Command, "`", "'"), "ACPTEST_AGENT=1 ")
 	text := d.person("a").send("hello").expectError(terminal.Failed,
@@ -121,9 +119,7 @@ func TestTheCommandToSignInShowsNoSecrets(t *testing.T) {
 			})
 			script := strings.Replace(untilPrompt, `{"protocolVersion":1}`, `{"protocolVersion":1,"authMethods":`+typedMethods+`}`, 1)
 			script = strings.Replace(script, `"result":{"sessionId":"s"}`, `"error":{"code":-32000,"message":"Authentication required"}`, 1)
-			if err := os.WriteFile(d.path("agent"), []byte(script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(d.path("agent"), []byte(script), 0o600))
 			text := d.person("a").send("hello").expectError(terminal.Failed, c.want).text(terminal.Error)
 			if strings.Contains(text, "sk-") || strings.Contains(text, "REGION") {
 				t.Errorf("said %s", text)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -44,9 +45,7 @@ func TestATextBetweenTurnsIsSentAlthoughTheAgentWorksOn(t *testing.T) {
 			if got := <-p.pushed; !strings.HasPrefix(got, "hi") {
 				t.Errorf("said %q", got)
 			}
-			if err := os.WriteFile(d.path("sent"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(d.path("sent"), nil, 0o600))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -44,9 +45,7 @@ func TestStopBetweenTurnsReachesTheAgentsOwnWork(t *testing.T) {
 		if n, told := d.runner.StopCommands("cli:a"); n != 0 || told {
 			t.Errorf("%s: %d stopped, %t, before it works", name, n, told)
 		}
-		if err := os.WriteFile(d.path("ended"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(d.path("ended"), nil, 0o600))
 		eventually(t, "it is told", func() bool { _, told := d.runner.StopCommands("cli:a"); return told })
 		eventually(t, "it is cancelled", func() bool { return strings.Contains(d.receivedLines(), "session/cancel") })
 	}
@@ -112,9 +111,7 @@ func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 			settings(&d.cfg).Permissions, settings(&d.cfg).Rules = c.permissions, c.rules
 			d.restart()
 			d.person("a").send("hello")
-			if err := os.WriteFile(d.path("over"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(d.path("over"), nil, 0o600))
 			eventually(t, "it is answered", func() bool { return pathExists(d.path("answered")) })
 			said := d.receivedLines()
 			if !strings.Contains(said, c.wants) || !strings.Contains(said, "unknown session other") || pathExists(d.path("written")) {

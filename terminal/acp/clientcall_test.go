@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -65,9 +66,7 @@ func tryClientCalls(p *person) (did string, h *turnResult) {
 	for _, name := range []string{"written", "run"} {
 		_ = os.Remove(p.path(name))
 	}
-	if err := os.WriteFile(p.path("read"), []byte("content"), 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, os.WriteFile(p.path("read"), []byte("content"), 0o600))
 	h = p.send("write " + p.path("written") + " words\nrun touch " + p.path("run") + "\nread " + p.path("read"))
 	for _, name := range []string{"written", "run"} {
 		if _, err := os.Stat(p.path(name)); err == nil {
@@ -129,12 +128,8 @@ func TestRulesAlsoApplyToCallsWithoutAPermissionRequest(t *testing.T) {
 func TestAQuestionOfTheGatewayShowsTheWholeCall(t *testing.T) {
 	t.Parallel()
 	p, a := newPersonWithRules(t, "ask", map[string]string{"read": "ask"}, answerAlways("Reject"))
-	if err := os.WriteFile(p.path("real"), []byte("old\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real", p.path("link")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(p.path("real"), []byte("old\n"), 0o600))
+	musttest.Do(t, os.Symlink("real", p.path("link")))
 	p.send(`call terminal/create {"sessionId":"SESSION","command":"git","args":["commit","-m","two words"],"cwd":"` + p.workspace + `/sub","env":[{"name":"LD_PRELOAD","value":"/tmp/evil.so"}]}
 write ` + p.path("link") + ` new
 read ` + p.path("link"))
@@ -373,9 +368,7 @@ func TestARuleForOneKindOfToolAllowsNoOther(t *testing.T) {
 	rules := map[string]string{"move": "allow", "search": "allow", "other": "allow", "read": "ask"}
 	p, a := newPersonWithRules(t, "ask", rules, answerAlways("Reject"))
 	x := p.path("x")
-	if err := os.WriteFile(x, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(x, []byte("secret"), 0o600))
 	text := p.send(permissionStep("t", "move", x) + permissionStep("u", "search", x) + permissionStep("v", "other", x) + "write " + x + " a\nread " + x + "\nrun true").text(terminal.Message)
 	if n := strings.Count(text, refusedCode); n != 3 || len(a.takeQuestions()) != 3 {
 		t.Errorf("%d calls were refused: %q", n, text)
@@ -385,9 +378,7 @@ func TestARuleForOneKindOfToolAllowsNoOther(t *testing.T) {
 func TestAQuestionShowsEveryFileThatThePermissionCovers(t *testing.T) {
 	t.Parallel()
 	p, a := newPersonWithRules(t, "ask", nil, answerAlways("Reject"))
-	if err := os.Symlink("hidden", p.path("link")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("hidden", p.path("link")))
 	p.send(permissionStep("t", "edit", p.path("one"), p.path("two"), p.path("link")))
 	asked := a.takeQuestions()
 	if len(asked) != 1 {
@@ -493,14 +484,10 @@ func TestALinkThatChangesWhileThePersonIsAskedIsRefused(t *testing.T) {
 	t.Parallel()
 	p, a := newPersonWithRules(t, "ask", nil, nil)
 	for _, name := range []string{"shown", "meant"} {
-		if err := os.WriteFile(p.path(name), []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(p.path(name), []byte("old"), 0o600))
 	}
 	link := p.path("link")
-	if err := os.Symlink("shown", link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("shown", link))
 	a.answer = func(terminal.Question) (string, error) {
 		_ = os.Remove(link)
 		return "Allow once", os.Symlink("meant", link)
@@ -521,9 +508,7 @@ func TestAFileThatChangesWhileThePersonIsAskedIsNotOverwritten(t *testing.T) {
 		path := p.path("f")
 		_ = os.Remove(path)
 		if before != "" {
-			if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(path, []byte(before), 0o600))
 		}
 		a.answer = func(terminal.Question) (string, error) {
 			return "Allow once", os.WriteFile(path, []byte("theirs"), 0o600)
@@ -557,9 +542,7 @@ func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
 	p.memory.forget() // as /new does
 	asks("in a new conversation", 1)
 	var known struct{ Session string }
-	if err := json.Unmarshal([]byte(first), &known); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(first), &known))
 	p.send("/sessions " + known.Session)
 	if p.memory.s != first {
 		t.Fatalf("the conversation is %s, not %s", p.memory.s, first)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 )
@@ -16,9 +17,7 @@ func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, data string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(data), 0o600))
 		return path
 	}
 	png := put("a b.png", "\x89PNG\r\n\x1a\nrest")

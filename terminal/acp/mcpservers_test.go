@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -71,10 +72,7 @@ func TestASessionIsOpenedWithTheMCPServersThatTheAgentSupports(t *testing.T) {
 
 func TestASessionHasTheGatewaysOwnServerIfThereIsASocket(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := musttest.Get(os.Executable())(t)
 	d := newFixture(t, "-resume")
 	p := d.person("a")
 	p.token = "token-of-a"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -17,9 +18,7 @@ func TestPicturesWithinMessagesNeedNoMediaRoot(t *testing.T) {
 	roots := t.TempDir()
 	p := newFixture(t, "", func(c *config.Terminal) { c.MediaRoots = []string{roots} }).person("a")
 	outside := filepath.Join(t.TempDir(), "outside.png")
-	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(outside, []byte("x"), 0o600))
 	var got string
 	p.onFrame = func(f terminal.Frame) {
 		for _, file := range f.Checked {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -22,9 +23,7 @@ import (
 func promptPicture(t *testing.T, name string, data []byte) (picture []byte, mime string) {
 	t.Helper()
 	p := newFixture(t, "-images").person("a")
-	if err := os.WriteFile(p.path(name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(p.path(name), data, 0o600))
 	p.media = []string{p.path(name)}
 	text := p.send("blocks").text(terminal.Message)
 	var blocks []struct{ Type, Data, MimeType, URI string }
@@ -32,9 +31,7 @@ func promptPicture(t *testing.T, name string, data []byte) (picture []byte, mime
 	if from < 0 || to < 0 {
 		t.Fatalf("said %q", text)
 	}
-	if err := json.Unmarshal([]byte(text[from:to+1]), &blocks); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(text[from:to+1]), &blocks))
 	for _, b := range blocks {
 		if b.Type == "image" {
 			picture, err := base64.StdEncoding.DecodeString(b.Data)
@@ -50,12 +47,8 @@ func promptPicture(t *testing.T, name string, data []byte) (picture []byte, mime
 func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
 	t.Parallel()
 	var photo, screenshot bytes.Buffer
-	if err := jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 2004, 1503)), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := png.Encode(&screenshot, image.NewGray(image.Rect(0, 0, 900, 2001))); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, jpeg.Encode(&photo, image.NewGray(image.Rect(0, 0, 2004, 1503)), nil))
+	musttest.Do(t, png.Encode(&screenshot, image.NewGray(image.Rect(0, 0, 900, 2001))))
 	for _, c := range []struct {
 		name, mime    string
 		data          []byte
@@ -72,9 +65,7 @@ func TestAPictureInAPromptHasAtMost2000Pixels(t *testing.T) {
 func TestAPictureWithTooManyPixelsIsALink(t *testing.T) {
 	t.Parallel()
 	var small bytes.Buffer
-	if err := png.Encode(&small, image.NewPaletted(image.Rect(0, 0, 2, 2), []color.Color{color.Black})); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, png.Encode(&small, image.NewPaletted(image.Rect(0, 0, 2, 2), []color.Color{color.Black})))
 	huge := small.Bytes() // its header claims more pixels than it has
 	binary.BigEndian.PutUint32(huge[16:], 10_000)
 	binary.BigEndian.PutUint32(huge[20:], 6000)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -49,9 +50,7 @@ func TestAnAgentInATurnIsNotEndedForAnother(t *testing.T) {
 	go func() { done <- a.send("say begun\nuntil " + gate) }()
 	<-started
 	b.send("hello").expect(terminal.Done, "You said: hello")
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(gate, nil, 0o600))
 	(<-done).expect(terminal.Done, "begun")
 	eventually(t, "one of them is ended", func() bool { return processExists(a.pids[0]) != processExists(b.pids[0]) })
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -21,17 +22,11 @@ func newProtectPerson(t *testing.T, permissions string, answer func(terminal.Que
 	a := &asker{answer: answer}
 	p.ask = a.ask
 	for _, name := range []string{".git/config", ".git/hooks/old", "conf/tasks.json", "store/HEAD", "ci/run.sh"} {
-		if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p.path(name), []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(p.path(name)), 0o700))
+		musttest.Do(t, os.WriteFile(p.path(name), []byte("old"), 0o600))
 	}
 	for link, target := range map[string]string{"hooks": ".git/hooks", "chain": ".vscode/tasks.json", ".vscode": "conf"} {
-		if err := os.Symlink(target, p.path(link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(target, p.path(link)))
 	}
 	return p, a
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/agentstest"
 )
@@ -56,9 +57,7 @@ func backdateSession(p *realPerson) {
 	}
 	for _, file := range files {
 		dir, name := filepath.Split(file)
-		if err := os.Rename(file, dir+"session-2001-01-01T00-00-"+name[strings.LastIndex(name, "-")+1:]); err != nil {
-			p.t.Fatal(err)
-		}
+		musttest.Do(p.t, os.Rename(file, dir+"session-2001-01-01T00-00-"+name[strings.LastIndex(name, "-")+1:]))
 	}
 }
 
@@ -104,10 +103,7 @@ func TestRealAgents(t *testing.T) {
 // documentedRows returns the lines of docs/acp.md.
 func documentedRows(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/acp.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile("../../docs/acp.md"))(t)
 	return strings.Split(string(text), "\n")
 }
 
@@ -127,10 +123,7 @@ type realPerson struct {
 func newRealPerson(t *testing.T, agent realAgent) *realPerson {
 	t.Helper()
 	command := agent.install(t, agentstest.NewModel(t, replyToPrompt).URL)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := musttest.Get(os.Executable())(t)
 	wire := t.TempDir()
 	d := newFixture(t, "", func(c *config.Terminal) {
 		c.Command = "ACPTEST_PROXY=" + terminal.ShellQuote(wire) + " exec " + terminal.ShellQuote(program) + " " + command.Command

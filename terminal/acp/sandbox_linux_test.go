@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -21,19 +22,10 @@ func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may be somebody else")
 	}
-	workspace, err := os.MkdirTemp("/tmp", "acp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := musttest.Get(os.MkdirTemp("/tmp", "acp"))(t)
 	t.Cleanup(func() { os.RemoveAll(workspace) })
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := musttest.Get(os.Executable())(t)
+	program := musttest.Get(os.ReadFile(exe))(t)
 	agent, secret, sessions := filepath.Join(workspace, "agent"), filepath.Join(workspace, "secret"), filepath.Join(workspace, "sessions")
 	for _, err := range []error{os.WriteFile(agent, program, 0o755), os.WriteFile(secret, []byte("SECRET"), 0o600), os.Mkdir(sessions, 0o700)} {
 		if err != nil {
@@ -41,9 +33,7 @@ func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
 		}
 	}
 	for path, mode := range map[string]os.FileMode{workspace: 0o755, sessions: 0o777} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(path, mode))
 	}
 	d := newFixture(t, "", allowAll)
 	d.workspace, d.cfg.User = workspace, "nobody"

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -85,9 +86,7 @@ func checkResume(p *realPerson) {
 	p.expectAnswer(promptRemember, "Noted.")
 	session := p.memory.s
 	eventually(p.t, "the agent has stored the conversation", func() bool { return stores(p.home, "Noted.") })
-	if err := syscall.Kill(-p.pids[0], syscall.SIGKILL); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, syscall.Kill(-p.pids[0], syscall.SIGKILL))
 	eventually(p.t, "the agent is gone", func() bool { return !processExists(p.pids[0]) })
 	if p.agent.stored != nil {
 		p.agent.stored(p)
@@ -149,13 +148,9 @@ func checkQuestion(p *realPerson) {
 // checkFiles sends the files that the answer links to.
 func checkFiles(p *realPerson) {
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))))
 	for name, content := range map[string][]byte{"chart.png": picture.Bytes(), "report.txt": []byte("All is well.\n")} {
-		if err := os.WriteFile(p.path(name), content, 0o600); err != nil {
-			p.t.Fatal(err)
-		}
+		musttest.Do(p.t, os.WriteFile(p.path(name), content, 0o600))
 	}
 	var sent []string
 	for _, f := range p.send(promptLink).frames {

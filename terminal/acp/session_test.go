@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -86,14 +87,8 @@ func TestCommandsDieWithTheAgent(t *testing.T) {
 // readPid reads a PID from a file.
 func readPid(t *testing.T, file string) int {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(file))(t)
+	pid := musttest.Get(strconv.Atoi(strings.TrimSpace(string(b))))(t)
 	return pid
 }
 
@@ -113,9 +108,7 @@ func TestAnAgentThatDiesWhileIdleIsResumed(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "-resume").person("a")
 	p.send("hello")
-	if err := syscall.Kill(p.pids[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, syscall.Kill(p.pids[0], syscall.SIGKILL))
 	eventually(t, "it is reaped", func() bool { return !processExists(p.pids[0]) })
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -24,14 +25,9 @@ func TestAnAgentThatLacksFileDescriptorsAtItsStartConsumesNoMessage(t *testing.T
 	}
 	d := newFixture(t, "")
 	d.person("1").send("hello").expect(terminal.Done, "You said: hello") // what is opened once is open from here on
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := musttest.Get(os.ReadDir("/proc/self/fd"))(t)
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
 	limit := func(n uint64) {
 		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: before.Max}); err != nil {
 			t.Error(err)

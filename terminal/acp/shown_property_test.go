@@ -16,6 +16,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 )
@@ -312,15 +313,11 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	turns, seed := killtest.Rounds(t, 50, 2000), uint64(time.Now().UnixNano())
 	if given := os.Getenv("NANOBOT_SEED"); given != "" {
-		if _, err := fmt.Sscan(given, &seed); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fmt.Sscan(given, &seed))(t)
 	}
 	t.Logf("NANOBOT_SEED=%d", seed)
 	p := newFixture(t, "", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")
-	if err := os.Mkdir(p.path("sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(p.path("sub"), 0o700))
 	g := &randomAgent{Rand: rand.New(rand.NewPCG(seed, 0)), p: p, record: filepath.Join(t.TempDir(), "calls"), standing: map[string]bool{}, documents: map[string]string{}}
 	p.ask = g.ask
 	p.onFrame = func(f terminal.Frame) {
@@ -360,9 +357,7 @@ func TestWhatWasShownIsWhatRuns(t *testing.T) {
 		var calls []acptest.RecordedCall
 		for line := range strings.Lines(string(raw)) {
 			var c acptest.RecordedCall
-			if err := json.Unmarshal([]byte(line), &c); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, json.Unmarshal([]byte(line), &c))
 			calls = append(calls, c)
 		}
 		wrong, done := g.check(calls)

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels/markdown"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -33,21 +34,15 @@ func linkFixture(t *testing.T) (p *person, project string) {
 		writeTestFile(t, path)
 	}
 	for link, target := range map[string]string{"again.png": "plot.png", "leak.txt": outside} {
-		if err := os.Symlink(target, filepath.Join(project, link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(target, filepath.Join(project, link)))
 	}
 	return p, project
 }
 
 func writeTestFile(t *testing.T, path string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	musttest.Do(t, os.WriteFile(path, []byte("content"), 0o600))
 }
 
 // sentFiles returns the messages with files: the names of the files of each.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -68,9 +69,7 @@ func TestTheModelIsToldWhyAFileCommandFailed(t *testing.T) {
 	outside := t.TempDir()
 	r.putFile(filepath.Join(outside, "secret"), "secret")
 	for name, target := range map[string]string{"link": outside, "dangling": filepath.Join(outside, "none")} {
-		if err := os.Symlink(target, filepath.Join(r.workspace, name)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(target, filepath.Join(r.workspace, name)))
 	}
 	r.putFile("folder/file", "one\n")
 	r.putFile("file", "one\n")

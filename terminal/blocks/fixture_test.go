@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
@@ -125,9 +126,7 @@ func (r *fixture) script(then string, responses ...string) {
 	r.t.Helper()
 	old, _ := filepath.Glob(filepath.Join(r.model, "*"))
 	for _, name := range old {
-		if err := os.Remove(name); err != nil {
-			r.t.Fatal(err)
-		}
+		musttest.Do(r.t, os.Remove(name))
 	}
 	for i, text := range responses {
 		r.putFile(filepath.Join(r.model, fmt.Sprintf("response-%04d", i+1)), text)
@@ -141,12 +140,8 @@ func (r *fixture) putFile(path, content string) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.workspace, path)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	musttest.Do(r.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // readFile reads a file of the workspace.
@@ -168,13 +163,10 @@ func (r *fixture) start() {
 	if r.runner != nil {
 		return
 	}
-	runner, err := terminal.NewRunner(terminal.Options{
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{
 		Config: r.config, Workspace: r.workspace, Protocol: blocks.New(r.config), Private: r.private,
 		Environ: append(os.Environ(), "GORACE=atexit_sleep_ms=0"), Supervisor: supervisor, Log: zap.NewNop(),
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	r.runner = runner
 	r.t.Cleanup(runner.Close)
 }
@@ -309,10 +301,7 @@ func (r *fixture) outboxes() (all []string) {
 	names, _ := filepath.Glob(filepath.Join(r.model, "outbox-*"))
 	slices.Sort(names)
 	for _, name := range names {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		raw := musttest.Get(os.ReadFile(name))(r.t)
 		all = append(all, string(raw))
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/internal/fuzztest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -99,9 +100,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q\ngot  %+v\nwant %+v", response, got, want)
 		}
 		for _, c := range got {
-			if _, err := c.MarshalJSON(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(c.MarshalJSON())(t)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -36,9 +37,7 @@ func TestAQuestionShowsTheResolvedPath(t *testing.T) {
 	r.putFile("src/main.go", "x")
 	r.putFile("build/x", "x")
 	r.putFile("a  b", "x")
-	if err := os.Symlink("src/main.go", filepath.Join(r.workspace, "link")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("src/main.go", filepath.Join(r.workspace, "link")))
 	r.answerWith("No", "No", "No")
 	r.runToDone("go")
 	checkEqual(t, "questions", strings.Join(r.asked, "|"), "🔐 Delete `src/main.go`?|🔐 Delete `a  b`?|🔐 Delete `link`, which is a link to `src/main.go`?")
@@ -151,9 +150,7 @@ func TestMessagesAndFilesAreBothRead(t *testing.T) {
 		r.putFile(r.folder("inbox", id+"_seq0001.txt"), "[CREATE_FILE path=\"c\"]\n[/CREATE_FILE]")
 		r.putFile(r.folder("inbox", "b.txt"), "[CREATE_FILE path=\"b\"]\n[/CREATE_FILE]")
 		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(r.folder("inbox", "b.txt"), old, old); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chtimes(r.folder("inbox", "b.txt"), old, old))
 		advanceTime(time.Minute)
 		r.sendMessage("m2", doneBlock)
 		<-ended

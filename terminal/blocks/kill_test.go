@@ -20,6 +20,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/process"
@@ -164,10 +165,7 @@ func checkExecuted(t *testing.T, workspace, want string) {
 	if got := readTree(t, workspace); got != want {
 		t.Fatalf("the files differ from those of an undisturbed session:\n%s\nwant\n%s", got, want)
 	}
-	ran, err := os.ReadFile(filepath.Join(workspace, "users", "ran"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran := musttest.Get(os.ReadFile(filepath.Join(workspace, "users", "ran")))(t)
 	names := strings.Fields(string(ran))
 	slices.Sort(names)
 	if n := len(slices.Compact(slices.Clone(names))); n != len(names) {
@@ -180,10 +178,7 @@ func countInterrupted(t *testing.T, workspace string) (n int) {
 	t.Helper()
 	names, _ := filepath.Glob(filepath.Join(workspace, "users", "1", "blocks", "outbox", "*.txt"))
 	for _, name := range names {
-		outbox, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outbox := musttest.Get(os.ReadFile(name))(t)
 		n += strings.Count(resultsIn(string(outbox)), interrupted)
 	}
 	return n
@@ -230,7 +225,7 @@ func startTurn(t *testing.T, workspace, agent string) (*killtest.Child, *strings
 func readTree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -244,9 +239,6 @@ func readTree(t *testing.T, dir string) string {
 		rel, _ := filepath.Rel(dir, path)
 		fmt.Fprintf(&b, "%s: %q\n", rel, raw)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/lineartest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -72,17 +73,10 @@ func TestAWholeOutbox(t *testing.T) {
 	} {
 		golden := "testdata/outbox/" + name + ".txt"
 		if *update {
-			if err := os.MkdirAll("testdata/outbox", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(golden, []byte(o.Text()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.MkdirAll("testdata/outbox", 0o755))
+			musttest.Do(t, os.WriteFile(golden, []byte(o.Text()), 0o644))
 		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := musttest.Get(os.ReadFile(golden))(t)
 		if got := o.Text(); got != string(want) {
 			t.Errorf("%s is\n%s", golden, got)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -136,14 +137,10 @@ func TestAFileThatIsSavedInTheInboxIsAResponse(t *testing.T) {
 		r.putFile(r.folder("inbox", "notes.md"), "[CREATE_FILE path=\"never\"]\n[/CREATE_FILE]")
 		r.putFile(r.folder("inbox", "deadbeef_seq0001.txt"), "[CREATE_FILE path=\"never\"]\n[/CREATE_FILE]") // of another session
 		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(r.folder("inbox", "first.txt"), old, old); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chtimes(r.folder("inbox", "first.txt"), old, old))
 		advanceTime(900 * time.Millisecond)
 		r.putFile(r.folder("inbox", "first.txt"), "[CREATE_FILE path=\"a\"]\nfinished\n[/CREATE_FILE]")
-		if err := os.Chtimes(r.folder("inbox", "first.txt"), old, old.Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chtimes(r.folder("inbox", "first.txt"), old, old.Add(time.Second)))
 		advanceTime(time.Minute)
 		checkEqual(t, "status", (<-ended).Status, terminal.Done)
 		checkEqual(t, "the file", r.readFile("a"), "finished")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -28,9 +29,7 @@ func newProtectFixture(t *testing.T, responses ...string) *fixture {
 	for link, target := range map[string]string{
 		"hooks": ".git/hooks", "cfg": ".git/config", "chain": ".vscode/tasks.json", ".vscode": "conf", "dangling": ".git/new", "plain/up": "..",
 	} {
-		if err := os.Symlink(target, filepath.Join(r.workspace, link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(target, filepath.Join(r.workspace, link)))
 	}
 	r.settings.Approve = "run"
 	return r
@@ -133,9 +132,7 @@ func TestOtherFilesAreWrittenWithoutAQuestion(t *testing.T) {
 		blocks += createBlock(path)
 	}
 	r := newProtectFixture(t, blocks, doneBlock)
-	if err := os.Link(filepath.Join(r.workspace, ".git/config"), filepath.Join(r.workspace, "hard")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Link(filepath.Join(r.workspace, ".git/config"), filepath.Join(r.workspace, "hard")))
 	r.answerWith()
 	r.runToDone("go")
 	checkEqual(t, "questions", len(r.asked), 0)
@@ -175,9 +172,7 @@ func TestALinkThatIsTurnedToAProtectedFileWhileThePersonIsAskedIsNotWritten(t *t
 	r := newProtectFixture(t, createBlock("link"), doneBlock)
 	r.settings.Approve = "all"
 	link := filepath.Join(r.workspace, "link")
-	if err := os.Symlink("plain/a", link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("plain/a", link))
 	r.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
 		if err := os.Remove(link); err != nil {
 			t.Error(err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // runCommands executes RUN_COMMANDs in one response and returns their results in the next outbox.
@@ -62,10 +64,7 @@ func TestACommandIsPassedToTheShellUnchanged(t *testing.T) {
 func TestACommandRunsInTheWorkspaceWithTheAgentsEnvironment(t *testing.T) {
 	r := newFixture(t)
 	r.config.Env = map[string]string{"OF_THE_AGENT": "yes"}
-	workspace, err := filepath.EvalSymlinks(r.workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := musttest.Get(filepath.EvalSymlinks(r.workspace))(t)
 	checkContains(t, runCommands(r, "pwd -P; echo $OF_THE_AGENT $NANOBOT_CHAT_ID"), "  Output: "+workspace+"\nyes 1")
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -70,10 +71,7 @@ func (r *fixture) createUnfinishedSession(id string, more fields) {
 		"lastResults": []fields{}, "readFileRequests": []string{}, "run": "run of " + id,
 	}
 	maps.Copy(s, more)
-	raw, err := json.Marshal(s)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	raw := musttest.Get(json.Marshal(s))(r.t)
 	r.putFile(r.folder("sessions", id+".json"), string(raw))
 	r.putFile(r.folder("outbox", roundName(id, s["sequenceNumber"])), "left behind by "+id)
 }
@@ -84,10 +82,7 @@ func roundName(id string, sequence any) string { return fmt.Sprintf("%s_seq%04d.
 // readSessionFile reads a file of the chat's folder of sessions.
 func (r *fixture) readSessionFile(parts ...string) string {
 	r.t.Helper()
-	rel, err := filepath.Rel(r.workspace, r.folder(parts...))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	rel := musttest.Get(filepath.Rel(r.workspace, r.folder(parts...)))(r.t)
 	return r.readFile(rel)
 }
 
@@ -95,9 +90,7 @@ func (r *fixture) readSessionFile(parts ...string) string {
 func (r *fixture) sessionFields() fields {
 	r.t.Helper()
 	var f fields
-	if err := json.Unmarshal([]byte(r.readSessionFile("sessions", r.session().SessionID+".json")), &f); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, json.Unmarshal([]byte(r.readSessionFile("sessions", r.session().SessionID+".json")), &f))
 	return f
 }
 
@@ -110,12 +103,9 @@ func TestASessionFileHasTheFieldsOfTheSpecification(t *testing.T) {
 	check := func(complete bool) {
 		t.Helper()
 		s := r.sessionFields()
-		got, err := json.Marshal(fields{
+		got := musttest.Get(json.Marshal(fields{
 			"task": s["task"], "sequenceNumber": s["sequenceNumber"], "isComplete": s["isComplete"], "lastResults": s["lastResults"], "readFileRequests": s["readFileRequests"],
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		results, reads := `[{"commandType":"READ_FILE","output":"","success":true,"summary":"Queued 'a' for next outbox"},`+
 			`{"commandType":"READ_FILE","output":"","success":false,"summary":"File 'none' not found"},`+
 			`{"commandType":"RUN_COMMAND","output":"out\n","success":true,"summary":"Ran 'echo out' (exit code 0)"}]`, `["a"]`

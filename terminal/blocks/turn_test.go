@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -133,9 +134,7 @@ func TestALargeFileIsNotEditedAndOneThatCannotBeSavedIsNotTouched(t *testing.T) 
 	r := newFixture(t, "[EDIT_FILE path=\"large\" start_line=\"1\" end_line=\"1\"]\nx\n[/EDIT_FILE]\n[DELETE_FILE path=\"huge\"]", doneBlock)
 	for name, size := range map[string]int64{"large": 17 << 20, "huge": 1 << 40} { // sparse
 		r.putFile(name, "")
-		if err := os.Truncate(filepath.Join(r.workspace, name), size); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Truncate(filepath.Join(r.workspace, name), size))
 	}
 	r.runToDone("go")
 	checkEqual(t, "results", resultsIn(r.outboxes()[1]), "[FAILED] EDIT_FILE: Failed to edit 'large': it has more than 16 MiB\n"+

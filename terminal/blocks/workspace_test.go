@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/media"
@@ -24,10 +25,7 @@ type workspaceFixture struct {
 
 func newWorkspaceFixture(t *testing.T) *workspaceFixture {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	w := &workspaceFixture{t: t, dir: dir}
 	for path, content := range map[string]string{
 		"outside/file": "SECRET", "ws-other/file": "SECRET", "ws/users/7/note": "SECRET", "ws/users/8/note": "SECRET", "ws/users/stray": "SECRET",

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -188,10 +189,7 @@ func TestCommandsOfAnotherUserCanUseTheFilesThatWereMadeForIt(t *testing.T) {
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("only root can work for another user", err)
 	}
-	gid, err := strconv.Atoi(nobody.Gid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gid := musttest.Get(strconv.Atoi(nobody.Gid))(t)
 	r := newFixture(t)
 	r.config.User = "nobody"
 	r.config.Command = `cat > /dev/null; if [ -e kept ]; then printf '[DONE]\n[/DONE]\n'; else cat <<'END'
@@ -215,19 +213,14 @@ fi`
 	r.putFile("secret", "SECRET")
 	r.putFile("closed/file", "SECRET")
 	for _, at := range []string{r.workspace, filepath.Dir(r.workspace)} {
-		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)))
 	}
 	r.runToDone("work")
 	outboxes, err := filepath.Glob(r.folder("outbox", "*.txt"))
 	if err != nil || len(outboxes) != 2 {
 		t.Fatal(outboxes, err)
 	}
-	outbox, err := os.ReadFile(outboxes[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	outbox := musttest.Get(os.ReadFile(outboxes[1]))(t)
 	checkContains(t, resultsIn(string(outbox)), "Created 'made/new'", "Failed to create 'secret': permission denied", "Failed to create 'closed/new': permission denied", "Created 'kept'", "exit code 0", "removed")
 	if strings.Contains(string(outbox), "SECRET") {
 		t.Errorf("the model is told\n%s", outbox)

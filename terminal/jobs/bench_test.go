@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -30,10 +31,7 @@ func BenchmarkGiB(b *testing.B) {
 		floors = append(floors, time.Since(began))
 
 		began = time.Now()
-		id, err := table.Create(jobs.Command{Line: "head", Args: printGiB, Env: usualEnv})
-		if err != nil {
-			b.Fatal(err)
-		}
+		id := musttest.Get(table.Create(jobs.Command{Line: "head", Args: printGiB, Env: usualEnv}))(b)
 		for ended := false; !ended; {
 			most = max(most, resident())
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
@@ -45,9 +43,7 @@ func BenchmarkGiB(b *testing.B) {
 		if o, _ := table.Output(id); len(o.Text) != 1<<20 || !o.Truncated {
 			b.Fatalf("%d bytes are kept", len(o.Text))
 		}
-		if err := table.Release(context.Background(), id); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, table.Release(context.Background(), id))
 	}
 	b.ReportMetric(median(took)/median(floors), "×floor")
 	b.ReportMetric(float64(most-before)/(1<<20), "MiB-grown")
@@ -55,19 +51,12 @@ func BenchmarkGiB(b *testing.B) {
 
 func discard(b *testing.B) {
 	cmd := exec.Command("head", printGiB...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	out := musttest.Get(cmd.StdoutPipe())(b)
+	musttest.Do(b, cmd.Start())
 	if n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, out, make([]byte, 32<<10)); n != 1<<30 || err != nil {
 		b.Fatal(n, err)
 	}
-	if err := cmd.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, cmd.Wait())
 }
 
 func median(d []time.Duration) float64 {
@@ -90,23 +79,14 @@ func BenchmarkJob(b *testing.B) {
 	var took, floors []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if _, err := exec.Command("true").CombinedOutput(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(exec.Command("true").CombinedOutput())(b)
 		floors = append(floors, time.Since(began))
 
 		began = time.Now()
-		id, err := table.Create(jobs.Command{Line: "true", Env: usualEnv})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := table.Wait(ctx, id); err != nil {
-			b.Fatal(err)
-		}
+		id := musttest.Get(table.Create(jobs.Command{Line: "true", Env: usualEnv}))(b)
+		musttest.Get(table.Wait(ctx, id))(b)
 		took = append(took, time.Since(began))
-		if err := table.Release(ctx, id); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, table.Release(ctx, id))
 	}
 	b.ReportMetric(median(took)/median(floors), "×floor")
 }
@@ -117,13 +97,8 @@ func BenchmarkOutput(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			table := jobs.NewTable(jobs.Options{Dir: b.TempDir()})
 			defer table.Close()
-			id, err := table.Create(jobs.Command{Line: source + " | head -c 2000000", Env: usualEnv})
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := table.Wait(context.Background(), id); err != nil {
-				b.Fatal(err)
-			}
+			id := musttest.Get(table.Create(jobs.Command{Line: source + " | head -c 2000000", Env: usualEnv}))(b)
+			musttest.Get(table.Wait(context.Background(), id))(b)
 			b.SetBytes(1 << 20)
 			for b.Loop() {
 				if o, err := table.Output(id); err != nil || !o.Truncated {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -20,10 +21,7 @@ func TestCreateReturnsAtOnce(t *testing.T) {
 func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	args := []string{"two words", `it's "quoted"`, "$HOME", "`id`", "*", "a;b|c&d", "", "\\", "-c", "--", "new\nline", "ünï"}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	text, e := s.runToEnd(jobs.Command{Line: self, Args: args, Env: []string{role + "=arguments"}})
 	want := `"two words"` + "\n" + `"it's \"quoted\""` + "\n" + `"$HOME"` + "\n" + "\"`id`\"\n" + `"*"` + "\n" + `"a;b|c&d"` + "\n" +
 		`""` + "\n" + `"\\"` + "\n" + `"-c"` + "\n" + `"--"` + "\n" + `"new\nline"` + "\n" + `"ünï"` + "\n"
@@ -78,9 +76,7 @@ func TestTheShellOfTheSessionIsUsed(t *testing.T) {
 func TestACommandThatCannotRunIsAnErrorAndGetsNoID(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1})
 	writeFile(t, filepath.Join(s.dir, "broken"), "#!/no/such/interpreter\n")
-	if err := os.WriteFile(filepath.Join(s.dir, "data"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(s.dir, "data"), nil, 0o600))
 	minus := -1
 	for name, tc := range map[string]struct {
 		c    jobs.Command
@@ -115,23 +111,16 @@ func TestACommandThatCannotRunIsAnErrorAndGetsNoID(t *testing.T) {
 }
 
 func TestTheFolderIsInsideTheRoots(t *testing.T) {
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	at := func(name string) string { return filepath.Join(base, name) }
 	for _, dir := range []string{"work/deep", "more", "outside", "workshop", "real"} {
-		if err := os.MkdirAll(at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(at(dir), 0o700))
 	}
 	writeFile(t, at("work/file"), "")
 	for link, to := range map[string]string{
 		"work/out": "outside", "work/in": "work/deep", "outside/back": "work/deep", "linked": "real", "work/gone": "nowhere",
 	} {
-		if err := os.Symlink(at(to), at(link)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(at(to), at(link)))
 	}
 	table := jobs.NewTable(jobs.Options{Dir: at("work"), Roots: []string{at("more"), at("linked"), at("not there")}})
 	t.Cleanup(table.Close)
@@ -163,10 +152,7 @@ func TestACommandInheritsNoEnvironment(t *testing.T) {
 	t.Setenv("BOT_TOKEN", "secret")
 	s := newSession(t, jobs.Limits{})
 	for _, env := range [][]string{nil, {}, {"A=1", "PWD=/wrong", "B=two words", "A=3"}} {
-		id, err := s.Create(jobs.Command{Line: "/usr/bin/env", Env: env})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := musttest.Get(s.Create(jobs.Command{Line: "/usr/bin/env", Env: env}))(t)
 		s.wait(id)
 		want := "PWD=" + s.dir + "\n"
 		if len(env) > 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -180,9 +181,7 @@ func TestReleaseKillsTheJobAndEndsItsWaiters(t *testing.T) {
 		}()
 		<-ready
 	}
-	if err := s.Release(testContext(t), id); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Release(testContext(t), id))
 	for range 5 {
 		if a := <-answers; a != "SIGTERM<nil>" {
 			t.Errorf("a waiter is told %s", a)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/terminal/jobs"
 )
@@ -24,9 +25,7 @@ func TestTheJobsOfASessionAreLimited(t *testing.T) {
 		t.Fatalf("id %q, %v", id, err)
 	}
 	for _, id := range []string{other, one} {
-		if err := s.Release(testContext(t), id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Release(testContext(t), id))
 		s.startScript("sleep 300")
 	}
 }
@@ -69,9 +68,7 @@ func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
 func TestAReleasedJobMakesRoomForTheNext(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 1})
 	for range 300 {
-		if err := s.Release(testContext(t), s.create(jobs.Command{Line: "true"})); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Release(testContext(t), s.create(jobs.Command{Line: "true"})))
 	}
 }
 
@@ -237,10 +234,7 @@ func openFiles(t *testing.T) int {
 func TestAJobDiesWithItsGateway(t *testing.T) {
 	dir := t.TempDir()
 	note := dir + "/pid"
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	cmd := exec.Command(self, "echo $$ > "+note+".new && mv "+note+".new "+note+"; while :; do sleep 0.05; done")
 	cmd.Env = append(os.Environ(), role+"=session")
 	gateway := killtest.Start(t, cmd)

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -47,10 +48,7 @@ type session struct {
 
 func newSession(t *testing.T, l jobs.Limits) session {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	table := jobs.NewTable(jobs.Options{Limits: l, Dir: dir})
 	t.Cleanup(table.Close)
 	return session{table, t, dir}
@@ -63,10 +61,7 @@ func (s session) create(c jobs.Command) string {
 	if c.Env == nil {
 		c.Env = usualEnv
 	}
-	id, err := s.Create(c)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	id := musttest.Get(s.Create(c))(s.t)
 	return id
 }
 
@@ -78,20 +73,14 @@ func (s session) startScript(line string) string {
 
 func (s session) output(id string) jobs.Output {
 	s.t.Helper()
-	o, err := s.Output(id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	o := musttest.Get(s.Output(id))(s.t)
 	return o
 }
 
 // wait returns how a job ended, and fails the test after testTimeout.
 func (s session) wait(id string) jobs.Exit {
 	s.t.Helper()
-	e, err := s.Wait(testContext(s.t), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e := musttest.Get(s.Wait(testContext(s.t), id))(s.t)
 	return e
 }
 
@@ -175,9 +164,7 @@ func (s session) mustUnknown(id string) {
 
 func writeFile(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file, []byte(text), 0o700))
 }
 
 func sortLines(text string) string {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -27,13 +28,9 @@ func TestBothOutputsComeInTheOrderOfWriting(t *testing.T) {
 // newGate creates a FIFO on which a script waits until open is called.
 func (s session) newGate(name string) (open func()) {
 	file := filepath.Join(s.dir, name)
-	if err := syscall.Mkfifo(file, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Do(s.t, syscall.Mkfifo(file, 0o600))
 	return func() {
-		if err := os.WriteFile(file, []byte("go\n"), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		musttest.Do(s.t, os.WriteFile(file, []byte("go\n"), 0o600))
 	}
 }
 
@@ -96,9 +93,7 @@ func TestTheLimitCountsBytesAndCutsNoCharacter(t *testing.T) {
 		if o.Text != tc.want || o.Truncated != tc.cut {
 			t.Errorf("%s, %d bytes: got %q, %v, want %q, %v", tc.print, tc.keep, o.Text, o.Truncated, tc.want, tc.cut)
 		}
-		if err := s.Release(testContext(t), id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Release(testContext(t), id))
 	}
 }
 
@@ -155,9 +150,7 @@ func TestAfterTheExitAllOutputCanBeRead(t *testing.T) {
 			}
 			break
 		}
-		if err := s.Release(testContext(t), id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Release(testContext(t), id))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -27,7 +28,7 @@ func BenchmarkKeyToScreen(b *testing.B) {
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
 	var took []time.Duration
-	runner, err := terminal.NewRunner(terminal.Options{
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{
 		Config: cfg, Workspace: b.TempDir(), Log: zap.NewNop(), Supervisor: supervisor,
 		Protocol: turnFunc(func(t terminal.Turn) {
 			s, err := keys.OpenTerminal(t, "/bin/sh", "-c", "stty raw -echo; echo up; exec cat")
@@ -43,14 +44,9 @@ func BenchmarkKeyToScreen(b *testing.B) {
 				took = append(took, time.Since(began))
 			}
 		}),
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	defer runner.Close()
-	if _, err := runner.Turn(b.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local"}}, terminal.NoChat{}); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Get(runner.Turn(b.Context(), terminal.Request{Envelope: terminal.Envelope{Channel: "cli", ChatID: "local"}}, terminal.NoChat{}))(b)
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms/p50")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms/p99")

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
@@ -193,13 +194,9 @@ func (r *fixture) script(s script) {
 	r.t.Helper()
 	told, _ := filepath.Glob(filepath.Join(r.dir, "request-*"))
 	for _, name := range told {
-		if err := os.Remove(name); err != nil {
-			r.t.Fatal(err)
-		}
+		musttest.Do(r.t, os.Remove(name))
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encodeJSON(s)), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encodeJSON(s)), 0o600))
 }
 
 // start creates the runner from the current configuration.
@@ -212,16 +209,11 @@ func (r *fixture) start() {
 		r.protocol = keys.New(r.config)
 	}
 	home := r.t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\nunset HISTFILE\n"), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\nunset HISTFILE\n"), 0o600))
 	environ := append(os.Environ(), "HOME="+home, "GORACE=atexit_sleep_ms=0")
-	runner, err := terminal.NewRunner(terminal.Options{
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{
 		Config: r.config, Workspace: r.work, Protocol: r.protocol, Environ: environ, Supervisor: supervisor, Log: zap.NewNop(),
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	r.runner = runner
 	r.t.Cleanup(runner.Close)
 }
@@ -295,17 +287,11 @@ func screenText(f terminal.Frame) string {
 // requests returns the recorded requests. Those of a line agent are decoded.
 func (r *fixture) requests() []string {
 	r.t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.dir, "request-*"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	files := musttest.Get(filepath.Glob(filepath.Join(r.dir, "request-*")))(r.t)
 	slices.Sort(files)
 	var all []string
 	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		raw := musttest.Get(os.ReadFile(name))(r.t)
 		text := string(raw)
 		var line struct{ Screen string }
 		if r.settings.Agent == "line" && json.Unmarshal(raw, &line) == nil {
@@ -334,10 +320,7 @@ func (r *fixture) control(name, args string) terminal.ControlReply {
 	if !r.runner.AcceptsControl("cli:"+r.chat, name) {
 		r.t.Fatalf("the command %q is not accepted", name)
 	}
-	reply, err := r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args, Words: r.words})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	reply := musttest.Get(r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args, Words: r.words}))(r.t)
 	return reply
 }
 

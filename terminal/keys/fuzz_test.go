@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/fuzztest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/keys"
 )
 
@@ -100,10 +101,7 @@ func checkInvariants(t *testing.T, f keys.Format, text string) {
 			t.Fatalf("invalid UTF-8: %q", s)
 		}
 	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(json.Marshal(r))(t)
 	var again keys.Response
 	if err := json.Unmarshal(b, &again); err != nil || !reflect.DeepEqual(again, r) {
 		t.Fatalf("%+v became %+v: %v", r, again, err)

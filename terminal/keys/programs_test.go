@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -50,9 +51,7 @@ func TestAJobIsSuspendedAndResumed(t *testing.T) {
 func TestTheShellHasCompletionAndHistory(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{})
-	if err := os.WriteFile(filepath.Join(r.work, "a-long-name"), []byte("content\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(r.work, "a-long-name"), []byte("content\n"), 0o600))
 	r.typeSteps(typeAfter("$", "cat a-lo"), typeAfter("a-lo", "Tab"), typeAfter("a-long-name", "> copy\n"), typeAfter("copy\n$", "echo again >> log; echo fi''n\n"), typeAfter("\nfin\n$", "Up"), typeAfter("echo again", "Enter"))
 	r.awaitContent("copy", "content\n")
 	r.awaitContent("log", "again\nagain\n")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
@@ -32,9 +33,7 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 		encodeResponse("two", command{Keystrokes: "echo agent > second\n", Duration: 0.5}),
 		taskDone(""), taskDone("all done"),
 	}})
-	if err := makeFIFO(r.work + "/go"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, makeFIFO(r.work+"/go"))
 	// The agent responds only after the person has taken the terminal over.
 	r.settings.Idle = 600
 	ended := r.startTurn("work")
@@ -44,9 +43,7 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 		t.Errorf("told %q", reply.Text)
 	}
 	r.awaitFrame("the button Hand back", func(f terminal.Frame) bool { return hasButton("Hand back", "/give")(f) && f.TakenOver })
-	if err := os.WriteFile(r.work+"/go", []byte("through\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(r.work+"/go", []byte("through\n"), 0o600))
 	if reply := r.control("", "echo person > person"); reply.Text != "" || reply.Screen != nil {
 		t.Errorf("while the board shows the screen, the reply is %+v", reply)
 	}
@@ -77,9 +74,7 @@ func TestAPersonReadsTheTextsOfTheTerminalInTheirLanguage(t *testing.T) {
 	r := newFixture(t, script{Responses: []string{
 		encodeResponse("", command{Keystrokes: "echo begun > begun; cat go\n", Duration: 3}), taskDone(""), taskDone(""), taskDone(""),
 	}})
-	if err := makeFIFO(r.work + "/go"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, makeFIFO(r.work+"/go"))
 	r.words = (*words.Catalogue)(nil).For("de")
 	ended := r.startTurn("work")
 	r.awaitFile("begun")
@@ -88,9 +83,7 @@ func TestAPersonReadsTheTextsOfTheTerminalInTheirLanguage(t *testing.T) {
 		t.Errorf("told %q", reply.Text)
 	}
 	r.awaitFrame("the button", hasButton("Zurückgeben", "/give"))
-	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(r.work+"/go", []byte("x\n"), 0o600))
 	if reply := r.control("give", ""); reply.Text != "Der Agent macht weiter." {
 		t.Errorf("told %q", reply.Text)
 	}
@@ -134,9 +127,7 @@ func TestAnEndedTakeoverDoesNotAffectLaterResponses(t *testing.T) {
 	r := newFixture(t, script{Responses: []string{
 		encodeResponse("one", command{Keystrokes: "echo begun > begun; read x < go\n", Duration: 1}), encodeResponse("two", command{Keystrokes: "echo two > two\n", Duration: 0.3}), taskDone(""), taskDone(""),
 	}})
-	if err := makeFIFO(r.work + "/go"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, makeFIFO(r.work+"/go"))
 	ended := r.startTurn("work")
 	r.awaitFile("begun")
 	for range 3 {
@@ -144,9 +135,7 @@ func TestAnEndedTakeoverDoesNotAffectLaterResponses(t *testing.T) {
 		r.control("give", "")
 	}
 	r.control("take", "")
-	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(r.work+"/go", []byte("x\n"), 0o600))
 	r.control("give", "")
 	<-ended
 	r.awaitContent("two", "two\n")
@@ -204,16 +193,12 @@ func TestATerminalThatEveryProcessHasClosedEnds(t *testing.T) {
 func TestANewConversationEndsTheTerminalAfterItsTurn(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{encodeResponse("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), encodeResponse("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
-	if err := makeFIFO(r.work + "/go"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, makeFIFO(r.work+"/go"))
 	r.settings.MaxSteps = 10_000
 	ended := r.startTurn("work")
 	pid := strings.TrimSpace(r.awaitFile("pid"))
 	r.runner.EndSession("cli:local")
-	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(r.work+"/go", []byte("x\n"), 0o600))
 	if out := <-ended; out.Status != terminal.Done {
 		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}

@@ -10,15 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/media"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // check checks a file that an agent sends, and closes it.
 func check(r media.Rules, path string) (media.File, error) {
@@ -31,8 +25,8 @@ func check(r media.Rules, path string) (media.File, error) {
 func chatFile(t *testing.T, workspace, chat, name, content string) string {
 	t.Helper()
 	path := filepath.Join(workspace, "users", chat, name)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	musttest.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
@@ -42,10 +36,10 @@ func TestAHardLinkIsRefusedWhenTheSearchTakesTooLong(t *testing.T) {
 	for i := range 20 {
 		chatFile(t, workspace, "7", fmt.Sprint(i), "x")
 	}
-	must(t, os.Link(chatFile(t, workspace, "7", "z.png", "of chat 7"), filepath.Join(workspace, "hard.png")))
-	must(t, os.Mkdir(filepath.Join(workspace, "users/8"), 0o700))
+	musttest.Do(t, os.Link(chatFile(t, workspace, "7", "z.png", "of chat 7"), filepath.Join(workspace, "hard.png")))
+	musttest.Do(t, os.Mkdir(filepath.Join(workspace, "users/8"), 0o700))
 	plain := filepath.Join(workspace, "plain.png")
-	must(t, os.WriteFile(plain, []byte("x"), 0o600))
+	musttest.Do(t, os.WriteFile(plain, []byte("x"), 0o600))
 	users := filepath.Join(workspace, "users")
 	g := media.Guard{Chats: []media.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
 	for limit, why := range map[int]string{5: "several names", 0: "belongs to another chat"} {
@@ -68,8 +62,8 @@ func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
 	workspace := t.TempDir()
 	mine, other := chatFile(t, workspace, "8", "a.png", "m"), chatFile(t, workspace, "7", "a.png", "of chat 7")
 	one, two := filepath.Join(workspace, "one.png"), filepath.Join(workspace, "two.png")
-	must(t, os.Symlink(mine, one))
-	must(t, os.Symlink(other, two))
+	musttest.Do(t, os.Symlink(mine, one))
+	musttest.Do(t, os.Symlink(other, two))
 	g := media.Guard{Chats: []media.ChatFolders{{Parent: filepath.Join(workspace, "users"), Own: filepath.Dir(mine)}}}
 	over := make(chan struct{})
 	var agent sync.WaitGroup

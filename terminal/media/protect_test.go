@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/media"
 )
 
@@ -45,13 +46,9 @@ func TestProtectedFilesAreFoundByAnyNameThatAFileSystemTakesForTheirs(t *testing
 func TestAGitRepositoryIsProtectedWhateverItsFolderIsCalled(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"store/hooks", "plain"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(root, dir), 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(root, "store/HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(root, "store/HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
 	for path, want := range map[string]bool{"store/config": true, "store/hooks/pre-commit": true, "store/new/x": true, "plain/config": false, "config": false} {
 		if got := (media.Protected{}).Contain(root, filepath.Join(root, path)); got != want {
 			t.Errorf("%s: %v", path, got)
@@ -60,10 +57,7 @@ func TestAGitRepositoryIsProtectedWhateverItsFolderIsCalled(t *testing.T) {
 }
 
 func TestThePageOnSecurityListsEveryProtectedName(t *testing.T) {
-	page, err := os.ReadFile("../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := musttest.Get(os.ReadFile("../../docs/security.md"))(t)
 	_, section, _ := strings.Cut(string(page), "### Protected files\n")
 	section, _, _ = strings.Cut(section, "\n#")
 	for _, name := range media.ProtectedNames {

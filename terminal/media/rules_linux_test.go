@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/media"
 )
 
@@ -19,23 +20,14 @@ func swappedFolder(t *testing.T) (folder, link string, exchange func() error) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	root := filepath.Join(dir, "root")
 	for name, content := range map[string]string{"root/folder": "x", "outside": "secret"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "a.png"), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name, "a.png"), []byte(content), 0o600))
 	}
 	folder, link = filepath.Join(root, "folder"), filepath.Join(root, "link")
-	if err := os.Symlink("../outside", link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("../outside", link))
 	return folder, link, func() error { return unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE) }
 }
 
@@ -52,9 +44,7 @@ func TestALinkCreatedAfterResolvingIsNotFollowed(t *testing.T) {
 	if f, err := inspect(path); err != nil || f.Size != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if err := exchange(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, exchange())
 	if f, err := inspect(path); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("%+v, %v", f, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -28,9 +29,7 @@ func newCgroupSupervisor(t *testing.T) (supervisor *process.Supervisor, base str
 // writeCgroupFile writes a value to a file of a cgroup.
 func writeCgroupFile(t *testing.T, value string, path ...string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(path...), []byte(value), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(path...), []byte(value), 0))
 }
 
 // cgroupOfChild runs a child and returns the cgroup that the child prints.
@@ -83,9 +82,7 @@ func TestACgroupInWhichNothingCanBeStartedIsNotReused(t *testing.T) {
 	if got := cgroupOfChild(t, supervisor); !strings.HasSuffix(got, "/1") {
 		t.Fatalf("the first is in %s", got)
 	}
-	if err := unix.Rmdir(filepath.Join(base, "1")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Rmdir(filepath.Join(base, "1")))
 	if got := cgroupOfChild(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("the second is in %s", got)
 	}
@@ -110,13 +107,10 @@ func TestOnCgroupEmptyIsCalledWhenNoProcessIsLeft(t *testing.T) {
 	supervisor, _ := newCgroupSupervisor(t)
 	for script, want := range map[string]bool{"echo hi": true, "sleep 300 & echo hi": false} {
 		empty := make(chan struct{}, 1)
-		c, err := process.Start(process.Options{
+		c := musttest.Get(process.Start(process.Options{
 			Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Grace: 50 * time.Millisecond,
 			OnCgroupEmpty: func() { empty <- struct{}{} },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if want {
 			<-empty // before anything is read
 		}

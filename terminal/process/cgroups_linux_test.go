@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/terminal/process"
 )
@@ -58,10 +59,7 @@ func TestControllersAreEnabledInOurOwnCgroup(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		group, err := os.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		group := musttest.Get(os.Open(dir))(t)
 		in := func(args ...string) *exec.Cmd {
 			cmd := exec.Command(args[0], args[1:]...)
 			cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
@@ -231,14 +229,9 @@ func TestAProcessStaysInACgroupNamedNanobot(t *testing.T) {
 	}
 	defer func() { _ = unix.Rmdir(above) }()
 	dir := filepath.Join(above, "nanobot")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(dir, 0o755))
 	defer func() { _ = unix.Rmdir(dir) }()
-	group, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	group := musttest.Get(os.Open(dir))(t)
 	defer group.Close()
 	cmd := exec.Command(os.Args[0], "say-supervisor")
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}

@@ -6,16 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
 // startDelayed starts a script that gets its input later.
 func startDelayed(t *testing.T, script string) *process.Child {
 	t.Helper()
-	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, DelayInput: true, StderrTail: 1 << 10, Grace: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, DelayInput: true, StderrTail: 1 << 10, Grace: time.Second}))(t)
 	t.Cleanup(func() {
 		c.Kill()
 		c.Wait()
@@ -41,9 +39,7 @@ func TestInputCanFollowTheStart(t *testing.T) {
 	}
 	c := startDelayed(t, `read a; read b; echo "$a $b"`)
 	c.SetInput([]byte("one\n"), true)
-	if _, err := c.Write([]byte("two\n")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Write([]byte("two\n")))(t)
 	if got := readAll(t, c); got != "one two\n" {
 		t.Errorf("got %q", got)
 	}

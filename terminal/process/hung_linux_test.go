@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -99,13 +100,8 @@ func TestAHungStartBlocksNoOtherStart(t *testing.T) {
 	for _, how := range []string{"groups", "subreaper"} {
 		dir, fail := hungFolder(t)
 		cmd := exec.Command(os.Args[0], "hang", dir, how)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := musttest.Get(cmd.StdoutPipe())(t)
+		musttest.Do(t, cmd.Start())
 		late := time.AfterFunc(5*time.Minute, fail)
 		said := ""
 		for lines := bufio.NewScanner(out); lines.Scan(); {

@@ -12,18 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
 // startOpen runs a shell script whose stdin stays open.
 func startOpen(t *testing.T, script string, input []byte) *process.Child {
 	t.Helper()
-	c, err := process.Start(process.Options{
+	c := musttest.Get(process.Start(process.Options{
 		Args: []string{"/bin/sh", "-c", script}, Input: input, KeepInput: true, Grace: 300 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c
 }
@@ -192,9 +190,7 @@ func TestAClosedInputAcceptsNoWrites(t *testing.T) {
 
 func TestUnreadInputIsCounted(t *testing.T) {
 	c := startOpen(t, "read -r one; read -r two; exit 0", []byte("one\n"))
-	if _, err := c.Write([]byte("two\nthree\n")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Write([]byte("two\nthree\n")))(t)
 	readAll(t, c)
 	if e := c.Wait(); e.Unread != len("three\n") {
 		t.Fatalf("%d bytes unread", e.Unread)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // TestTheLastOfEqualVariablesCounts shows that a child gets no name twice: programs differ in
@@ -30,14 +32,9 @@ func TestTheLastOfEqualVariablesCounts(t *testing.T) {
 // TestALostExitStatusIsNoSuccess shows that a process which something else has reaped does not look
 // as if it had succeeded.
 func TestALostExitStatusIsNoSuccess(t *testing.T) {
-	c, err := Start(Options{Args: []string{"true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(Start(Options{Args: []string{"true"}}))(t)
 	<-c.exited
-	if _, err := syscall.Wait4(c.Pid(), nil, 0, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(syscall.Wait4(c.Pid(), nil, 0, nil))(t)
 	if e := c.Wait(); e.OK() || e.Code != -1 {
 		t.Errorf("the exit is %+v", e)
 	}
@@ -46,10 +43,7 @@ func TestALostExitStatusIsNoSuccess(t *testing.T) {
 // TestAChildWithoutAnEnvironmentKnowsItsFolder shows that PWD names the folder of the child, not
 // ours.
 func TestAChildWithoutAnEnvironmentKnowsItsFolder(t *testing.T) {
-	l, err := newLeader(Options{Args: []string{"true"}, Dir: "/elsewhere"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(newLeader(Options{Args: []string{"true"}, Dir: "/elsewhere"}))(t)
 	if env := withoutDuplicates(l.env); !slices.Contains(env, "PWD=/elsewhere") {
 		t.Errorf("the environment is %q", env)
 	}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 )
 
@@ -24,14 +25,10 @@ func TestOnlyTheRecordedProcessIsKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("sleep", "60")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, cmd.Start())
 			_, ticks, _ := strings.Cut(bootMoment(), "/")
 			var now int64
-			if _, err := fmt.Sscan(ticks, &now); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(fmt.Sscan(ticks, &now))(t)
 			KillRun(t.Name(), Record{Pid: cmd.Process.Pid, Start: c.moment(now)})
 			p, ok := procfs.ReadStat(cmd.Process.Pid)
 			if dead := !ok || p.Dead(); dead && !c.dies {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/terminal/process"
 )
@@ -16,12 +17,9 @@ import (
 // startOwned starts a child with an owner. Its script prints the PID of one of its processes.
 func startOwned(t *testing.T, supervisor *process.Supervisor, owner, script string) (child *process.Child, pid int) {
 	t.Helper()
-	c, err := process.Start(process.Options{
+	c := musttest.Get(process.Start(process.Options{
 		Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Owner: owner, Grace: 50 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c, readPid(t, c)
 }
@@ -166,9 +164,7 @@ func TestOtherProcessesAreNoDescendants(t *testing.T) {
 		}
 	}
 	dead := exec.Command("true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, dead.Run())
 	if _, _, err := supervisor.OwnerOf(dead.Process.Pid); !errors.Is(err, process.ErrNoOwner) {
 		t.Errorf("a process that is gone: %v", err)
 	}
@@ -185,9 +181,7 @@ func TestTheOwnerOfAProcessIsKnownFromItsStart(t *testing.T) {
 		dir := t.TempDir()
 		for i := range 20 {
 			fifo := fmt.Sprintf("%s/%d", dir, i)
-			if err := exec.Command("mkfifo", fifo).Run(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, exec.Command("mkfifo", fifo).Run())
 			pids := make(chan int)
 			go func() {
 				var pid int
@@ -198,10 +192,7 @@ func TestTheOwnerOfAProcessIsKnownFromItsStart(t *testing.T) {
 				pids <- pid
 			}()
 			owner := fmt.Sprintf("owner %d", i)
-			c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $$ >" + fifo + "; exec sleep 300"}, Supervisor: supervisor, Owner: owner})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := musttest.Get(process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $$ >" + fifo + "; exec sleep 300"}, Supervisor: supervisor, Owner: owner}))(t)
 			checkOwner(t, supervisor, "at once", <-pids, owner)
 			c.Kill()
 			c.Wait()

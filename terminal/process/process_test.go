@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/terminal/process"
 )
@@ -32,22 +33,16 @@ func startScript(t *testing.T, script string, input ...byte) *process.Child {
 
 func startWith(t *testing.T, script string, grace time.Duration, input []byte) *process.Child {
 	t.Helper()
-	c, err := process.Start(process.Options{
+	c := musttest.Get(process.Start(process.Options{
 		Args: []string{"/bin/sh", "-c", script}, Input: input, StderrTail: 1 << 10, Grace: grace,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c
 }
 
 func readAll(t *testing.T, c *process.Child) string {
 	t.Helper()
-	b, err := io.ReadAll(c.Stdout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(io.ReadAll(c.Stdout))(t)
 	return string(b)
 }
 
@@ -115,10 +110,7 @@ func TestAGrandchildDoesNotHangTheReaderAndDies(t *testing.T) {
 	if e := c.Wait(); e.Code != 3 || e.Forced {
 		t.Fatalf("exit %+v", e)
 	}
-	b, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(pidFile))(t)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	awaitGone(t, pid)
 }
@@ -174,9 +166,7 @@ func TestAChildMayIgnoreItsInput(t *testing.T) {
 func TestKillEndsTheWholeGroupAndKeepsTheOutput(t *testing.T) {
 	c := startScript(t, "sleep 300 & sleep 300 & echo $!; wait")
 	pid := 0
-	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fmt.Fscanln(c.Stdout, &pid))(t)
 	c.Kill()
 	if rest := readAll(t, c); rest != "" {
 		t.Fatalf("got %q", rest)

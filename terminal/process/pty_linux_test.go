@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -116,10 +117,7 @@ func startTerminal(t *testing.T, o process.Options, args ...string) *process.Chi
 		o.Grace = 100 * time.Millisecond
 	}
 	o.Args = args
-	c, err := process.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(process.Start(o))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c
 }
@@ -217,9 +215,7 @@ func TestSlowReadersGetTheTerminalBacklogOfADescendant(t *testing.T) {
 func TestADescendantThatHoldsTheTerminalDoesNotHangTheReaderAndDies(t *testing.T) {
 	c := startShell(t, "trap '' HUP; sleep 300 & echo $!; exit 3")
 	pid := 0
-	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fmt.Fscanln(c.Stdout, &pid))(t)
 	if rest := readAll(t, c); rest != "" {
 		t.Errorf("got %q", rest)
 	}
@@ -234,14 +230,10 @@ func TestAResizeReachesTheProgram(t *testing.T) {
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "40 160")
 	for _, s := range []process.Size{{Rows: 24, Columns: 80}, {Rows: 50, Columns: 80}, {Rows: 50, Columns: 65535}} {
-		if err := c.Resize(s); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Resize(s))
 		awaitLine(t, lines, fmt.Sprint(s.Rows, " ", s.Columns))
 	}
-	if err := c.Resize(process.Size{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Resize(process.Size{}))
 	readAll(t, c)
 	if e := c.Wait(); !e.OK() {
 		t.Errorf("exit %+v", e)
@@ -357,9 +349,7 @@ func TestAProgramThatDoesNotReadIsInterrupted(t *testing.T) {
 	awaitLine(t, lines, "up")
 	written := make(chan error, 1)
 	go func() { _, err := c.Write(bytes.Repeat([]byte("x"), 100<<10)); written <- err }()
-	if err := c.Interrupt(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Interrupt())
 	if e := c.Wait(); e.Signal != "SIGINT" || e.Forced {
 		t.Errorf("exit %+v", e)
 	}
@@ -371,19 +361,13 @@ func TestAProgramThatDoesNotReadIsInterrupted(t *testing.T) {
 
 func TestUnreadInputOfATerminalIsDiscarded(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "go")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Mkfifo(fifo, 0o600))
 	c := startShell(t, `stty raw -echo; printf 'up\r\n'; read line < `+fifo+"; stty sane -echo; echo ready; read line; echo [$line]")
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "up")
 	typeKeys(t, c, "dropped")
-	if err := c.DiscardInput(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(fifo, []byte("on\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.DiscardInput())
+	musttest.Do(t, os.WriteFile(fifo, []byte("on\n"), 0o600))
 	awaitLine(t, lines, "ready")
 	typeKeys(t, c, "taken\n")
 	awaitLine(t, lines, "[taken]")

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -18,10 +19,7 @@ func startJob(t *testing.T, script string, o process.Options) *process.Child {
 	t.Helper()
 	o.Args = []string{"/bin/sh", "-c", script}
 	o.NoInput, o.MergeStderr, o.WholeSession, o.Grace = true, true, true, 100*time.Millisecond
-	c, err := process.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(process.Start(o))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c
 }
@@ -47,10 +45,7 @@ func TestMergedOutputHasBothInOrderAndNoInput(t *testing.T) {
 }
 
 func TestThePathIsRunUnderAnotherName(t *testing.T) {
-	c, err := process.Start(process.Options{Path: "/bin/sh", Args: []string{"my name", "-c", "echo $0"}, Env: []string{"PATH=/nowhere"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(process.Start(process.Options{Path: "/bin/sh", Args: []string{"my name", "-c", "echo $0"}, Env: []string{"PATH=/nowhere"}}))(t)
 	if got := readAll(t, c); got != "my name\n" {
 		t.Fatalf("got %q", got)
 	}
@@ -95,9 +90,7 @@ func TestAKillEndsTheWaitAfterStop(t *testing.T) {
 	// The process that holds the output open has left the session, so only the timeout of Stop ends
 	// the reading.
 	c, pid := startJob(t, "setsid sh -c 'echo $$; exec sleep 300' & wait", process.Options{}), 0
-	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fmt.Fscanln(c.Stdout, &pid))(t)
 	over := time.AfterFunc(5*time.Minute, func() { _ = unix.Kill(pid, unix.SIGKILL) })
 	c.Stop(time.Hour)
 	awaitGone(t, c.Pid())

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -133,10 +134,7 @@ func countOpenFiles() (n int) {
 // With any number of free file descriptors, a child either starts completely, in its own cgroup, or
 // its start fails with a shortage and leaves nothing open.
 func TestAStartWithoutFileDescriptorsIsAShortageAndLeavesNothingOpen(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	for what, least := range map[string]int{"pipes": 6, "terminal": 4} {
 		out, err := exec.Command(self, "be-poor", what).CombinedOutput()
 		var short int

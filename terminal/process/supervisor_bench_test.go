@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -19,10 +20,7 @@ func BenchmarkSupervisor(b *testing.B) {
 	for b.Loop() {
 		for _, supervisor := range []*process.Supervisor{nil, groups, subreapers} {
 			began := time.Now()
-			c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo hi"}, Input: []byte("hello\n"), Supervisor: supervisor})
-			if err != nil {
-				b.Fatal(err)
-			}
+			c := musttest.Get(process.Start(process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo hi"}, Input: []byte("hello\n"), Supervisor: supervisor}))(b)
 			_, _ = io.Copy(io.Discard, c.Stdout)
 			c.Wait()
 			took[supervisor] = append(took[supervisor], time.Since(began))

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -102,12 +103,9 @@ func untilReady(command string) string {
 
 func startSupervised(t *testing.T, supervisor *process.Supervisor, script string) *process.Child {
 	t.Helper()
-	c, err := process.Start(process.Options{
+	c := musttest.Get(process.Start(process.Options{
 		Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Grace: 50 * time.Millisecond, StderrTail: 1 << 10,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { c.Kill(); c.Wait() })
 	return c
 }
@@ -301,10 +299,7 @@ func TestCgroupsAreReusedAndRemovedAtTheEnd(t *testing.T) {
 func startSupervisorProgram(t *testing.T, script string) (owner *killtest.Child, about string, pid int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "own-supervisor", script)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := musttest.Get(cmd.StdoutPipe())(t)
 	owner = killtest.Start(t, cmd)
 	lines := bufio.NewScanner(out)
 	lines.Scan()
@@ -349,9 +344,7 @@ func TestTheUsageOfAChildIsKnown(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
 		var ours unix.Rusage // a peak below our own cannot be distinguished from it
-		if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, unix.Getrusage(unix.RUSAGE_SELF, &ours))
 		size := ours.Maxrss<<10 + 50<<20
 		c := startSupervised(t, supervisor, burn+fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size))
 		readAll(t, c)

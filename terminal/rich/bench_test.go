@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -66,9 +67,7 @@ func drainPipe(b *testing.B, data []byte) time.Duration {
 	}()
 	for rest := data; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n') + 1
-		if _, err := w.Write(rest[:i]); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(w.Write(rest[:i]))(b)
 		rest = rest[i:]
 	}
 	w.Close()

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/musttest"
 )
 
 func init() { execFiltered = execFilteredTest }
@@ -75,9 +77,9 @@ func newFoldersFor(t *testing.T, user *syscall.Credential) (home, place string) 
 		}
 		t.Cleanup(func() { _ = os.RemoveAll(home) })
 		place = filepath.Join(home, "place")
-		must(t, os.Chmod(home, 0o755))
-		must(t, os.Mkdir(place, 0o755))
-		must(t, os.Chown(place, int(user.Uid), int(user.Gid)))
+		musttest.Do(t, os.Chmod(home, 0o755))
+		musttest.Do(t, os.Mkdir(place, 0o755))
+		musttest.Do(t, os.Chown(place, int(user.Uid), int(user.Gid)))
 		return home, place
 	}
 	t.Skip("there is no folder that everybody can enter but the temp folders")

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/sandbox"
 )
 
@@ -46,16 +47,16 @@ func (l layout) build(t *testing.T) surroundings {
 	o, dir := newLandlockOptions(t)
 	s := surroundings{layout: l, dir: dir, o: o}
 	for _, d := range []string{"work/data", "readable/deep", "more/conf"} {
-		must(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
 	}
 	for path, text := range map[string]string{l.config: "good", l.token: "hush", l.state + "/nanobot.db": "hush", "work/data/note": "note", "work/agent.sh": "echo hi", "work/beside.py": "X = 3"} {
 		path = filepath.Join(dir, path)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for at, to := range l.links {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, at)), 0o700))
-		must(t, os.Symlink(to, filepath.Join(dir, at)))
+		musttest.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, at)), 0o700))
+		musttest.Do(t, os.Symlink(to, filepath.Join(dir, at)))
 	}
 	s.config, s.token = filepath.Join(dir, l.config), filepath.Join(dir, l.token)
 	if l.named != "" {
@@ -67,13 +68,6 @@ func (l layout) build(t *testing.T) surroundings {
 	s.o.Paths = []string{dir + "/readable:ro", dir + "/more"}
 	s.o.Private, s.o.ReadOnly, s.o.State = []string{s.token, filepath.Join(dir, l.state, "nanobot.db")}, []string{s.config}, filepath.Join(dir, l.state)
 	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // attacks are scripts of an agent. $C is the config, $T a file with a secret, $S the state folder
@@ -102,7 +96,7 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			s := l.build(t)
 			if strings.Contains(where, "which a link goes to") {
-				must(t, os.Symlink("work", s.dir+"/alias"))
+				musttest.Do(t, os.Symlink("work", s.dir+"/alias"))
 				s.o.Workspace, s.o.Dirs = s.dir+"/alias", []string{s.dir + "/alias"}
 			}
 			s.attack(t)
@@ -114,10 +108,7 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 // gateway.
 func (s surroundings) attack(t *testing.T) {
 	t.Helper()
-	c, err := newRequired(s.o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(newRequired(s.o))(t)
 	script := "C=" + s.config + " T=" + s.token + " S=" + s.o.State + " W=$PWD; exec 2>&1\n"
 	for name, attack := range attacks {
 		script += "echo; echo == " + name + "\n( " + attack + " )\n" + `grep evil $C && echo CHANGED` + "\n"
@@ -159,5 +150,5 @@ func TestTheConfigIsSafeFromAnAgentOfTheGatewaysOwnUser(t *testing.T) {
 // create namespaces.
 func undumpable(t *testing.T) {
 	t.Helper()
-	must(t, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
+	musttest.Do(t, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
 }

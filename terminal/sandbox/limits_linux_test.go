@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -106,10 +107,7 @@ func TestMissingFeaturesAreReportedAndRefusedIfRequired(t *testing.T) {
 		{sandbox.Options{Limits: sandbox.Limits{CPU: 1, Files: 1}, Sandbox: "none"}, "", false},
 	} {
 		tc.o.Supervisor = supervisor
-		c, err := sandbox.New(tc.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(sandbox.New(tc.o))(t)
 		if got := strings.Join(c.MissingFeatures(), "\n"); !strings.HasPrefix(got, tc.says) || (got == "") != (tc.says == "") {
 			t.Errorf("%+v says %q", tc.o, got)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -101,10 +102,7 @@ func runScript(t *testing.T, o sandbox.Options, script string) scriptResult {
 	if o.Shell == "" {
 		o.Shell = "/bin/sh"
 	}
-	c, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(o))(t)
 	return runScriptFor(t, c, chatOf(t, c, o, "1"), script)
 }
 
@@ -115,13 +113,8 @@ func chatOf(t *testing.T, c *sandbox.Sandbox, o sandbox.Options, name string) sa
 		return sandbox.ChatDirs{}
 	}
 	dir := filepath.Join(o.Workspace, "users", name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	chat, err := c.PrepareChat(dir, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(dir, 0o700))
+	chat := musttest.Get(c.PrepareChat(dir, nil, false))(t)
 	return chat
 }
 
@@ -150,9 +143,7 @@ func openDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(d, 0o755))
 	}
 	return dir
 }

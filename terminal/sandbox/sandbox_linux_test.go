@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -26,21 +27,15 @@ func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	}
 	dir := newFolderOutsideTemp(t)
 	work := filepath.Join(dir, "work")
-	if err := os.Mkdir(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(work, 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600))
 	return sandbox.Options{Sandbox: sandbox.Landlock, Dirs: []string{work}, Workspace: work}, dir
 }
 
 func TestLandlockRestrictsTheAgentToItsFolders(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	user := filepath.Join(dir, "user")
-	if err := os.Mkdir(user, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(user, 0o700))
 	o.Dirs = append(o.Dirs, user)
 	for _, tc := range []struct {
 		script string
@@ -105,10 +100,7 @@ func TestLandlockForbidsAbstractSocketsOfOthers(t *testing.T) {
 	}
 	o.Paths = []string{os.Args[0] + ":ro"}
 	for address, answer := range map[string]string{"@nanobot-" + filepath.Base(dir): "operation not permitted", dir + "/work/socket": "dial <nil>"} {
-		l, err := net.Listen("unix", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen("unix", address))(t)
 		r := runScript(t, o, os.Args[0]+" dial "+address)
 		_ = l.Close()
 		if !strings.HasSuffix(r.out, answer) {
@@ -123,10 +115,7 @@ func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 	o, _ := newLandlockOptions(t)
 	t.Setenv("HOME", "/nonexistent") // which the other user cannot enter
 	for _, user := range []uint32{0, 65534} {
-		c, err := sandbox.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(sandbox.New(o))(t)
 		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}}, sandbox.ChatDirs{})
 		cmd := exec.Cmd{Path: p.Path, Args: p.Args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  p.Namespaces, // without which the mounts would be this machine's
@@ -152,12 +141,8 @@ func TestLandlockDropsInheritedCapabilities(t *testing.T) {
 func TestConfiguredPathsAreAccessible(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	for _, name := range []string{"more", "readable"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "f"), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name, "f"), []byte(name), 0o600))
 	}
 	o.Paths = []string{dir + "/more", dir + "/readable:ro", dir + "/secret", dir + "/missing"}
 	r := runScript(t, o, "cd "+dir+"; cat more/f readable/f secret; echo x > more/g; echo y > secret; echo z > readable/g")
@@ -201,24 +186,24 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 func TestPrivateFilesThatCannotBeProtectedAreReported(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, o *sandbox.Options, dir string) string{
 		"a hard link to a secret": func(t *testing.T, o *sandbox.Options, dir string) string {
-			must(t, os.Link(dir+"/secret", dir+"/work/mine"))
+			musttest.Do(t, os.Link(dir+"/secret", dir+"/work/mine"))
 			o.Private = []string{dir + "/secret"}
 			return dir + "/secret has another hard link, through which the agent may reach it; replace it by a copy: cp -p"
 		},
 		"a hard link to the config": func(t *testing.T, o *sandbox.Options, dir string) string {
-			must(t, os.Link(dir+"/secret", dir+"/elsewhere"))
+			musttest.Do(t, os.Link(dir+"/secret", dir+"/elsewhere"))
 			o.ReadOnly = []string{dir + "/secret"}
 			return dir + "/secret has another hard link"
 		},
 		"the config in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
-			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
-			must(t, os.WriteFile(dir+"/work/users/1/config.json", nil, 0o600))
+			musttest.Do(t, os.MkdirAll(dir+"/work/users/1", 0o700))
+			musttest.Do(t, os.WriteFile(dir+"/work/users/1/config.json", nil, 0o600))
 			o.ReadOnly = []string{dir + "/work/users/1/config.json"}
 			return "config.json is in the folder of a chat, whose agent may change it; move it out of the workspace, for example to " + dir
 		},
 		"a link in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
-			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
-			must(t, os.Symlink(dir+"/secret", dir+"/work/users/1/secret"))
+			musttest.Do(t, os.MkdirAll(dir+"/work/users/1", 0o700))
+			musttest.Do(t, os.Symlink(dir+"/secret", dir+"/work/users/1/secret"))
 			o.Private = []string{dir + "/work/users/1/secret"}
 			return "users/1/secret is in the folder of a chat"
 		},
@@ -246,7 +231,7 @@ func TestPrivateFilesThatCannotBeProtectedAreReported(t *testing.T) {
 // in the workspace is reported even if it is protected.
 func TestAConfigInTheWorkspaceIsReported(t *testing.T) {
 	o, dir := newLandlockOptions(t)
-	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
+	musttest.Do(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
 	o.ReadOnly, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
 	o.Required = true
 	c, err := sandbox.New(o)
@@ -276,12 +261,12 @@ func TestPrivateFilesAreAlsoProtectedFromAnotherUser(t *testing.T) {
 	newLandlockOptions(t)
 	home, _ := newFoldersFor(t, nobody)
 	work := home + "/work"
-	must(t, os.MkdirAll(work+"/open", 0o755))
+	musttest.Do(t, os.MkdirAll(work+"/open", 0o755))
 	for _, name := range []string{"token", "open/token", "open/note"} {
-		must(t, os.WriteFile(filepath.Join(work, name), []byte(name), 0o666))
-		must(t, os.Chmod(filepath.Join(work, name), 0o666))
+		musttest.Do(t, os.WriteFile(filepath.Join(work, name), []byte(name), 0o666))
+		musttest.Do(t, os.Chmod(filepath.Join(work, name), 0o666))
 	}
-	must(t, os.Chmod(work+"/open", 0o777))
+	musttest.Do(t, os.Chmod(work+"/open", 0o777))
 	o := sandbox.Options{
 		Sandbox: sandbox.Landlock, User: "nobody", Workspace: work, Dirs: []string{work}, Required: true,
 		Private: []string{work + "/token", work + "/open/token"},
@@ -300,9 +285,7 @@ func TestPrivateFilesAreAlsoProtectedFromAnotherUser(t *testing.T) {
 func makeLink(t *testing.T, to, dir string) string {
 	t.Helper()
 	at := filepath.Join(dir, "link")
-	if err := os.Symlink(to, at); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(to, at))
 	return at
 }
 
@@ -327,9 +310,7 @@ func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	link, inTemp := filepath.Join(dir, "work", "link"), filepath.Join(t.TempDir(), "link")
 	for _, at := range []string{link, inTemp} {
-		if err := os.Symlink(dir, at); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(dir, at))
 	}
 	o.Dirs = append(o.Dirs, link)
 	o.Paths = []string{inTemp, link + ":ro"}
@@ -343,9 +324,7 @@ func TestNoLinkOpensAnotherFolderThoughTheAgentsOwnIsALink(t *testing.T) {
 	o, dir := newLandlockOptions(t)
 	sub, temp := filepath.Join(dir, "work", "sub"), filepath.Join(dir, "work", "temp")
 	for _, at := range []string{sub, temp} {
-		if err := os.Symlink("..", at); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink("..", at))
 	}
 	o.Dirs = []string{makeLink(t, filepath.Join(dir, "work"), newFolderOutsideTemp(t))}
 	t.Setenv("TMPDIR", temp)

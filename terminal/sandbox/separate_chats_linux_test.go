@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -20,10 +21,7 @@ func withoutMountNamespace() bool { return os.Getenv("TEST_AGAIN") == "mount" }
 func TestAnAgentInASandboxCanWork(t *testing.T) {
 	undumpable(t)
 	s := layouts["in the workspace"].build(t)
-	c, err := sandbox.New(s.o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(s.o))(t)
 	lacks := strings.Join(c.MissingFeatures(), "\n")
 	if got := strings.Contains(lacks, "is granted to the agent entry by entry, because there are no mount namespaces here ("); got != withoutMountNamespace() {
 		t.Errorf("it lacks %s", lacks)
@@ -92,23 +90,17 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 		home, _ := newFoldersFor(t, nobody)
 		work = filepath.Join(home, "work")
 	}
-	must(t, os.Mkdir(work, 0o755))
+	musttest.Do(t, os.Mkdir(work, 0o755))
 	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh"}
-	c, err := newRequired(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(newRequired(o))(t)
 	one, two := chatOf(t, c, o, "1"), chatOf(t, c, o, "2")
 	if one.Temp == two.Temp || one.Temp == "" {
 		t.Fatalf("%+v, %+v", one, two)
 	}
-	other, err := process.Start(c.Apply(process.Options{
+	other := musttest.Get(process.Start(c.Apply(process.Options{
 		Args: []string{"/bin/sh", "-c", "echo hush > f; echo hush > .tmp/f; for d in /tmp /var/tmp /dev/shm; do echo hush > $d/private$$; done 2>/dev/null; exec 5<f; echo up; read -r line"},
 		Dir:  two.Dir, Env: append(os.Environ(), "SECRET=hush"), KeepInput: true, StderrTail: 1 << 10,
-	}, two))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, two)))(t)
 	defer time.AfterFunc(2*time.Minute, other.Kill).Stop()
 	if b := make([]byte, 3); true {
 		if n, err := other.Stdout.Read(b); string(b[:n]) != "up\n" {
@@ -145,10 +137,7 @@ func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
 	o := sandbox.Options{User: "nobody", Workspace: dir, Dirs: []string{dir}}
-	c, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(o))(t)
 	const lack = "terminal.user: chats are not kept apart"
 	if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), lack); got != withoutMountNamespace() {
 		t.Errorf("%v", c.MissingFeatures())
@@ -170,8 +159,7 @@ func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 		"env": true, "unshare --net": true, "": false, sandbox.Landlock: false, "unshare -pf": false, "unshare --pid --fork": false,
 	} {
 		o := sandbox.Options{User: "nobody", Sandbox: kind, Workspace: dir, Dirs: []string{dir}}
-		c, err := sandbox.New(o)
-		must(t, err)
+		c := musttest.Get(sandbox.New(o))(t)
 		if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), "through /proc"); got != want {
 			t.Errorf("%q lacks %v", kind, c.MissingFeatures())
 		}
@@ -184,26 +172,19 @@ func TestASandboxCommandMustSeparateProcessesOfChats(t *testing.T) {
 
 func TestTemporaryFilesOfAnEarlierAgentAreRemoved(t *testing.T) {
 	o, dir := newLandlockOptions(t)
-	c, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(o))(t)
 	chat := chatOf(t, c, o, "1")
-	must(t, os.WriteFile(chat.Temp+"/old", nil, 0o600))
+	musttest.Do(t, os.WriteFile(chat.Temp+"/old", nil, 0o600))
 	for _, empty := range []bool{false, true} {
-		if _, err := c.PrepareChat(chat.Dir, nil, empty); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(c.PrepareChat(chat.Dir, nil, empty))(t)
 		if _, err := os.Stat(chat.Temp + "/old"); (err != nil) != empty {
 			t.Errorf("empty %v: %v", empty, err)
 		}
 	}
 	// An agent may have replaced the folder by a symbolic link.
-	must(t, os.Remove(chat.Temp))
-	must(t, os.Symlink(dir, chat.Temp))
-	if _, err := c.PrepareChat(chat.Dir, nil, false); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(chat.Temp))
+	musttest.Do(t, os.Symlink(dir, chat.Temp))
+	musttest.Get(c.PrepareChat(chat.Dir, nil, false))(t)
 	if info, err := os.Lstat(chat.Temp); err != nil || !info.IsDir() {
 		t.Errorf("%v, %v", info, err)
 	}

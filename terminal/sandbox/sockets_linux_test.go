@@ -16,6 +16,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -77,15 +78,14 @@ func newRunFolder(t *testing.T, parent string, owner *syscall.Credential) string
 		return dir
 	}
 	if _, err := os.Lstat(parent); err != nil {
-		must(t, os.Mkdir(parent, 0o755))
+		musttest.Do(t, os.Mkdir(parent, 0o755))
 		t.Cleanup(func() { _ = os.Remove(parent) })
 	}
-	dir, err := os.MkdirTemp(parent, "sandbox-test-")
-	must(t, err)
+	dir := musttest.Get(os.MkdirTemp(parent, "sandbox-test-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	if owner != nil {
-		must(t, os.Chown(dir, int(owner.Uid), int(owner.Gid)))
+		musttest.Do(t, os.Chown(dir, int(owner.Uid), int(owner.Gid)))
 	}
 	return dir
 }
@@ -93,13 +93,12 @@ func newRunFolder(t *testing.T, parent string, owner *syscall.Credential) string
 func listen(t *testing.T, address string) string {
 	t.Helper()
 	if !strings.HasPrefix(address, "@") {
-		must(t, os.MkdirAll(filepath.Dir(address), 0o755))
+		musttest.Do(t, os.MkdirAll(filepath.Dir(address), 0o755))
 	}
-	l, err := net.Listen("unix", address)
-	must(t, err)
+	l := musttest.Get(net.Listen("unix", address))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	if !strings.HasPrefix(address, "@") {
-		must(t, os.Chmod(address, 0o666))
+		musttest.Do(t, os.Chmod(address, 0o666))
 	}
 	return address
 }
@@ -113,7 +112,7 @@ func newSocketScene(t *testing.T) socketScene {
 	}
 	s.work, s.dial = s.dir+"/work", s.dir+"/dial"
 	for _, d := range []string{s.work, s.dir + "/granted"} {
-		must(t, os.Mkdir(d, 0o755))
+		musttest.Do(t, os.Mkdir(d, 0o755))
 		t.Cleanup(func() { _ = os.RemoveAll(d) })
 	}
 	if out, err := exec.Command("cp", os.Args[0], s.dial).CombinedOutput(); err != nil {
@@ -122,10 +121,9 @@ func newSocketScene(t *testing.T) socketScene {
 	home, run := s.dir+"/home", newRunFolder(t, "/run", nil)
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_RUNTIME_DIR", s.dir+"/runtime")
-	temp, err := os.MkdirTemp("/tmp", "tmux-")
-	must(t, err)
+	temp := musttest.Get(os.MkdirTemp("/tmp", "tmux-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
-	must(t, os.Chmod(temp, 0o755))
+	musttest.Do(t, os.Chmod(temp, 0o755))
 	s.sockets = map[string]string{
 		"in /run": run + "/foreign",
 		"behind a link that the agent has put in place of a path of sandboxPaths": run + "/linked",
@@ -145,10 +143,10 @@ func newSocketScene(t *testing.T) socketScene {
 	for _, kind := range socketKinds {
 		listen(t, s.sockets[kind.name])
 	}
-	must(t, os.Symlink(s.dir+"/granted", run+"/link"))
+	musttest.Do(t, os.Symlink(s.dir+"/granted", run+"/link"))
 	t.Cleanup(func() { _ = os.Remove(run + "/link") })
-	must(t, os.Symlink(run+"/linked", s.work+"/named"))
-	must(t, os.WriteFile(s.dir+"/granted/f", []byte("granted"), 0o644))
+	musttest.Do(t, os.Symlink(run+"/linked", s.work+"/named"))
+	musttest.Do(t, os.WriteFile(s.dir+"/granted/f", []byte("granted"), 0o644))
 	s.o = sandbox.Options{
 		Workspace: s.work, Dirs: []string{s.work}, Socket: s.sockets["of the gateway"],
 		Paths: []string{s.dial + ":ro", s.dir + "/readable:ro", run + "/link", s.sockets["in sandboxPaths"], s.work + "/named", run + "/missing"},
@@ -233,8 +231,7 @@ func TestAnAgentReachesOnlyTheSocketsThatItsSandboxAllows(t *testing.T) {
 // sandbox is required.
 func (s socketScene) checkReport(t *testing.T, o sandbox.Options, reported bool) {
 	t.Helper()
-	c, err := sandbox.New(o)
-	must(t, err)
+	c := musttest.Get(sandbox.New(o))(t)
 	report := strings.Join(c.MissingFeatures(), "\n")
 	o.Required = true
 	if _, err := sandbox.New(o); reported != (err != nil) || reported && !strings.Contains(err.Error(), "through sockets of other programs") {
@@ -272,20 +269,18 @@ func TestSocketsThatTheAgentCannotUseAreNotReported(t *testing.T) {
 	s := newSocketScene(t)
 	dir := filepath.Dir(s.sockets["in /run"])
 	closed := listen(t, dir+"/closed")
-	must(t, os.Chmod(closed, 0o660))
+	musttest.Do(t, os.Chmod(closed, 0o660))
 	folder := listen(t, dir+"/folder/socket")
-	must(t, os.Chmod(filepath.Dir(folder), 0o700))
+	musttest.Do(t, os.Chmod(filepath.Dir(folder), 0o700))
 	stale := dir + "/stale"
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"})
-	must(t, err)
+	l := musttest.Get(net.ListenUnix("unix", &net.UnixAddr{Name: stale, Net: "unix"}))(t)
 	l.SetUnlinkOnClose(false)
-	must(t, l.Close())
+	musttest.Do(t, l.Close())
 	other := listen(t, dir+"/nanobot-other/socket")
 	s.o.Sandbox = sandbox.Landlock
 	for user, count := range map[string]bool{"nobody": false, "": true} {
 		s.o.User = user
-		c, err := sandbox.New(s.o)
-		must(t, err)
+		c := musttest.Get(sandbox.New(s.o))(t)
 		all := strings.Join(sandbox.ReachableSockets(c), "\n")
 		for _, path := range []string{closed, folder} {
 			if strings.Contains(all, path) != count {
@@ -323,7 +318,7 @@ func bindMount(t *testing.T, from, to string) {
 	if err := unix.Mount(from, to, "", unix.MS_BIND, ""); err != nil {
 		t.Skip("we cannot mount:", err)
 	}
-	t.Cleanup(func() { must(t, unix.Unmount(to, unix.MNT_DETACH)) })
+	t.Cleanup(func() { musttest.Do(t, unix.Unmount(to, unix.MNT_DETACH)) })
 }
 
 // A socket has more than one path if its folder is mounted elsewhere, as in a chroot. One that is
@@ -333,28 +328,23 @@ func TestSocketsAreAlsoClosedByOtherPaths(t *testing.T) {
 	newLandlockOptions(t)
 	s := newSocketScene(t)
 	alias, mounted := s.dir+"/alias", s.dir+"/mounted"
-	must(t, os.Mkdir(alias, 0o755))
+	musttest.Do(t, os.Mkdir(alias, 0o755))
 	bindMount(t, s.dir+"/runtime", alias)
 	distant := filepath.Dir(s.sockets["in /run"]) + "/distant/socket"
-	must(t, os.Mkdir(filepath.Dir(distant), 0o755))
+	musttest.Do(t, os.Mkdir(filepath.Dir(distant), 0o755))
 	other := exec.Command(os.Args[0], "listen", distant)
 	other.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
-	in, err := other.StdinPipe()
-	must(t, err)
-	out, err := other.StdoutPipe()
-	must(t, err)
+	in := musttest.Get(other.StdinPipe())(t)
+	out := musttest.Get(other.StdoutPipe())(t)
 	if err := other.Start(); err != nil {
 		t.Skip("we cannot make a network namespace:", err)
 	}
 	t.Cleanup(func() { _, _ = in.Close(), other.Wait() })
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	must(t, os.WriteFile(mounted, nil, 0o600))
+	musttest.Get(out.Read(make([]byte, 1)))(t)
+	musttest.Do(t, os.WriteFile(mounted, nil, 0o600))
 	bindMount(t, distant, mounted)
 	s.o.Sandbox = sandbox.Landlock
-	c, err := sandbox.New(s.o)
-	must(t, err)
+	c := musttest.Get(sandbox.New(s.o))(t)
 	if all := sandbox.ReachableSockets(c); !slices.Contains(all, distant) || !slices.Contains(all, mounted) {
 		t.Errorf("they are not reported: %q", all)
 	}
@@ -371,11 +361,10 @@ func TestSocketsAreAlsoClosedByOtherPaths(t *testing.T) {
 // If the workspace is in /tmp, the agent has no /tmp of its own.
 func TestSocketsInTempAreClosedThoughTheWorkspaceIsThere(t *testing.T) {
 	newLandlockOptions(t)
-	dir, err := os.MkdirTemp("/tmp", "sandbox-")
-	must(t, err)
+	dir := musttest.Get(os.MkdirTemp("/tmp", "sandbox-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	work, own := dir+"/work", listen(t, dir+"/nanobot-1/socket")
-	must(t, os.Mkdir(work, 0o700))
+	musttest.Do(t, os.Mkdir(work, 0o700))
 	foreign := listen(t, dir+"/tmux/default")
 	o := sandbox.Options{Sandbox: sandbox.Landlock, Workspace: work, Dirs: []string{work}, Paths: []string{os.Args[0] + ":ro"}, Socket: own}
 	if c, err := sandbox.New(o); err != nil || strings.Contains(strings.Join(c.MissingFeatures(), ""), "no mount namespaces") {
@@ -394,14 +383,13 @@ func TestSocketsThatAreCreatedWhileTheAgentRunsAreClosed(t *testing.T) {
 	s := newSocketScene(t)
 	s.o.Sandbox = sandbox.Landlock
 	work, err := os.MkdirTemp("/tmp", "work-") // so that the agent has no /tmp of its own
-	must(t, err)
+	musttest.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	s.o.Workspace, s.o.Dirs = work, []string{work}
-	must(t, os.Mkdir(s.dir+"/fresh", 0o755))
+	musttest.Do(t, os.Mkdir(s.dir+"/fresh", 0o755))
 	t.Setenv("XDG_RUNTIME_DIR", s.dir+"/fresh")
-	must(t, os.Mkdir(s.dir+"/home/.docker", 0o755))
-	c, err := sandbox.New(s.o)
-	must(t, err)
+	musttest.Do(t, os.Mkdir(s.dir+"/home/.docker", 0o755))
+	c := musttest.Get(sandbox.New(s.o))(t)
 	if strings.Contains(strings.Join(c.MissingFeatures(), ""), "no mount namespaces") {
 		t.Skip("there are no mount namespaces here")
 	}
@@ -411,10 +399,9 @@ func TestSocketsThatAreCreatedWhileTheAgentRunsAreClosed(t *testing.T) {
 	for _, socket := range all {
 		script += s.dial + " dial " + socket + "\n"
 	}
-	child, err := process.Start(c.Apply(process.Options{
+	child := musttest.Get(process.Start(c.Apply(process.Options{
 		Args: []string{"/bin/sh", "-c", script + s.dial + " dial " + s.sockets["of the gateway"]}, Dir: s.o.Workspace, Env: os.Environ(), KeepInput: true,
-	}, chatOf(t, c, s.o, "1")))
-	must(t, err)
+	}, chatOf(t, c, s.o, "1"))))(t)
 	defer child.Kill()
 	out := bufio.NewReader(child.Stdout)
 	if line, err := out.ReadString('\n'); line != "up\n" {
@@ -423,8 +410,7 @@ func TestSocketsThatAreCreatedWhileTheAgentRunsAreClosed(t *testing.T) {
 	for _, socket := range all {
 		listen(t, socket)
 	}
-	_, err = child.Write([]byte("go\n"))
-	must(t, err)
+	musttest.Get(child.Write([]byte("go\n")))(t)
 	said, _ := io.ReadAll(out)
 	_ = child.Wait()
 	if strings.Count(string(said), "\n") != len(all)+1 || strings.Count(string(said), "dial <nil>") != 1 || !strings.HasSuffix(string(said), "dial <nil>\n") {

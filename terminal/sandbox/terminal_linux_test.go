@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -49,20 +50,14 @@ func checkTerminal(t *testing.T, user, kind string) {
 		home, _ := newFoldersFor(t, nobody)
 		work = filepath.Join(home, "work")
 	}
-	must(t, os.Mkdir(work, 0o755))
+	musttest.Do(t, os.Mkdir(work, 0o755))
 	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Limits: sandbox.Limits{Files: 100}}
-	c, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(o))(t)
 	chat := chatOf(t, c, o, "1")
-	child, err := process.Start(c.Apply(process.Options{
+	child := musttest.Get(process.Start(c.Apply(process.Options{
 		Args: []string{"/bin/sh", "-c", useTerminal}, Dir: work, Env: slices.Concat(os.Environ(), c.UserEnviron(), chat.Environ()),
 		Terminal: &process.Size{Rows: 40, Columns: 160}, Grace: 100 * time.Millisecond,
-	}, chat))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, chat)))(t)
 	defer time.AfterFunc(5*time.Minute, child.Kill).Stop()
 	var said strings.Builder
 	for buf := make([]byte, 1<<10); !strings.HasSuffix(said.String(), "up\r\n"); {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -72,9 +73,7 @@ func TestAnUnusableUserIsAnError(t *testing.T) {
 	}
 	needRoot(t)
 	closed := openDir(t)
-	if err := os.Chmod(closed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(closed, 0o700))
 	_, err := sandbox.New(sandbox.Options{User: "nobody", Dirs: []string{filepath.Join(closed)}})
 	if err == nil || !strings.Contains(err.Error(), "chmod o+x "+closed) {
 		t.Error(err)
@@ -121,14 +120,10 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
 	chat := filepath.Join(dir, "users", "1")
-	if err := os.MkdirAll(filepath.Join(chat, "media"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Join(chat, "media"), 0o700))
 	for name, link := range map[string]string{"media/photo.jpg": "", "hard": dir + "/ours", "soft": ""} {
 		path := filepath.Join(chat, name)
-		if err := os.WriteFile(dir+"/ours", []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(dir+"/ours", []byte("x"), 0o600))
 		var err error
 		switch {
 		case name == "soft":
@@ -142,18 +137,11 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(chat, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, syscall.Mkfifo(filepath.Join(chat, "pipe"), 0o600))
 	o := sandbox.Options{User: "nobody", Dirs: []string{dir}, Shell: "/bin/sh"}
-	c, err := sandbox.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sandbox.New(o))(t)
 	files := []string{chat + "/media/photo.jpg", chat + "/hard", chat + "/pipe", chat + "/gone", dir + "/ours", "/etc/shadow"}
-	if err := c.ChownToAgent(chat, files); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.ChownToAgent(chat, files))
 	if err := c.ChownToAgent(chat, []string{chat + "/soft"}); err == nil {
 		t.Error("a link out of the folder was followed")
 	}
@@ -192,13 +180,9 @@ func TestAUserWhoCouldReplaceTheWorkspaceIsRefused(t *testing.T) {
 	} {
 		dir := openDir(t)
 		work := filepath.Join(dir, "above", "work")
-		if err := os.MkdirAll(filepath.Join(work, "users"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(work, "users"), 0o755))
 		path := filepath.Join(dir, tc.path)
-		if err := errors.Join(os.Chmod(path, tc.mode), os.Lchown(path, tc.owner, 0)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.Chmod(path, tc.mode), os.Lchown(path, tc.owner, 0)))
 		_, err := sandbox.New(sandbox.Options{User: "nobody", Workspace: work, Dirs: []string{work}})
 		if (err != nil) != tc.is || err != nil && !strings.Contains(err.Error(), "chown root "+path) {
 			t.Errorf("%s: %v", name, err)
@@ -212,18 +196,12 @@ func TestALinkedWorkspaceIsRefusedIfEitherEndCouldBeReplaced(t *testing.T) {
 		dir := openDir(t)
 		work, link := filepath.Join(dir, "above", "work"), filepath.Join(dir, "links", "work")
 		for _, d := range []string{work, filepath.Dir(link)} {
-			if err := os.MkdirAll(d, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.MkdirAll(d, 0o755))
 		}
-		if err := os.Symlink(work, link); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Symlink(work, link))
 		at := filepath.Join(dir, open)
 		if open != "" {
-			if err := os.Chmod(at, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.Chmod(at, 0o777))
 		}
 		_, err := sandbox.New(sandbox.Options{User: "nobody", Workspace: link})
 		if (err != nil) != (open != "") || err != nil && open != "above/work" && !strings.Contains(err.Error(), "chown root "+at) {
@@ -241,24 +219,15 @@ func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
 			dir := openDir(t)
 			work := filepath.Join(dir, "work")
 			target := map[string]string{"within": filepath.Join(work, "target"), "outside": filepath.Join(dir, "target")}[to]
-			if err := os.MkdirAll(filepath.Join(target, "1"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.MkdirAll(filepath.Join(target, "1"), 0o700))
 			at := filepath.Join(work, link)
-			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.MkdirAll(filepath.Dir(at), 0o755))
 			rel, err := filepath.Rel(filepath.Dir(at), target) // an os.Root follows relative links that stay within it
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink(rel, at); err != nil {
-				t.Fatal(err)
-			}
-			c, err := sandbox.New(sandbox.Options{User: "nobody"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.Symlink(rel, at))
+			c := musttest.Get(sandbox.New(sandbox.Options{User: "nobody"}))(t)
 			if err := c.ChownToAgent(filepath.Join(work, "users", "1"), nil); err == nil {
 				t.Errorf("%s to %s: it was followed", link, to)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 )
 
@@ -21,17 +22,12 @@ import (
 func drain(b *testing.B, to io.Writer, name string, args ...string) time.Duration {
 	began := time.Now()
 	cmd := exec.Command(name, args...)
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 160})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := musttest.Get(pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 160}))(b)
 	defer f.Close()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buffer)
-		if _, err := to.Write(buffer[:n]); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(to.Write(buffer[:n]))(b)
 		if errors.Is(err, syscall.EIO) || errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
 			break
 		}
@@ -39,9 +35,7 @@ func drain(b *testing.B, to io.Writer, name string, args ...string) time.Duratio
 			b.Fatal(err)
 		}
 	}
-	if err := cmd.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, cmd.Wait())
 	return time.Since(began)
 }
 
@@ -93,9 +87,7 @@ func benchmarkWrite(b *testing.B, data []byte) {
 	s := screen.New(160, 40)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := s.Write(data); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(s.Write(data))(b)
 	}
 }
 
@@ -108,9 +100,7 @@ func BenchmarkMemory(b *testing.B) {
 		empty = heap() - before
 		line := append(bytes.Repeat([]byte("x"), 150), "\r\n"...)
 		for range 11_000 {
-			if _, err := s.Write(line); err != nil {
-				b.Fatal(err)
-			}
+			musttest.Get(s.Write(line))(b)
 		}
 		full = heap() - before
 		runtime.KeepAlive(s)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 )
 
@@ -34,13 +35,8 @@ func newOracle(t *testing.T) *oracle {
 		"set-option", "-g", "history-limit", "10000", ";", "set-option", "-g", "status", "off")
 	// The server is a daemon. The shell ends it also when this process is killed.
 	cmd := exec.Command("sh", "-c", `cat; tmux -S "$0"/socket kill-server; rm -r "$0"`, dir)
-	alive, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	alive := musttest.Get(cmd.StdinPipe())(t)
+	musttest.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		alive.Close()
 		if err := cmd.Wait(); err != nil {

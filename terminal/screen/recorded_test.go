@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // recordings returns what programs have written to a terminal of 80×24, by the program's name.
@@ -18,19 +20,10 @@ func recordings(t testing.TB) map[string][]byte {
 	}
 	all := map[string][]byte{}
 	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := musttest.Get(os.Open(file))(t)
 		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := musttest.Get(gzip.NewReader(f))(t)
+		data := musttest.Get(io.ReadAll(z))(t)
 		all[strings.TrimSuffix(filepath.Base(file), ".gz")] = data
 	}
 	return all

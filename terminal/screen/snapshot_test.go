@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 )
 
@@ -17,9 +18,7 @@ func TestTheCharacterAtAVisibleCursorIsARunOfItsOwn(t *testing.T) {
 		{"hidden", "ab\x1b[?25l", `["ab    "]`},
 	} {
 		s := screen.New(6, 2)
-		if _, err := s.Write([]byte(c.written)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Write([]byte(c.written)))(t)
 		var texts []string
 		for _, run := range s.Snapshot().Lines[0] {
 			texts = append(texts, run.Text)

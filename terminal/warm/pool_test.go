@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/warm"
 )
 
@@ -69,10 +70,7 @@ func inPool(t *testing.T, maxKept int, f func(t *testing.T, p *pool)) {
 
 func acquire(t *testing.T, p *pool, chat string) *warm.Entry[*fakeProcess] {
 	t.Helper()
-	e, err := p.Acquire(t.Context(), chat, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := musttest.Get(p.Acquire(t.Context(), chat, ""))(t)
 	return e
 }
 
@@ -307,10 +305,7 @@ func TestATurnThatIsStoppedWhileItWaitsLeavesTheProcessToExpire(t *testing.T) {
 func TestTheUsersOfAProcessAreThoseWhoHadATurn(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
 		for _, user := range []string{"ann", "bob", "", "ann"} {
-			e, err := p.Acquire(t.Context(), "a", user)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := musttest.Get(p.Acquire(t.Context(), "a", user))(t)
 			processOf(e, "a")
 			e.Release()
 		}

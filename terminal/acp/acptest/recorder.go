@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -100,9 +101,7 @@ func NewTurn(t *testing.T) (terminal.Turn, *Recorder) {
 	t.Helper()
 	dir := t.TempDir()
 	user := filepath.Join(dir, "users", "1")
-	if err := os.MkdirAll(user, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(user, 0o700))
 	r := &Recorder{Files: map[string]string{}}
 	return terminal.Turn{
 		Envelope: terminal.Envelope{UserDataDir: user}, Chat: r,
@@ -125,10 +124,7 @@ func (Host) FindLinks(string) []terminal.Link { return nil }
 // CheckSchema validates a value against the protocol's schema and returns its JSON.
 func CheckSchema(t *testing.T, shape string, v any) string {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.Get(json.Marshal(v))(t)
 	if err := Check(shape, raw); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // Agent is the command line of a real agent.
@@ -30,12 +32,8 @@ func newAgent(t testing.TB, command string, env map[string]string) Agent {
 func (a Agent) writeFile(t testing.TB, name, content string) {
 	t.Helper()
 	path := filepath.Join(a.Env["HOME"], name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	musttest.Do(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // ClaudeCode returns Claude Code with its adapter, for a model at url.

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // MCPClient installs the Model Context Protocol client from npm and returns the folder with its
@@ -34,10 +36,7 @@ func nodeFolder(t testing.TB) string {
 	if err != nil {
 		t.Fatal("the agents need Node: ", err)
 	}
-	out, err := exec.CommandContext(t.Context(), path, "--version").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := musttest.Get(exec.CommandContext(t.Context(), path, "--version").Output())(t)
 	var x, y int
 	if _, err := fmt.Sscanf(string(out), "v%d.%d.", &x, &y); err == nil && (x > major || x == major && y >= minor) {
 		return filepath.Dir(path)
@@ -49,10 +48,7 @@ func nodeFolder(t testing.TB) string {
 // folder is the installation folder of a package, which is kept between runs.
 func folder(t testing.TB, pkg string) string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := musttest.Get(os.UserCacheDir())(t)
 	return filepath.Join(cache, "nanobot", "agents", strings.NewReplacer("/", "-", "@", "-").Replace(strings.TrimPrefix(pkg, "@")))
 }
 

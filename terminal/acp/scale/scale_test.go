@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/acp/scale"
 )
 
@@ -34,27 +35,21 @@ func picture(width, height int) *image.NRGBA {
 func encodePNG(t *testing.T, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
 func encodeJPEG(t *testing.T, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, m, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, jpeg.Encode(&b, m, nil))
 	return b.Bytes()
 }
 
 func encodeGIF(t *testing.T, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := gif.Encode(&b, m, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, gif.Encode(&b, m, nil))
 	return b.Bytes()
 }
 
@@ -118,10 +113,7 @@ func TestEachPixelIsTheAverageOfItsArea(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := png.Decode(bytes.NewReader(got))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := musttest.Get(png.Decode(bytes.NewReader(got)))(t)
 		for i := range to * to {
 			if c := out.At(i%to, i/to); !near(c, color.Gray{Y: 64}) {
 				t.Errorf("pixel %d of %d is %v", i, to*to, c)
@@ -204,10 +196,7 @@ func TestATransparentPictureStaysTransparent(t *testing.T) {
 	if err != nil || mime != "image/png" {
 		t.Fatal(mime, err)
 	}
-	out, err := png.Decode(bytes.NewReader(got))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := musttest.Get(png.Decode(bytes.NewReader(got)))(t)
 	if _, _, _, alpha := out.At(0, 0).RGBA(); alpha != 0 {
 		t.Errorf("alpha %d", alpha)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 	"nanobot/terminal/screen/picture"
 )
@@ -12,17 +13,13 @@ import (
 func BenchmarkEncode(b *testing.B) {
 	s := screen.New(160, 40)
 	for range 20 {
-		if _, err := s.Write([]byte(characters + "\r\n")); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(s.Write([]byte(characters + "\r\n")))(b)
 	}
 	n := s.Snapshot()
 	var size int
 	for b.Loop() {
 		var data bytes.Buffer
-		if err := picture.Encode(&data, n); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, picture.Encode(&data, n))
 		size = data.Len()
 	}
 	b.ReportMetric(float64(size)/1024, "KiB")

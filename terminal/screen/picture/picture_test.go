@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"nanobot/internal/musttest"
 	"nanobot/terminal/screen"
 	"nanobot/terminal/screen/picture"
 )
@@ -39,19 +40,12 @@ func TestPicturesEqualTheGoldenFiles(t *testing.T) {
 		"vim":        recorded(t, "vim", 70),
 	} {
 		var b bytes.Buffer
-		if err := picture.Encode(&b, s.Snapshot()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, picture.Encode(&b, s.Snapshot()))
 		file := "testdata/" + name + ".png"
 		if *update {
-			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(file, b.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := musttest.Get(os.ReadFile(file))(t)
 		comparePictures(t, name, pixels(t, b.Bytes()), pixels(t, want))
 	}
 }
@@ -59,37 +53,23 @@ func TestPicturesEqualTheGoldenFiles(t *testing.T) {
 func shown(t *testing.T, cols, rows int, output []byte) *screen.Screen {
 	t.Helper()
 	s := screen.New(cols, rows)
-	if _, err := s.Write(output); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Write(output))(t)
 	return s
 }
 
 // recorded returns the screen of a program after some percent of its output.
 func recorded(t *testing.T, name string, percent int) *screen.Screen {
 	t.Helper()
-	f, err := os.Open("../testdata/" + name + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Open("../testdata/" + name + ".gz"))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := musttest.Get(gzip.NewReader(f))(t)
+	data := musttest.Get(io.ReadAll(z))(t)
 	return shown(t, 80, 24, data[:len(data)*percent/100])
 }
 
 func pixels(t *testing.T, data []byte) *image.RGBA {
 	t.Helper()
-	img, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := musttest.Get(png.Decode(bytes.NewReader(data)))(t)
 	all := image.NewRGBA(img.Bounds())
 	draw.Draw(all, all.Rect, img, image.Point{}, draw.Src)
 	return all
@@ -158,18 +138,14 @@ func TestTheCursorIsDrawn(t *testing.T) {
 func encode(t *testing.T, s *screen.Screen) *image.RGBA {
 	t.Helper()
 	var b bytes.Buffer
-	if err := picture.Encode(&b, s.Snapshot()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, picture.Encode(&b, s.Snapshot()))
 	return pixels(t, b.Bytes())
 }
 
 func TestManyPicturesAtTheSameTime(t *testing.T) {
 	s := shown(t, 66, 7, []byte(characters)).Snapshot()
 	var first bytes.Buffer
-	if err := picture.Encode(&first, s); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, picture.Encode(&first, s))
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
