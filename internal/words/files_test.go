@@ -45,22 +45,15 @@ func generateKeys(t *testing.T, texts []fileText) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	b.WriteString("// Code generated from en.jsonc by go generate; DO NOT EDIT.\n\npackage words\n")
-	var names []string
-	end, constant := "", func(key string) string { return strings.ToUpper(key[:1]) + key[1:] }
+	end := ""
 	for _, x := range texts {
 		if x.sectionComment != "" {
 			fmt.Fprintf(&b, "%s%sconst (", end, x.sectionComment)
 			end = "\n)\n"
 		}
-		fmt.Fprintf(&b, "%s%s Key = %q", x.comment, constant(x.key), x.key)
-		names = append(names, x.key)
+		fmt.Fprintf(&b, "%s%s%s Key = %q", x.comment, strings.ToUpper(x.key[:1]), x.key[1:], x.key)
 	}
-	slices.Sort(names)
-	fmt.Fprintf(&b, "%s\n// keys are the keys of all texts, sorted.\nvar keys = []Key{\n", end)
-	for _, key := range names {
-		fmt.Fprintf(&b, "%s,\n", constant(key))
-	}
-	b.WriteString("}\n")
+	b.WriteString(end)
 	source, err := format.Source(b.Bytes())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.Bytes())

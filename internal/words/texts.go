@@ -2,6 +2,7 @@ package words
 
 import (
 	_ "embed" // for the language files
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,24 +21,21 @@ var (
 // files are the language files. Each is read when its language is first used.
 var files = []struct {
 	language Language
-	texts    func() []string // in the order of keys
+	texts    func() map[Key]string
 }{
-	{English, sync.OnceValue(func() []string { return readTexts(english) })},
-	{German, sync.OnceValue(func() []string { return readTexts(german) })},
+	{English, sync.OnceValue(func() map[Key]string { return readTexts(english) })},
+	{German, sync.OnceValue(func() map[Key]string { return readTexts(german) })},
 }
 
 // readTexts returns the texts of a file, which has each text on a line of its own. The texts share
 // the memory of the file, except for the few with escapes; a JSON parser would copy all of them.
-func readTexts(file string) []string {
-	texts := make([]string, len(keys))
+func readTexts(file string) map[Key]string {
+	texts := map[Key]string{}
 	for line := range strings.Lines(file) {
 		name, quoted, _ := strings.Cut(strings.TrimSpace(line), `": `)
 		text, err := strconv.Unquote(strings.TrimSuffix(quoted, ","))
-		if err != nil {
-			continue // a comment or a section
-		}
-		if at, ok := slices.BinarySearch(keys, Key(strings.TrimPrefix(name, `"`))); ok {
-			texts[at] = text
+		if err == nil { // otherwise it is a comment or a section
+			texts[Key(strings.TrimPrefix(name, `"`))] = text
 		}
 	}
 	return texts
@@ -52,14 +50,13 @@ func Languages() (all []Language) {
 }
 
 // Keys returns the keys of all texts, sorted.
-func Keys() []Key { return slices.Clone(keys) }
+func Keys() []Key { return slices.Sorted(maps.Keys(files[0].texts())) }
 
 // Template returns a text of the catalogue with its placeholders; "": there is no such text.
 func Template(k Key, l Language) string {
-	at, ok := slices.BinarySearch(keys, k)
 	for _, f := range files {
-		if ok && f.language == l {
-			return f.texts()[at]
+		if f.language == l {
+			return f.texts()[k]
 		}
 	}
 	return ""
