@@ -96,7 +96,7 @@ func FoldMessage(w words.Words, inbound store.Inbound, fold terminal.Fold) (m *o
 func foldText(w words.Words, fold terminal.Fold, end turnEnd) string {
 	parts := []string{w.Text(words.FoldSteps, fold.Steps)}
 	if end.status != "" {
-		parts = []string{foldMark(end.status) + " " + parts[0], Duration(end.took)}
+		parts = []string{endings[end.status].mark + " " + parts[0], Duration(end.took)}
 	}
 	if fold.Files > 0 {
 		parts = append(parts, w.Text(words.FoldFiles, fold.Files))
@@ -105,16 +105,4 @@ func foldText(w words.Words, fold terminal.Fold, end turnEnd) string {
 		parts = append(parts, fold.Cost)
 	}
 	return strings.Join(parts, " · ")
-}
-
-// foldMark returns the sign of how a turn ended.
-func foldMark(s terminal.Status) string {
-	switch s {
-	case terminal.Done:
-		return "✓"
-	case terminal.Stopped:
-		return "⏹"
-	case terminal.Failed, terminal.TimedOut:
-	}
-	return "✗"
 }

@@ -26,14 +26,23 @@ func React(box Outbox, in channels.Incoming, r channels.Reaction) {
 	}
 }
 
-// ReactToEnd shows how the turn has ended. A turn that a person has ended has no outcome to show.
-func (d *Display) ReactToEnd(state store.State, status string) {
-	r := channels.Broken
-	switch {
-	case status == string(terminal.Done):
-		r = channels.Finished
-	case status == string(terminal.Stopped) && state == store.Done, status == store.Revoked:
-		r = channels.NoReaction
-	}
-	React(d.o.Outbox, d.o.Inbound.In, r)
+// ending is how an ended turn is marked: its folded board, and its message by a reaction.
+type ending struct {
+	mark     string
+	reaction channels.Reaction
+}
+
+// endings are the marks of all ways in which a turn ends. A turn that a person has ended has no
+// outcome to show as a reaction.
+var endings = map[terminal.Status]ending{
+	terminal.Done:     {"✓", channels.Finished},
+	terminal.Failed:   {"✗", channels.Broken},
+	terminal.TimedOut: {"✗", channels.Broken},
+	terminal.Stopped:  {"⏹", channels.NoReaction},
+	store.Revoked:     {"⏹", channels.NoReaction},
+}
+
+// ReactToEnd shows how the turn has ended.
+func (d *Display) ReactToEnd(status terminal.Status) {
+	React(d.o.Outbox, d.o.Inbound.In, endings[status].reaction)
 }

@@ -341,7 +341,7 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 // the injected messages that the agent has read; they end with the turn.
 func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o store.Outcome, read ...int64) {
 	ctx, took := context.WithoutCancel(untilKilled), time.Since(t.started)
-	t.display.ReactToEnd(state, o.Status)
+	t.display.ReactToEnd(terminal.Status(o.Status))
 	var left []store.Question // by an attempt before a crash; this one has closed its own
 	if t.inbound.Attempt > 1 {
 		left = t.stage.unansweredQuestions(ctx, t.inbound)
