@@ -13,6 +13,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -154,9 +155,7 @@ func TestAgentsShareNoSettings(t *testing.T) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 		var envelope terminal.Envelope
-		if err := json.Unmarshal([]byte(fx.readWorkspace("line-"+name)), &envelope); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, json.Unmarshal([]byte(fx.readWorkspace("line-"+name)), &envelope))
 		if len(envelope.Providers) != 1 || (len(envelope.Providers["beta"].APIKeys) == 1) != (name == "coder") {
 			t.Errorf("%s is handed %+v", name, envelope.Providers)
 		}

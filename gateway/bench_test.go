@@ -27,6 +27,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -165,14 +166,8 @@ func benchGateway(b testing.TB, dir, command string, l *loopChannel, ready func(
 	for _, f := range change {
 		f(&o)
 	}
-	runner, err := terminal.NewRunner(o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	st, err := sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	runner := musttest.Get(terminal.NewRunner(o))(b)
+	st := musttest.Get(sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(b)
 	gw := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"loop": l}, Store: st, MaxConcurrent: 32, Log: zap.NewNop(),
 		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", QueueLimit: 20, OnCrash: "retry"},
@@ -223,22 +218,15 @@ func captureEnvelope(b testing.TB) []byte {
 	dir, l := b.TempDir(), newLoopChannel()
 	stop := benchGateway(b, dir, `cat >envelope; echo '{"type":"message","text":"hi"}'`, l, nil)
 	defer stop()
-	if err := l.newAsker("c")(); err != nil {
-		b.Fatal(err)
-	}
-	line, err := os.ReadFile(filepath.Join(dir, "envelope"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, l.newAsker("c")())
+	line := musttest.Get(os.ReadFile(filepath.Join(dir, "envelope")))(b)
 	return line
 }
 
 func measureTime(b *testing.B, f func() error) time.Duration {
 	b.Helper()
 	began := time.Now()
-	if err := f(); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, f())
 	return time.Since(began)
 }
 
@@ -308,9 +296,7 @@ func BenchmarkUndisturbed(b *testing.B) {
 	benchGateway(b, b.TempDir(), trivial, quiet, nil)
 	benchGateway(b, b.TempDir(), trivial, loud, nil)
 	for _, chat := range []string{"stuck", "slow"} {
-		if err := loud.receiveText(chat, chat); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, loud.receiveText(chat, chat))
 	}
 	alone, among := quiet.newAsker("c"), loud.newAsker("c")
 	const each = 20
@@ -399,10 +385,7 @@ func enqueueBacklog(s store.Store, chat string) error {
 // fillBacklog fills a store, with many parallel writes to use group commit.
 func fillBacklog(b *testing.B, dir string, n int, fill func(int, store.Store) error) {
 	b.Helper()
-	s, err := sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(b)
 	var next atomic.Int64
 	var g sync.WaitGroup
 	for range 256 {
@@ -416,7 +399,5 @@ func fillBacklog(b *testing.B, dir string, n int, fill func(int, store.Store) er
 		})
 	}
 	g.Wait()
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, s.Close())
 }

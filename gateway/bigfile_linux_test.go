@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 // bigFileScript is an agent that sends a sparse file of a size.
@@ -55,9 +56,7 @@ func TestAPersonIsToldOfAFileThatTheDiskHasNoRoomFor(t *testing.T) {
 	fx := newFixture(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
 		echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\",\"$PWD/small.txt\"]}"`)
 	state := filepath.Join(fx.dir, ".nanobot")
-	if err := os.MkdirAll(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(state, 0o700))
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=32m"); err != nil {
 		t.Skipf("cannot mount a small disk here: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // isFoldedOnce reports whether a chat shows the answer and, once, the details of the steps, and
@@ -200,9 +201,7 @@ func killAroundFold(t *testing.T, k foldKill) {
 			t.Fatal("the board is not recorded")
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	select {
 	case <-killed:
 	case <-time.After(testTimeout):

@@ -21,6 +21,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func quoteJSON(v any) string {
@@ -35,9 +36,7 @@ func quoteJSON(v any) string {
 func (fx *fixture) writePictures() {
 	fx.t.Helper()
 	for name, content := range map[string][]byte{"a.png": telegramtest.PNG(40, 30), "b.png": telegramtest.PNG(50, 30), "notes.txt": []byte("notes\n")} {
-		if err := os.WriteFile(filepath.Join(fx.dir, name), content, 0o600); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, os.WriteFile(filepath.Join(fx.dir, name), content, 0o600))
 	}
 }
 
@@ -88,12 +87,9 @@ type telegramNetwork struct {
 func openTelegram(fx *fixture) chatNetwork {
 	api := telegramtest.New(fx.t)
 	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
-	ch, err := telegram.New(telegram.Options{
+	ch := musttest.Get(telegram.New(telegram.Options{
 		Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir),
-	})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	}))(fx.t)
 	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 	fx.start()
 	if _, ok := api.AwaitCalls("setMyCommands", testTimeout, func(calls []telegramtest.Call) bool {
@@ -175,13 +171,10 @@ func openDiscord(fx *fixture) chatNetwork {
 	api.AddUser(discordtest.User{ID: adaOnDiscord, Username: "ada"})
 	transport := &http.Transport{}
 	fx.t.Cleanup(transport.CloseIdleConnections)
-	ch, err := discord.New(discord.Options{
+	ch := musttest.Get(discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{adaOnDiscord}, Client: &http.Client{Transport: transport},
 		Folder: channelstest.ChatFolders(fx.dir),
-	})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	}))(fx.t)
 	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	fx.start()
 	n := discordNetwork{r: fx, api: api, dm: api.DM(adaOnDiscord).ID}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -157,9 +158,7 @@ var conversations = map[string]conversation{
 func (fx *fixture) writeFrame(name, text string) {
 	fx.t.Helper()
 	line := `{"type":"message","text":` + quoteJSON(text) + "}\n"
-	if err := os.WriteFile(filepath.Join(fx.dir, name), []byte(line), 0o600); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, os.WriteFile(filepath.Join(fx.dir, name), []byte(line), 0o600))
 }
 
 // awaitNoTurn waits until no turn runs in any chat.
@@ -198,18 +197,11 @@ func TestEveryCallOfFixedConversations(t *testing.T) {
 func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := musttest.Get(os.ReadFile(path))(t)
 	if got != string(want) {
 		t.Errorf("the calls differ from %s (go test -run %s -update writes it again):\n%s", path, t.Name(), lineDiff(string(want), got))
 	}

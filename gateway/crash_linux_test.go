@@ -17,6 +17,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // crashAgent answers question 17 with a17 and b17, some time apart for odd ones. Questions that end
@@ -117,10 +118,7 @@ func newSlowFault(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 func (c *killTest) startDaemon() (*killtest.Child, *bytes.Buffer) {
 	c.t.Helper()
 	c.spec.Number++
-	spec, err := json.Marshal(c.spec)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	spec := musttest.Get(json.Marshal(c.spec))(c.t)
 	out := &bytes.Buffer{}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec), c.mark)
@@ -182,9 +180,7 @@ func (c *killTest) pressRerun(chat *crashChat) {
 // finishWork lets a last daemon finish all work, and ends it.
 func (c *killTest) finishWork() {
 	c.t.Helper()
-	if err := os.WriteFile(filepath.Join(c.spec.Dir, "calm"), nil, 0o600); err != nil {
-		c.t.Fatal(err)
-	}
+	musttest.Do(c.t, os.WriteFile(filepath.Join(c.spec.Dir, "calm"), nil, 0o600))
 	daemon, out := c.startDaemon()
 	for deadline := time.Now().Add(2 * testTimeout); ; time.Sleep(10 * time.Millisecond) {
 		open := 0

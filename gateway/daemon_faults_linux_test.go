@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // daemonFixture is a daemon in its own process, on one network.
@@ -94,12 +95,8 @@ func fillDisk(t *testing.T, dir string) (free func()) {
 	return func() {
 		// A process that a test beside this one has just forked holds the file open until its exec,
 		// and the room with it when the file is only removed.
-		if err := os.Truncate(path, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Truncate(path, 0))
+		musttest.Do(t, os.Remove(path))
 	}
 }
 
@@ -108,9 +105,7 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 	h := newDaemonFixture(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in work) touch up; `+waitForFileScript("go")+`;; esac
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.State = filepath.Join(h.spec.Dir, "state")
-	if err := os.Mkdir(h.spec.State, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(h.spec.State, 0o700))
 	if err := unix.Mount("tmpfs", h.spec.State, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("a small file system needs root: %v", err)
 	}
@@ -185,9 +180,7 @@ func TestALostLastWriteBlocksNothing(t *testing.T) {
 	h.killDaemon()
 	h.net.Fault = nil
 	h.truncateLog(func(b []byte) []byte { return b[:len(b)-1000] })
-	if err := os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600))
 	h.startDaemon()
 	h.net.UserWrites("2", "u", "two")
 	h.expect("2", "you said two")
@@ -199,13 +192,8 @@ func TestALostLastWriteBlocksNothing(t *testing.T) {
 func (h *daemonFixture) truncateLog(change func(b []byte) []byte) {
 	h.t.Helper()
 	path := filepath.Join(h.spec.State, "nanobot.db-wal")
-	log, err := os.ReadFile(path)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, change(log), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	log := musttest.Get(os.ReadFile(path))(h.t)
+	musttest.Do(h.t, os.WriteFile(path, change(log), 0o600))
 }
 
 func TestATruncatedLogChangesNothing(t *testing.T) {
@@ -239,15 +227,10 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	h.expect("1", "you said one")
 	h.stopDaemon()
 	path := filepath.Join(h.spec.State, "nanobot.db")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := musttest.Get(os.ReadFile(path))(t)
 	damaged := bytes.Clone(whole)
 	copy(damaged[len(damaged)-4096:], bytes.Repeat([]byte{0xa5}, 4096))
-	if err := os.WriteFile(path, damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, damaged, 0o600))
 	h.startDaemon()
 	if err := h.cmd.Wait(); err == nil || !strings.Contains(h.out.String(), "nanobot.db: the database is damaged: ") {
 		t.Errorf("got %v, %s", err, h.out)
@@ -269,9 +252,7 @@ func TestTheHealthCheckFailsWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
 	state := filepath.Join(fx.dir, ".nanobot")
-	if err := os.MkdirAll(state, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(state, 0o700))
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("a small file system needs root: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/screen"
 )
@@ -63,10 +64,7 @@ func newDrawingDirect(t *testing.T, p *drawingProtocol) (*gateway.Direct, string
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
 	dir := t.TempDir()
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()}))(t)
 	g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
 	t.Cleanup(g.Close)
 	return g, dir
@@ -81,9 +79,7 @@ func TestAScreenThatChangesIsNotPrintedAgainAndAgain(t *testing.T) {
 		g, _ := newDrawingDirect(t, &drawingProtocol{})
 		g.ShowCaptions = captions
 		w := &screenChannel{}
-		if _, err := g.Turn(t.Context(), w, hello); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(g.Turn(t.Context(), w, hello))(t)
 		if got := w.texts(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -34,9 +35,7 @@ func TestALocalPersonReadsAnAnswerWhileItIsWritten(t *testing.T) {
 	g, dir := newDirect(t, deltaScript("half")+waitForFileScript("shown")+deltaScript(" of it"))
 	g.ShowDrafts = true
 	ch := &draftChannel{dir: dir}
-	if _, err := g.Turn(t.Context(), ch, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), ch, hello))(t)
 	if got := ch.texts(); !strings.HasPrefix(got, "draft:half|") || !strings.HasSuffix(got, "|message:half of it") {
 		t.Errorf("sent was %s", got)
 	}
@@ -46,10 +45,7 @@ func TestANewLocalConversationForgets(t *testing.T) {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Timeout = remembers, 600
 	k := &persistentProtocol{}
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: k, Environ: os.Environ(), Log: zap.NewNop()}))(t)
 	g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
 	defer g.Close()
 	ch := &textChannel{}
@@ -57,9 +53,7 @@ func TestANewLocalConversationForgets(t *testing.T) {
 		t.Helper()
 		in := hello
 		in.Text = text
-		if _, err := g.Turn(t.Context(), ch, in); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(g.Turn(t.Context(), ch, in))(t)
 	}
 	say("save x")
 	say("more")

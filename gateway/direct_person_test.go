@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -22,10 +23,7 @@ func newDirectDialog(t *testing.T, p terminal.Protocol, lines ...string) *gatewa
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command = "true"
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: p, Environ: os.Environ(), Log: zap.NewNop()}))(t)
 	g := &gateway.Direct{Runner: r, Log: zap.NewNop(), Listen: func(context.Context) (channels.Incoming, error) {
 		if len(lines) == 0 {
 			return channels.Incoming{}, io.EOF
@@ -55,9 +53,7 @@ func TestTheEndOfInputStopsAWaitingTurn(t *testing.T) {
 	t.Parallel()
 	g := newDirectDialog(t, &dialog{dir: t.TempDir()})
 	w := &screenChannel{}
-	if _, err := g.Turn(t.Context(), w, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), w, hello))(t)
 	if got, want := w.texts(), "message:hello?|message:ended"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -86,9 +82,7 @@ func TestTextTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
 		return in.Text, err
 	}
 	w := &screenChannel{}
-	if _, err := g.Turn(t.Context(), w, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), w, hello))(t)
 	if got, want := w.texts(), "message:Really?|message:you said yes"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -123,9 +117,7 @@ func TestBlankLinesWithinTypedTextAreKept(t *testing.T) {
 	t.Parallel()
 	g := newDirectDialog(t, &lineProtocol{last: make(chan struct{})}, "", "one", "", "  ", "\ttwo", "three", "last")
 	w := &screenChannel{}
-	if _, err := g.Turn(t.Context(), w, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), w, hello))(t)
 	if got, want := w.texts(), "message:one\n\n  \n\ttwo\nthree\nlast"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -161,9 +153,7 @@ func TestALocalPersonLearnsWhichTextWasNotRead(t *testing.T) {
 	p := &selectiveDialog{dialog: dialog{dir: t.TempDir()}}
 	g := newDirectDialog(t, p, "", "no", "/diff", "fail", "this")
 	w := &screenChannel{}
-	if _, err := g.Turn(t.Context(), w, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), w, hello))(t)
 	want := strings.Join([]string{"hello?", "The agent does not read messages now.", "no changes", "That did not work: disk full.", "you answered m this"}, "|message:")
 	if got := w.texts(); got != "message:"+want {
 		t.Errorf("got %s, want %s", got, want)
@@ -171,9 +161,7 @@ func TestALocalPersonLearnsWhichTextWasNotRead(t *testing.T) {
 	g = newDirectDialog(t, &selectiveDialog{dialog: dialog{dir: t.TempDir()}}, "", "no", "fail", "this")
 	g.Words = (*words.Catalogue)(nil).For("de")
 	w = &screenChannel{}
-	if _, err := g.Turn(t.Context(), w, hello); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), w, hello))(t)
 	if got := w.texts(); !strings.Contains(got, "Der Agent liest gerade keine Nachrichten.|message:Das hat nicht funktioniert: disk full.") {
 		t.Errorf("in German got %s", got)
 	}

@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
@@ -91,10 +92,7 @@ func newDirect(t *testing.T, command string) (*gateway.Direct, string) {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Interactive = command, strings.Contains(command, `"ask"`)
 	dir := t.TempDir()
-	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()}))(t)
 	return &gateway.Direct{Runner: r, Log: zap.NewNop()}, dir
 }
 
@@ -104,9 +102,7 @@ func TestAgentMessagesReachTheChatInOrder(t *testing.T) {
 	t.Parallel()
 	g, dir := newDirect(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
 		echo '{"type":"message","text":"","media":["'$PWD'/a.png"]}'; echo '{"type":"error","text":"bad","code":"E"}'; exit 1`)
-	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600))
 	w := &textChannel{}
 	out, err := g.Turn(t.Context(), w, hello)
 	if err != nil || out.Status != terminal.Failed || out.ExitCode != 1 {
@@ -128,9 +124,7 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 	g, dir := newDirect(t, "cat > envelope")
 	in := hello
 	in.ReplyTo, in.ThreadID = &channels.Quote{ID: "m0", Text: "before"}, "t9"
-	if _, err := g.Turn(t.Context(), &textChannel{}, in); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.Turn(t.Context(), &textChannel{}, in))(t)
 	b, _ := os.ReadFile(filepath.Join(dir, "envelope"))
 	for _, want := range []string{`"session_key":"wall:7"`, `"message_id":"m1"`, `"user":{"id":"u"}`, `"thread_id":"t9"`, `"reply_to":{"id":"m0","text":"before"}`, `"attempt":1`, `"run_id":"`} {
 		if !strings.Contains(string(b), want) {

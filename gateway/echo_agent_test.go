@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/plain"
 )
 
@@ -20,22 +21,15 @@ const parrot = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo
 func (fx *fixture) writeMedia(name, content string) string {
 	fx.t.Helper()
 	path := filepath.Join(fx.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		fx.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	musttest.Do(fx.t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 
 // awaitTimestampPassed waits until files written from now on are clearly newer than a file.
 func (fx *fixture) awaitTimestampPassed(path string) {
 	fx.t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	info := musttest.Get(os.Stat(path))(fx.t)
 	for time.Since(info.ModTime()) < 50*time.Millisecond {
 		time.Sleep(time.Millisecond)
 	}

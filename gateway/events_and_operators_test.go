@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 // eventRecorder collects events.
@@ -63,10 +64,7 @@ func TestEventsReportATurn(t *testing.T) {
 	fx.net.UserWrites("1", "u", "hello")
 	fx.expect("1", "hi", "STDERR: oops\nExit code: 3")
 	w.await(t, 1, "[ended failed retrying said said said sent sent started]")
-	trace, err := fx.gw.Trace(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := musttest.Get(fx.gw.Trace(t.Context(), 1))(t)
 	var lines []string
 	for _, l := range trace.Lines {
 		lines = append(lines, l.Kind+l.Level+": "+l.Text)
@@ -84,10 +82,7 @@ func TestATraceIsBounded(t *testing.T) {
 	fx.net.UserWrites("1", "u", "hello")
 	fx.awaitIdle("1")
 	fx.awaitText("1", "(no output)")
-	trace, err := fx.gw.Trace(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := musttest.Get(fx.gw.Trace(t.Context(), 1))(t)
 	size := 0
 	for _, l := range trace.Lines {
 		size += len(l.Text)
@@ -111,15 +106,11 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	if err := fx.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("retried a running turn: %v", err)
 	}
-	if err := fx.gw.Stop(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, fx.gw.Stop(t.Context(), 1))
 	fx.awaitText("1", "Stopped.")
 	fx.awaitIdle("1")
 	fx.touchFile("go")
-	if err := fx.gw.Retry(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, fx.gw.Retry(t.Context(), 1))
 	fx.awaitText("1", "done")
 	if err := fx.gw.Retry(t.Context(), 99); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("retried what there is not: %v", err)
@@ -132,9 +123,7 @@ func TestAnOperatorsStopIsDurableBeforeTheAgentEnds(t *testing.T) {
 	fx.start()
 	fx.net.UserWrites("1", "u", "one")
 	fx.awaitFile("up")
-	if err := fx.gw.Stop(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, fx.gw.Stop(t.Context(), 1))
 	now, _, err := fx.store.Inbound(t.Context(), 1)
 	if err != nil || now.Outcome.Status != "stopped" {
 		t.Errorf("the message is %s %q, %v", now.State, now.Outcome.Status, err)

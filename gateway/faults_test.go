@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -104,21 +105,14 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 func TestADeliveryDelayedByAWrongClockIsSent(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
-	s, err := openStore(t, fx.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(openStore(t, fx.dir))(t)
 	chat := channels.Chat{Channel: "net", ID: "1"}
 	delivery, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "429", After: 10 * 365 * 24 * time.Hour}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "429", After: 10 * 365 * 24 * time.Hour}))(t)
+	musttest.Do(t, s.Close())
 	fx.start()
 	fx.expect("1", "late")
 }

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // filesChannel is a channel that only receives files.
@@ -27,10 +28,7 @@ type filesChannel struct {
 }
 
 func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing.T) {
-	s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	defer s.Close()
 	dir := t.TempDir()
 	ch := filesChannel{Folders: downloads.New(channelstest.ChatFolders(dir))}
@@ -42,20 +40,14 @@ func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing
 			return downloads.Prune(ctx, folder, s, before)
 		},
 	})
-	folder, err := ch.Open("1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := musttest.Get(ch.Open("1"))(t)
 	defer folder.Close()
 	save := func(name string, age time.Duration) string {
 		t.Helper()
-		saved, err := folder.Save(name, func(to io.Writer) error {
+		saved := musttest.Get(folder.Save(name, func(to io.Writer) error {
 			_, err := fmt.Fprint(to, name)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		records, err := s.ListRecords(t.Context(), "file:1/"+name)
 		if err != nil || len(records) != 1 {
 			t.Fatalf("recorded are %v, %v", records, err)
@@ -63,9 +55,7 @@ func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing
 		for key, value := range records {
 			at := fmt.Sprintf(`"at":%d}`, time.Now().Add(-age).Unix())
 			value = value[:strings.Index(value, `"at":`)] + at
-			if err := s.SaveRecords(t.Context(), map[string]string{key: value}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, s.SaveRecords(t.Context(), map[string]string{key: value}))
 		}
 		return saved.Path
 	}
@@ -86,9 +76,7 @@ func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing
 	}
 	// A message that has waited since yesterday may need a file of the day before.
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: "1", User: channels.User{ID: "7"}, Text: "hi"}
-	if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: in}))(t)
 	settings.Files.Keep = time.Hour
 	g.Reload(settings)
 	needed := save("needed", 23*time.Hour)

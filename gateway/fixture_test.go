@@ -25,6 +25,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -245,19 +246,14 @@ func (fx *fixture) awaitIdle(chat string) {
 // readWorkspace returns the content of a file in the workspace, which must exist.
 func (fx *fixture) readWorkspace(name string) string {
 	fx.t.Helper()
-	b, err := os.ReadFile(filepath.Join(fx.dir, name))
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(fx.dir, name)))(fx.t)
 	return string(b)
 }
 
 // touchFile creates a file that an agent waits for.
 func (fx *fixture) touchFile(name string) {
 	fx.t.Helper()
-	if err := os.WriteFile(filepath.Join(fx.dir, name), nil, 0o600); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, os.WriteFile(filepath.Join(fx.dir, name), nil, 0o600))
 }
 
 // echo is an agent that repeats the text of its envelope.
@@ -277,7 +273,5 @@ func (fx *fixture) fileExists(name string) bool {
 // removeFile removes a file from the workspace.
 func (fx *fixture) removeFile(name string) {
 	fx.t.Helper()
-	if err := os.Remove(filepath.Join(fx.dir, name)); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, os.Remove(filepath.Join(fx.dir, name)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 // repeatText is an agent that answers with the text of its message.
@@ -45,20 +46,14 @@ func TestTheMessagesOfOnePersonAreGatheredToOneTurn(t *testing.T) {
 // countPending counts the waiting messages of a chat.
 func (fx *fixture) countPending(chat string) int {
 	fx.t.Helper()
-	n, err := fx.store.CountPending(fx.t.Context(), channels.Chat{Channel: "net", ID: chat})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	n := musttest.Get(fx.store.CountPending(fx.t.Context(), channels.Chat{Channel: "net", ID: chat}))(fx.t)
 	return n
 }
 
 // countTurns counts the turns of all chats.
 func (fx *fixture) countTurns() (n int) {
 	fx.t.Helper()
-	all, err := fx.store.Turns(fx.t.Context(), store.TurnFilter{Limit: 100})
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	all := musttest.Get(fx.store.Turns(fx.t.Context(), store.TurnFilter{Limit: 100}))(fx.t)
 	for _, i := range all {
 		if i.Attempt > 0 {
 			n++
@@ -93,9 +88,7 @@ func TestAMessageThatIsGatheredBehindATurnIsWorkedOnWhenItsTimeIsOver(t *testing
 	fx.net.UserWrites("2", "bob", "other")
 	fx.net.UserWrites("2", "bob", "/whoami")
 	fx.awaitText("2", "got other")
-	if err := os.WriteFile(release, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(release, nil, 0o600))
 	fx.awaitText("1", "got second")
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/musttest"
 )
 
 // A limit of the size of files is refused by the kernel as a quota is: by another number than that
@@ -20,17 +22,11 @@ func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 0, Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &before))
+	musttest.Do(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 0, Max: before.Max}))
 	got := checkLiveness(t, p, testTimeout)
 	refused := fx.store.SetCursor(t.Context(), "x", "y")
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &before))
 	if got != "" || refused == nil {
 		t.Errorf("not alive: %q; a write: %v", got, refused)
 	}

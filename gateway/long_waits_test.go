@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -29,14 +30,8 @@ func runInSynctest(t *testing.T, p protocolFunc, wrap func(store.Store) store.St
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.Default().Terminal
 		cfg.Command, cfg.Timeout = "true", config.MaxTimeout
-		runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		runner := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()}))(t)
+		opened := musttest.Get(sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(t)
 		l := &countingChannel{up: make(chan struct{}), texts: make(chan string, 100)}
 		g := gateway.New(gateway.Options{
 			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(), BoardDelay: 24 * time.Hour,
@@ -196,9 +191,7 @@ func TestAChannelMayMoveItsCursorItself(t *testing.T) {
 	k := &cursorChannel{keep: make(chan func(context.Context, string) error, 1)}
 	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
 	fx.start()
-	if err := (<-k.keep)(t.Context(), "there"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, (<-k.keep)(t.Context(), "there"))
 	if got, err := fx.store.Cursor(t.Context(), "net"); err != nil || got != "there" {
 		t.Errorf("the cursor is %q, %v", got, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/musttest"
 )
 
 // fileChannel is a channel that adds files to the messages that it receives.
@@ -30,19 +31,13 @@ func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
 	}
 	fx := newFixture(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
 	for _, dir := range []string{filepath.Dir(fx.dir), fx.dir} {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(dir, 0o755))
 	}
 	folder := filepath.Join(fx.dir, "users", "1")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(folder, 0o700))
 	file := func(name string) []string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(name+" "), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(name+" "), 0o600))
 		return []string{path}
 	}
 	files := map[string]channels.Incoming{

@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // newRandom returns a random source. Its seed is logged when the test fails, and can be set
@@ -155,25 +156,16 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 			t.Parallel()
 			fx := newFixture(t, echo)
 			fx.net.Fault = faultOnce("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
-			s, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }}))(t)
 			chat := channels.Chat{Channel: "net", ID: "1"}
 			delivery, ok, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			if _, err := s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "the network was away", After: time.Minute}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(s.Settle(t.Context(), delivery.ID, store.Settlement{State: store.Pending, Reason: "the network was away", After: time.Minute}))(t)
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-			if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: in}))(t)
+			musttest.Do(t, s.Close())
 			fx.start()
 			fx.expect("1", "hello")
 			fx.expect("2", "you said early")
@@ -195,9 +187,7 @@ func TestAPictureThatChangesIsSentCompletelyOrReported(t *testing.T) {
 			fx := newFixture(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
 				echo '{"type":"message","text":"look","media":["'$PWD/$n'.png"]}'; sleep 0.00$n; `+change)
 			for name, outbound := range map[string]string{"old": "o", "new": "n"} {
-				if err := os.WriteFile(filepath.Join(fx.dir, name), []byte(strings.Repeat(outbound, size)), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, name), []byte(strings.Repeat(outbound, size)), 0o600))
 			}
 			fx.start()
 			const turns = 9

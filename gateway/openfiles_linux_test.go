@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/fdtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -25,23 +26,13 @@ import (
 // opened since.
 func countOpens(t *testing.T, path string) func() int {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte("content"), 0o600))
+	fd := musttest.Get(unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC))(t)
 	t.Cleanup(func() { _ = unix.Close(fd) })
 	// The kernel merges an event with an equal one before it, so the events of the folder are put
 	// between those of the file.
-	if _, err := unix.InotifyAddWatch(fd, filepath.Dir(path), unix.IN_OPEN); err != nil {
-		t.Fatal(err)
-	}
-	file, err := unix.InotifyAddWatch(fd, path, unix.IN_OPEN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(unix.InotifyAddWatch(fd, filepath.Dir(path), unix.IN_OPEN))(t)
+	file := musttest.Get(unix.InotifyAddWatch(fd, path, unix.IN_OPEN))(t)
 	return func() (opens int) {
 		events := make([]byte, 1<<20)
 		n, err := unix.Read(fd, events)
@@ -63,10 +54,7 @@ func TestOpensAreCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	opens := countOpens(t, path)
 	for range 3 {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := musttest.Get(os.Open(path))(t)
 		defer f.Close()
 	}
 	if n := opens(); n != 3 {
@@ -132,9 +120,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 				before = c.prepare(fx)
 			}
 			if c.size > 0 {
-				if err := os.Truncate(filepath.Join(fx.dir, "a.bin"), c.size); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.Truncate(filepath.Join(fx.dir, "a.bin"), c.size))
 			}
 			fx.wrapChannel = c.channel
 			fx.wrapStore = func(s store.Store) store.Store {
@@ -190,18 +176,12 @@ func (p ownFile) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, err
 func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testing.T) {
 	for name, fail := range map[string]error{"sent": nil, "not sent": errors.New("no network")} {
 		t.Run(name, func(t *testing.T) {
-			own, err := filepath.EvalSymlinks(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			own := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 			path := filepath.Join(own, "a.bin")
 			opens := countOpens(t, path)
 			cfg := config.Default().Terminal
 			cfg.Command = "true"
-			r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: ownFile(path), Log: zap.NewNop()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: ownFile(path), Log: zap.NewNop()}))(t)
 			g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
 			w := &textChannel{fail: fail}
 			if _, err := g.Turn(t.Context(), w, hello); !errors.Is(err, fail) {

@@ -11,14 +11,13 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // pause stops the daemon, as SIGSTOP, a frozen container or a debugger does.
 func (p *limitedDaemon) pause() {
 	p.t.Helper()
-	if err := p.cmd.Signal(syscall.SIGSTOP); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, p.cmd.Signal(syscall.SIGSTOP))
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(p.cmd.PID(), &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		p.t.Fatalf("the daemon did not stop: %v, %v", status, err)
@@ -62,9 +61,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 		return true
 	})
 	p.pause()
-	if err := os.WriteFile(file("go.ends"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file("go.ends"), nil, 0o600))
 	p.awaitTrue("the end of the agents", func() bool {
 		for _, chat := range chats[:agents] {
 			if !hasExited(file("pid." + chat)) {
@@ -74,14 +71,10 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 		return true
 	})
 	time.Sleep(time.Until(began.Add((timeout + 1) * time.Second))) // by any clock their time is up
-	if err := p.cmd.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.cmd.Signal(syscall.SIGCONT))
 	for i, chat := range chats {
 		if i == agents { // all others have been heard
-			if err := os.WriteFile(file("go.stays"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.WriteFile(file("go.stays"), nil, 0o600))
 		}
 		if _, ok := p.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) > 0 }); !ok {
 			t.Errorf("chat %s was shown nothing", chat)

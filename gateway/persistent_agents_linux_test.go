@@ -19,15 +19,13 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
 func (fx *fixture) agentPIDs() (pids []int) {
 	fx.t.Helper()
-	b, err := os.ReadFile(filepath.Join(fx.dir, "pids"))
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(fx.dir, "pids")))(fx.t)
 	for line := range strings.FieldsSeq(string(b)) {
 		pid, _ := strconv.Atoi(line)
 		pids = append(pids, pid)
@@ -201,16 +199,11 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, remembers)
 	k := &persistentProtocol{}
-	runner, err := terminal.NewRunner(terminal.Options{Config: fx.terminal, Workspace: fx.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{Config: fx.terminal, Workspace: fx.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()}))(t)
 	g, w := &gateway.Direct{Runner: runner, Log: zap.NewNop()}, &textChannel{}
 	for _, text := range []string{"save s1", "x"} {
 		in := channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "1"}, Text: text}
-		if _, err := g.Turn(t.Context(), w, in); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(g.Turn(t.Context(), w, in))(t)
 	}
 	if got := w.sent[len(w.sent)-1].Text; !strings.HasSuffix(got, "s1") {
 		t.Errorf("sent %+v", w.sent)
@@ -238,21 +231,12 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 	if !isAlive(pids[0]) {
 		t.Fatal("the child died by itself: that proves nothing")
 	}
-	name, err := os.ReadFile(filepath.Join(h.spec.Dir, "kept"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	name := musttest.Get(os.ReadFile(filepath.Join(h.spec.Dir, "kept")))(t)
 	startReparented := func(variable string) int { // a leader that lives, of a parent that is gone
 		cmd := exec.Command("sh", "-c", `setsid sleep 300 >/dev/null 2>&1 & echo $!`)
 		cmd.Env = append(os.Environ(), variable)
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := musttest.Get(cmd.Output())(t)
+		pid := musttest.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		return pid
 	}
@@ -274,10 +258,7 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 // awaitSettled waits until no turn runs.
 func (h *daemonFixture) awaitSettled() {
 	h.t.Helper()
-	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true}))(h.t)
 	defer s.Close()
 	h.awaitTrue("the turns to end", func() bool {
 		running, err := s.Turns(h.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
@@ -356,10 +337,7 @@ func TestAnAnswerReplacesItsTransientMessageAfterAKill(t *testing.T) {
 // awaitTransients waits until the daemon has recorded n transient messages.
 func (h *daemonFixture) awaitTransients(n int) {
 	h.t.Helper()
-	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true}))(h.t)
 	defer s.Close()
 	h.awaitTrue("transients to be noted", func() bool {
 		transients, err := s.Transients(h.t.Context())

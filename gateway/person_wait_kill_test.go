@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -146,10 +147,7 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 // startDaemon starts a daemon in its own process.
 func startDaemon(t *testing.T, spec daemonSpec) *killtest.Child {
 	t.Helper()
-	b, err := json.Marshal(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(json.Marshal(spec))(t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), daemonVariable+"="+string(b))
 	return killtest.Start(t, cmd)
@@ -157,9 +155,6 @@ func startDaemon(t *testing.T, spec daemonSpec) *killtest.Child {
 
 func countFiles(t *testing.T, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := musttest.Get(filepath.Glob(pattern))(t)
 	return found
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
@@ -56,13 +57,10 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	ch, err := discord.New(discord.Options{
+	ch := musttest.Get(discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
 		Folder: channelstest.ChatFolders(fx.dir),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	fx.start()
 	dm := api.DM(ada).ID
@@ -86,9 +84,7 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	api.UserSends(dm, ada, "work")
 	p.ask <- "Run make?"
 	question := shows("Run make?", 2)
-	if _, err := api.UserPresses(ada, question.ID, question.Buttons()[0].CustomID); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(api.UserPresses(ada, question.ID, question.Buttons()[0].CustomID))(t)
 	if ended := shows("Run make?\n\n→ Allow (by ada)", 0); ended.ID != question.ID {
 		t.Errorf("it is another message: %+v", ended)
 	}

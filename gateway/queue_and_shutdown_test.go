@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -45,17 +46,10 @@ func TestATurnThatHadNotStartedBeforeACrashRuns(t *testing.T) {
 	fx.net.UserWrites("0", "u", "before")
 	fx.awaitText("0", "you said before")
 	fx.stop()
-	s, err := openStore(t, fx.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(openStore(t, fx.dir))(t)
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-	if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}))(t)
+	musttest.Do(t, s.Close())
 	fx.start()
 	fx.expect("1", "you said early")
 }
@@ -111,10 +105,7 @@ func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 		fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
 		fx.awaitIdle("1")
 	}
-	b, err := os.ReadFile(filepath.Join(fx.dir, "envelope"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(fx.dir, "envelope")))(t)
 	if got := string(b); !strings.Contains(got, `"text":"second"`) || strings.Contains(got, `"text":"first"`) || strings.Count(got, `"text":"third"`) != 1 {
 		t.Errorf("got %s", got)
 	}
@@ -138,19 +129,14 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
 	fx.settings.DrainTimeout = 0
-	s, err := openStore(t, fx.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(openStore(t, fx.dir))(t)
 	for i := range 101 {
 		to := channels.Chat{Channel: "net", ID: fmt.Sprintf("c%03d", i)}
 		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: to, Kind: channels.Answer, Text: "x"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Close())
 	hang := make(chan struct{})
 	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Chat == "c100" {
@@ -213,9 +199,7 @@ type countingChannel struct {
 func (l *countingChannel) receiveText(t *testing.T, text string) {
 	t.Helper()
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: text, User: channels.User{ID: "u"}, Text: text}
-	if err := l.receive(context.Background(), in); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, l.receive(context.Background(), in))
 }
 
 func (l *countingChannel) reportText(text string) {
@@ -301,19 +285,12 @@ func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
-	s, err := openStore(t, fx.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(openStore(t, fx.dir))(t)
 	for _, id := range []string{"1", "2"} { // two turns that were cut off, and will be reported
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-		if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}))(t)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Close())
 	slow := &slowNetwork{began: make(chan struct{})}
 	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
 	fx.startHooked(func(h *hookedStore) {

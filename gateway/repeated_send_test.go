@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/rich"
 )
 
@@ -50,10 +51,7 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				if got := strings.Join(messageTexts(api.BotMessages(7)), " "); got != want {
 					t.Errorf("shown is %q, want %q", got, want)
 				}
-				left, err := fx.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)
-				if err != nil {
-					t.Fatal(err)
-				}
+				left := musttest.Get(fx.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10))(t)
 				unknown := slices.ContainsFunc(left, func(delivery store.Delivery) bool {
 					return delivery.State == store.Unknown && delivery.Out.Text == "m2"
 				})
@@ -98,10 +96,7 @@ func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
 			fx.stop()
 			api.SetFault(nil)
 			o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), NoDrafts: true}
-			ch, err := telegram.New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ch := musttest.Get(telegram.New(o))(t)
 			fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 			fx.start()
 			awaitTelegramText(t, api, 7, "after")
@@ -114,9 +109,7 @@ func TestAnAlbumThatARestartCutsInTheMiddleIsMarkedOrNotRepeated(t *testing.T) {
 
 func writePNG(t *testing.T, dir, name string, width, height int) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), telegramtest.PNG(width, height), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, name), telegramtest.PNG(width, height), 0o600))
 }
 
 // wrappingChannel is a channel that wraps its errors.

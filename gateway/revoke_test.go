@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -94,10 +95,7 @@ func TestARevokedPersonLosesRunningAndWaitingTurnsAndNobodyElseDoes(t *testing.T
 	if want := []string{"at three", "did three", "at five", "did five"}; !slices.Equal(got, want) {
 		t.Errorf("after that the group was shown %q, want %q", got, want)
 	}
-	inbounds, err := fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inbounds := musttest.Get(fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5))(t)
 	var ends []string
 	for _, i := range slices.Backward(inbounds) {
 		ends = append(ends, fmt.Sprint(i.State, " ", i.Outcome.Status))
@@ -124,9 +122,7 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	fx.net.UserWrites("3", "9", "three")
 	fx.awaitReceived()
 	// What waits is left alone, as if it had come in at the same moment.
-	if _, err := fx.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fx.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false))(t)
 	fx.touchFile("go")
 	fx.awaitText("3", "did three")
 	fx.stop()
@@ -305,10 +301,7 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	fx.net.UserWrites("1", "8", "theirs")
 	fx.awaitText("1", "did theirs")
 	fx.awaitIdle("1")
-	inbounds, err := fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inbounds := musttest.Get(fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1))(t)
 	fx.revoke("8")
 	fx.net.UserPresses("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
 	fx.awaitText("1", "The person who wrote that no longer has access.")
@@ -356,9 +349,7 @@ func TestAPersonAdmittedAgainDoesNotGetTheirTurnBack(t *testing.T) {
 	fx.net.UserWrites("1", "8", "long one")
 	fx.awaitText("1", "at long one")
 	who := store.Person{Channel: "net", User: "8"}
-	if _, err := fx.store.Revoke(t.Context(), who, true); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fx.store.Revoke(t.Context(), who, true))(t)
 	if _, _, err := fx.store.Admit(t.Context(), who, time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // runChat is a chat in which people run one runbook after the other.
@@ -51,9 +52,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	t.Cleanup(net.Close)
 	net.Idempotent = true
 	dir, folder := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "mixed.md"), []byte(mixedRunbook), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(folder, "mixed.md"), []byte(mixedRunbook), 0o600))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: firstLine, OnCrash: "report", Runbooks: folder,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
@@ -116,10 +115,7 @@ func checkRunsAfterKills(t *testing.T, dir string, chats []*runChat) {
 			t.Errorf("%s %d times in %d runs with %d interruptions", name, n, begun, again)
 		}
 	}
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(t)
 	defer s.Close()
 	runs, err := runbook.Runs{Records: s}.List(t.Context())
 	if err != nil || len(runs) != begun {

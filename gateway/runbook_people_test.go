@@ -7,6 +7,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 // gateRunbook has one step, which people approve.
@@ -33,10 +34,7 @@ func (fx *fixture) awaitGates(chat string, n int) (gates []gatewaytest.Call) {
 // listRuns returns all runs, the oldest first.
 func (fx *fixture) listRuns() []runbook.Run {
 	fx.t.Helper()
-	runs, err := runbook.Runs{Records: fx.store}.List(fx.t.Context())
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	runs := musttest.Get(runbook.Runs{Records: fx.store}.List(fx.t.Context()))(fx.t)
 	return runs
 }
 

@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 // reload changes the settings while the gateway runs.
@@ -53,9 +54,7 @@ func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
 			fx.start()
 			fx.net.UserWrites("1", "ann", "/run deploy")
 			gate := fx.awaitText("1", "Deploy to production?")
-			if err := change(filepath.Join(fx.settings.Runbooks.Folder, "deploy.md")); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, change(filepath.Join(fx.settings.Runbooks.Folder, "deploy.md")))
 			fx.restart()
 			fx.pressButton("ann", gate, 0)
 			if export, records := fx.awaitReport("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/gateway"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -31,11 +32,8 @@ func (fx *fixture) connectTools() *agentProcess {
 	go func() {
 		c.served <- gw.ServeTools(fx.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
 	}()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(fx.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	session := musttest.Get(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(fx.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil))(fx.t)
 	c.ClientSession = session
 	fx.t.Cleanup(c.closeConnection)
 	return c
@@ -177,9 +175,7 @@ func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
 		t.Fatalf("the agent was told %q", fx.readWorkspace("prompted"))
 	}
 	var solution map[string]any
-	if err := json.Unmarshal([]byte(parts[3]), &solution); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(parts[3]), &solution))
 	c := fx.connectTools()
 	c.callTool("kairos_search", map[string]any{"query": "call"})
 	if a := c.callTool("kairos_next", map[string]any{"uri": parts[1], "run": parts[2], "solution": solution}); a.ErrorCode != "" {

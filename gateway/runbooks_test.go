@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 // deployRunbook has a step of each type that needs no tools.
@@ -31,13 +32,9 @@ func newRunbookFixture(t *testing.T, script string, books map[string]string) *fi
 	t.Helper()
 	fx := newFixture(t, script)
 	folder := filepath.Join(t.TempDir(), "runbooks")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(folder, 0o755))
 	for name, text := range books {
-		if err := os.WriteFile(filepath.Join(folder, name+".md"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(folder, name+".md"), []byte(text), 0o644))
 	}
 	fx.settings.Runbooks = gateway.Runbooks{Folder: folder}
 	return fx
@@ -70,10 +67,7 @@ func (fx *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Re
 		fx.t.Fatal("no document came")
 	}
 	for name, content := range files {
-		export, err := runbook.DecodeExport(content)
-		if err != nil {
-			fx.t.Fatal(err)
-		}
+		export := musttest.Get(runbook.DecodeExport(content))(fx.t)
 		last, err := runbook.Verify(export)
 		if err != nil || !strings.Contains(c.Text, last) {
 			fx.t.Errorf("%v: the last hash is %s, and the chat was told %q", err, last, c.Text)
@@ -87,10 +81,7 @@ func (fx *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Re
 		}
 		var records []runbook.Record
 		for _, e := range export.Records {
-			record, err := e.Parse()
-			if err != nil {
-				fx.t.Fatal(err)
-			}
+			record := musttest.Get(e.Parse())(fx.t)
 			records = append(records, record)
 		}
 		return export, records
@@ -100,9 +91,7 @@ func (fx *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Re
 
 func (fx *fixture) writeWorkspace(name, content string) {
 	fx.t.Helper()
-	if err := os.WriteFile(filepath.Join(fx.dir, name), []byte(content), 0o644); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, os.WriteFile(filepath.Join(fx.dir, name), []byte(content), 0o644))
 }
 
 // provenBy lists who proved the steps.

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // limitedDaemon is a daemon in its own process, whose resource limits are lowered and raised.
@@ -43,10 +44,7 @@ func newLimitedDaemon(t *testing.T) *limitedDaemon {
 func (p *limitedDaemon) start() {
 	p.t.Helper()
 	p.spec.Number++
-	spec, err := json.Marshal(p.spec)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	spec := musttest.Get(json.Marshal(p.spec))(p.t)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec))
 	p.cmd = killtest.Start(p.t, cmd)
@@ -64,10 +62,7 @@ func (p *limitedDaemon) kill() {
 func (p *limitedDaemon) killWaiting() bool {
 	p.t.Helper()
 	p.pause()
-	b, err := os.ReadFile(filepath.Join(p.spec.State, "agents.txt"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(p.spec.State, "agents.txt")))(p.t)
 	for line := range strings.Lines(string(b)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] != "0" && fields[1] != "0" {
 			_ = p.cmd.Signal(syscall.SIGCONT)
@@ -82,12 +77,8 @@ func (p *limitedDaemon) killWaiting() bool {
 func (p *limitedDaemon) setLimit(what int, soft uint64) (before uint64) {
 	p.t.Helper()
 	var old unix.Rlimit
-	if err := unix.Prlimit(p.cmd.PID(), what, nil, &old); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := unix.Prlimit(p.cmd.PID(), what, &unix.Rlimit{Cur: soft, Max: old.Max}, nil); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, unix.Prlimit(p.cmd.PID(), what, nil, &old))
+	musttest.Do(p.t, unix.Prlimit(p.cmd.PID(), what, &unix.Rlimit{Cur: soft, Max: old.Max}, nil))
 	return old.Cur
 }
 
@@ -171,9 +162,7 @@ func TestAShortageAtTheStartOfAnAgentLosesNoMessage(t *testing.T) {
 			}
 			p := newLimitedDaemon(t)
 			for _, dir := range []string{filepath.Dir(p.spec.Dir), p.spec.Dir} {
-				if err := os.Chmod(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.Chmod(dir, 0o755))
 			}
 			p.spec.User = "nobody"
 			p.start()
@@ -244,9 +233,7 @@ func TestTwentyTurnsAllRunWithFortyDescriptors(t *testing.T) {
 		}
 		return running >= 16
 	})
-	if err := os.WriteFile(filepath.Join(p.spec.Dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(p.spec.Dir, "go"), nil, 0o600))
 	await()
 	p.setLimit(unix.RLIMIT_NOFILE, 40)
 	write("second", 20)()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 // slowSpool is a store that calls a hook before each copy.
@@ -27,9 +28,7 @@ func (s slowSpool) SaveCopy(ctx context.Context, file *os.File, limit int64) (st
 func TestAFileThatReplacedTheCheckedOneIsNotSent(t *testing.T) {
 	fx := newFixture(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
 	private := filepath.Join(t.TempDir(), "private")
-	if err := os.WriteFile(private, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(private, []byte("secret"), 0o600))
 	fx.wrapStore = func(s store.Store) store.Store {
 		return slowSpool{s, func(path string) error { return errors.Join(os.Remove(path), os.Link(private, path)) }}
 	}

@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
 
@@ -243,10 +244,7 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	before, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{}))(t)
 	in := channels.Incoming{Chat: chat, ID: "before", User: channels.User{ID: "u"}, Text: "cut off"}
 	cut, err := before.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true})
 	if err == nil {
@@ -256,9 +254,7 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 		parts := []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "being sent"}}
 		_, _, err = before.Enqueue(t.Context(), store.Outbound{Inbound: cut.Inbound.ID, Sequence: 1, Parts: parts, Claim: true})
 	}
-	if err = errors.Join(err, before.Close()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(err, before.Close()))
 	var s *recoveringStore
 	fx.wrapStore = func(inner store.Store) store.Store {
 		s = &recoveringStore{Store: inner}

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/musttest"
 )
 
 func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
@@ -22,13 +23,10 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	ch, err := discord.New(discord.Options{
+	ch := musttest.Get(discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
 		Folder: channelstest.ChatFolders(fx.dir),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	fx.start()
 	dm := api.DM(ada).ID

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // newTelegramFixture is a fixture with a strict Bot API on loopback, which refuses what exceeds
@@ -29,10 +30,7 @@ func newTelegramFixtureWith(t *testing.T, script string, change func(*telegram.O
 	api.SetFloodControl(telegramtest.TelegramFloodLimits)
 	o := telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir)}
 	change(&o)
-	ch, err := telegram.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(telegram.New(o))(t)
 	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 	return fx, api
 }
@@ -141,9 +139,7 @@ func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 func TestATelegramTextThatWasStreamedStaysAboveItsAlbum(t *testing.T) {
 	t.Parallel()
 	fx, api := newTelegramFixture(t, `echo partial look; `+waitForFileScript("shown")+`echo "message file=$PWD/a.png look at this"; `+waitForFileScript("go"))
-	if err := os.WriteFile(filepath.Join(fx.dir, "a.png"), telegramtest.PNG(40, 40), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "a.png"), telegramtest.PNG(40, 40), 0o600))
 	fx.start()
 	api.UserSends(7, "write")
 	awaitTelegramText(t, api, 7, "look")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -102,9 +103,7 @@ var benchAgents = []struct {
 func writeAgent(b *testing.B, dir, name, source string) (path string) {
 	b.Helper()
 	path = filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, os.WriteFile(path, []byte(source), 0o600))
 	return path
 }
 
@@ -145,9 +144,7 @@ func newWarmComparison(b *testing.B, chats int, command func(*testing.B, string)
 	}
 	// The first runs read the interpreter from the disk.
 	for _, f := range []func(int) error{func(int) error { return c.bare.run() }, c.cold.ask, c.warm.ask} {
-		if err := inParallel(chats, 1, f)(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, inParallel(chats, 1, f)())
 	}
 	c.cold.awaitIdle(b)
 	c.awaitWarm(b, chats)

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
@@ -34,10 +35,7 @@ func TestInATelegramGroupEverybodyReadsTheirOwnLanguage(t *testing.T) {
 	api.AddUser(telegramtest.User{ID: anna, FirstName: "Anna", LanguageCode: "de"})
 	api.AddUser(telegramtest.User{ID: bob, FirstName: "Bob", LanguageCode: "en"})
 	api.AddChat(telegramtest.Chat{ID: group, Type: "supergroup", Title: "Team"})
-	ch, err := telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), NoReactions: true, Unpaced: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := musttest.Get(telegram.New(telegram.Options{Token: api.Token, APIBase: api.URL, Folder: channelstest.ChatFolders(fx.dir), NoReactions: true, Unpaced: true}))(t)
 	fx.otherChannels = map[string]channels.Channel{telegram.Name: ch}
 	fx.start()
 	writes := func(from int64, text string) int {
@@ -113,13 +111,10 @@ func TestDiscordSpeaksTheLanguageOfAnInteraction(t *testing.T) {
 	api.AddUser(discordtest.User{ID: bob, Username: "bob"})
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	ch, err := discord.New(discord.Options{
+	ch := musttest.Get(discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{anna, bob}, Client: &http.Client{Transport: transport},
 		Folder: channelstest.ChatFolders(fx.dir),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	fx.start()
 	api.AwaitReady(t)
@@ -134,9 +129,7 @@ func TestDiscordSpeaksTheLanguageOfAnInteraction(t *testing.T) {
 	described("start a new conversation", "ein neues Gespräch beginnen")
 	for user, want := range map[string]string{anna: "Es läuft nichts.", bob: "Nothing is running."} {
 		dm := api.DM(user).ID
-		if _, err := api.UserRunsCommand(dm, user, "stop", nil); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(api.UserRunsCommand(dm, user, "stop", nil))(t)
 		shown, ok := api.AwaitMessages(dm, testTimeout, func(all []discordtest.Message) bool {
 			return slices.ContainsFunc(all, func(m discordtest.Message) bool { return m.Content == want })
 		})

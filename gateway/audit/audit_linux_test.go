@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/gateway/audit"
+	"nanobot/internal/musttest"
 )
 
 // TestAFullDiskLeavesNoHalfLine lets files grow no further than in the midst of a line, as a full
@@ -20,18 +21,12 @@ func TestAFullDiskLeavesNoHalfLine(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 500, Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	musttest.Do(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 500, Max: before.Max}))
 	for i := range 3 {
 		l.Write(audit.Record{Run: int64(2 + i), Message: strings.Repeat("x", 600)})
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	l.Write(audit.Record{Run: 5})
 	all := read(t, path)
 	if len(all) != 3 || all[0].Run != 1 || all[1].Event != audit.Lost || all[1].Count != 3 || all[2].Run != 5 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"nanobot/gateway/audit"
+	"nanobot/internal/musttest"
 )
 
 func open(t *testing.T, o audit.Options) *audit.Log {
@@ -20,10 +21,7 @@ func open(t *testing.T, o audit.Options) *audit.Log {
 	if o.MaxSize == 0 {
 		o.MaxSize, o.Keep = 1<<20, 2
 	}
-	l, err := audit.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(audit.Open(o))(t)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -31,10 +29,7 @@ func open(t *testing.T, o audit.Options) *audit.Log {
 // read returns the records of a file, which must be whole lines.
 func read(t *testing.T, path string) (all []audit.Record) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(path))(t)
 	for line := range bytes.Lines(b) {
 		var r audit.Record
 		if err := json.Unmarshal(line, &r); err != nil || line[len(line)-1] != '\n' {
@@ -87,9 +82,7 @@ func TestTextIsWrittenOnlyWhereItIsAskedFor(t *testing.T) {
 
 func TestAWideModeIsNarrowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, nil, 0o644))
 	open(t, audit.Options{Path: path})
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode is %v", info.Mode())
@@ -104,12 +97,8 @@ func TestNoLogTakesEverything(*testing.T) {
 
 func TestRotationBySizeKeepsSoManyAndLosesNoLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path+".4", []byte("of a time when more were kept\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path+".3", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path+".4", []byte("of a time when more were kept\n"), 0o600))
+	musttest.Do(t, os.WriteFile(path+".3", nil, 0o600))
 	const size = 1000
 	l := open(t, audit.Options{Path: path, MaxSize: size, Keep: 3})
 	for i := range 100 {
@@ -157,9 +146,7 @@ func TestALineThatACrashCutIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, whole := range []string{"", `{"run":1}` + "\n", `{"run":1,"text":"` + strings.Repeat("y", 9000) + `"}` + "\n"} {
 				path := filepath.Join(t.TempDir(), "a")
-				if err := os.WriteFile(path, []byte(whole+torn), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.WriteFile(path, []byte(whole+torn), 0o600))
 				open(t, audit.Options{Path: path}).Write(audit.Record{Run: 2})
 				want := []int64{1, 2}
 				if whole == "" {
@@ -177,9 +164,7 @@ func TestAFileThatIsMovedAwayIsCreatedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	l := open(t, audit.Options{Path: path})
 	l.Write(audit.Record{Run: 1})
-	if err := os.Rename(path, path+"-moved"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(path, path+"-moved"))
 	l.Write(audit.Record{Run: 2})
 	if got := runs(read(t, path)); !slices.Equal(got, []int64{2}) {
 		t.Errorf("it has %v", got)
@@ -235,18 +220,14 @@ func TestAFileThatCannotBeWrittenIsSaidOnceAndTheGapIsWrittenDown(t *testing.T) 
 	var said []error
 	l := open(t, audit.Options{Path: path, Failed: func(err error) { said = append(said, err) }})
 	l.Write(audit.Record{Run: 1})
-	if err := os.Rename(filepath.Join(dir, "logs"), filepath.Join(dir, "away")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(filepath.Join(dir, "logs"), filepath.Join(dir, "away")))
 	if err := os.WriteFile(filepath.Join(dir, "logs"), nil, 0o600); err != nil { // in the way of the folder
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		l.Write(audit.Record{Run: int64(2 + i)})
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "logs")), os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "logs"))); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.Remove(filepath.Join(dir, "logs")), os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "logs"))))
 	l.Write(audit.Record{Run: 5})
 	all := read(t, path)
 	if len(all) != 3 || all[1].Event != audit.Lost || all[1].Count != 3 || all[2].Run != 5 {
@@ -259,10 +240,7 @@ func TestAFileThatCannotBeWrittenIsSaidOnceAndTheGapIsWrittenDown(t *testing.T) 
 
 // BenchmarkWrite is one record of a turn's start, as large as they usually are.
 func BenchmarkWrite(b *testing.B) {
-	l, err := audit.Open(audit.Options{Path: filepath.Join(b.TempDir(), "a"), MaxSize: 10 << 20, Keep: 5})
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := musttest.Get(audit.Open(audit.Options{Path: filepath.Join(b.TempDir(), "a"), MaxSize: 10 << 20, Keep: 5}))(b)
 	defer l.Close()
 	r := audit.Record{
 		Event: audit.TurnStart, Decision: audit.Allowed, Channel: "telegram", Chat: "123456789", User: audit.User{ID: "123456789", Name: "Ada"},
@@ -279,15 +257,11 @@ func BenchmarkWrite(b *testing.B) {
 func TestALinkIsNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "a"), filepath.Join(dir, "other")
-	if err := os.Symlink(other, path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(other, path))
 	if _, err := audit.Open(audit.Options{Path: path}); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("it opens: %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(path))
 	var said []error
 	l := open(t, audit.Options{Path: path, Failed: func(err error) { said = append(said, err) }})
 	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil { // while it is open

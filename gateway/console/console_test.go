@@ -25,6 +25,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -50,14 +51,8 @@ func newFixture(t *testing.T, script string) *fixture {
 	t.Cleanup(fx.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = script, "rich"
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()}))(t)
+	st := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{}))(t)
 	c := console.New(st, zap.NewNop())
 	client := &http.Client{Transport: &http.Transport{}}
 	g := gateway.New(gateway.Options{
@@ -94,20 +89,12 @@ func (fx *fixture) publish(event string, data any) {
 // request makes a request and decodes the response.
 func (fx *fixture) request(method, path string, into any) int {
 	fx.t.Helper()
-	req, err := http.NewRequestWithContext(fx.t.Context(), method, fx.url+path, nil)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(fx.t.Context(), method, fx.url+path, nil))(fx.t)
+	res := musttest.Get(http.DefaultClient.Do(req))(fx.t)
 	defer res.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(res.Body); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Get(b.ReadFrom(res.Body))(fx.t)
 	if err := json.Unmarshal(b.Bytes(), into); err != nil {
 		fx.t.Fatalf("%s %s: %v in %s", method, path, err, b.Bytes())
 	}
@@ -224,9 +211,7 @@ func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
 	if status := fx.request("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
 		t.Errorf("an ended turn was stopped: %d", status)
 	}
-	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
 	if status := fx.request("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
 		t.Fatalf("retry: %d %s", status, answer.Error)
 	}

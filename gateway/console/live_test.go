@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 )
 
 // liveFixture is a console on a store whose reads of turns are counted and can be broken, and the
@@ -43,10 +44,7 @@ func runLive(t *testing.T, test func(t *testing.T, w *liveFixture)) {
 
 func newLiveFixture(t *testing.T, dir string) *liveFixture {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -54,9 +52,7 @@ func newLiveFixture(t *testing.T, dir string) *liveFixture {
 	})
 	for _, id := range []string{"a", "b"} {
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "message-" + id, Text: "hello"}
-		if _, err := st.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(st.Receive(t.Context(), store.ReceiveRequest{In: in}))(t)
 	}
 	w := &liveFixture{Store: st, t: t, published: make(chan string, 10_000)}
 	w.Console = console.New(w, zap.NewNop())

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 func TestAMessageOfAnAdmittedPersonStartsATurnAndMovesTheCursor(t *testing.T) {
@@ -54,9 +55,7 @@ const private = "This bot is private. Its operator can let you in with:\n\nnanob
 // codeFor returns the code that a stranger gets for their first message.
 func (fx *fixture) codeFor(user, text string) string {
 	fx.t.Helper()
-	if err := fx.Receive(fx.t.Context(), fx.message(user, text)); err != nil {
-		fx.t.Fatal(err)
-	}
+	musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message(user, text)))
 	code, _, _ := strings.Cut(strings.TrimPrefix(fx.checkStored(chatOf(user), private)[0].Out.Text, private), "\n")
 	return code
 }

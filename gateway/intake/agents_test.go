@@ -8,6 +8,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -54,9 +55,7 @@ func TestAgentNamesTheAgentsWithAButtonEach(t *testing.T) {
 		fx.addAgents("coder", "writer")
 		ask := func(text, want string, offered ...string) {
 			fx.t.Helper()
-			if err := fx.Receive(fx.t.Context(), fx.message("ann", text)); err != nil {
-				fx.t.Fatal(err)
-			}
+			musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message("ann", text)))
 			fx.checkEqual("buttons of "+text, buttonData(fx.checkStored(chatOf("ann"), want)), offered)
 		}
 		ask("/agent", "You are talking to default. To change, send /agent NAME: coder, writer.", "coder agent:coder", "writer agent:writer")
@@ -72,9 +71,7 @@ func TestManyAgentsDoNotHaveTooManyButtons(t *testing.T) {
 		for n := range 30 {
 			fx.addAgents("a" + strings.Repeat("x", n))
 		}
-		if err := fx.Receive(fx.t.Context(), fx.message("ann", "/agent")); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message("ann", "/agent")))
 		fx.checkEqual("buttons", len(buttonData(fx.checkStored(chatOf("ann"), "You are talking to default."))), 20)
 	})
 }
@@ -194,9 +191,7 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 		fx.writeMessage("ann", "/status", "Running for 0s (agent coder): second\nAgent: coder: Coder 2\nWaiting: 0\nLast turns:\n- done (agent default), 0s, CPU 200ms: first")
 		fx.writeMessage("ann", "/agent default", "Your next message goes to default. coder is still working.")
 		fx.writeMessage("ann", "/status", "Running for 0s (agent coder): second\nAgent: default\n")
-		if err := fx.Receive(fx.t.Context(), fx.message("ann", "/help")); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message("ann", "/help")))
 		if help := fx.settleAll(chatOf("ann"))[0].Out.Text; strings.Contains(help, "/review") || !strings.Contains(help, "/agent: ") {
 			fx.t.Errorf("help is %q", help)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/intake"
+	"nanobot/internal/musttest"
 )
 
 // edited returns the edit of a message.
@@ -50,9 +51,7 @@ func TestTheOfferToRunAnEditIsSilentAndItsButtonFits(t *testing.T) {
 		in := fx.message("ann", "one")
 		in.ID = strings.Repeat("9", 58)
 		fx.receive(in)
-		if err := fx.Receive(fx.t.Context(), edited(in, "two")); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.Receive(fx.t.Context(), edited(in, "two")))
 		offer := fx.checkStored(in.Chat, offerText)[0].Out
 		if !offer.Silent || len(offer.Buttons) != 1 || len(offer.Buttons[0].Data) != 64 || offer.ReplyTo != in.ID {
 			fx.t.Errorf("the offer is %+v", offer)
@@ -60,9 +59,7 @@ func TestTheOfferToRunAnEditIsSilentAndItsButtonFits(t *testing.T) {
 		in = fx.message("bob", "one")
 		in.ID = strings.Repeat("9", 59)
 		fx.receive(in)
-		if err := fx.Receive(fx.t.Context(), edited(in, "two")); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.Receive(fx.t.Context(), edited(in, "two")))
 		if offer = fx.checkStored(in.Chat, offerText+" Send the new text again")[0].Out; len(offer.Buttons) != 0 {
 			fx.t.Errorf("the offer is %+v", offer)
 		}

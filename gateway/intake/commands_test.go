@@ -8,15 +8,14 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
 func TestNewClearsTheConversationAndTheMemoryOfTheRunningTurn(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		remember := func() {
-			if err := fx.store.Remember(fx.t.Context(), chatOf("ann"), "session", "s1"); err != nil {
-				fx.t.Fatal(err)
-			}
+			musttest.Do(fx.t, fx.store.Remember(fx.t.Context(), chatOf("ann"), "session", "s1"))
 		}
 		forgotten := func() {
 			if got, err := fx.store.Recall(fx.t.Context(), chatOf("ann"), "session"); got != "" || err != nil {
@@ -45,14 +44,10 @@ func TestStatusSaysWhatRunsWaitsAndIsNotDelivered(t *testing.T) {
 		fx.finishTurn("ann")
 		fx.writeMessage("ann", "the second,\nwhose text is so long that only its beginning is shown")
 		for _, text := range []string{"waits", "waits, too"} {
-			if err := fx.Receive(fx.t.Context(), fx.message("ann", text)); err != nil {
-				fx.t.Fatal(err)
-			}
+			musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message("ann", text)))
 		}
 		notice := outbox.Message{Message: channels.Message{Chat: chatOf("ann"), Text: "undelivered"}}
-		if err := fx.outbox.Post(fx.t.Context(), &notice); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.outbox.Post(fx.t.Context(), &notice))
 		time.Sleep(5 * time.Second)
 		fx.writeMessage("ann", "/status", "undelivered", `Running for 5s: the second, whose text is so long that o…
 Agent: Coder 2

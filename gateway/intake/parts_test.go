@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/musttest"
 )
 
 // newParts returns a part of a message of a person, and the complete message with the same ID.
@@ -18,10 +19,7 @@ func (fx *fixture) newParts(user, group string) (part, whole channels.Incoming) 
 // countParts returns the number of stored parts.
 func (fx *fixture) countParts() int {
 	fx.t.Helper()
-	parts, err := fx.store.Parts(fx.t.Context(), "net")
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	parts := musttest.Get(fx.store.Parts(fx.t.Context(), "net"))(fx.t)
 	return len(parts)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/gateway/intake"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -147,9 +148,7 @@ func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
 		fx.writeMessage("ann", "one")
 		reader.closed = false
 		for range 2 {
-			if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, fx.OfferQueue(fx.t.Context(), chatOf("ann")))
 		}
 		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "one" []`})
 		fx.checkInbounds("ann", "work running", "one done")

@@ -6,15 +6,13 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 func TestVerboseIsRememberedPerChatAndOutlivesANewConversation(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		stored := func(user string) string {
-			value, err := fx.store.Recall(fx.t.Context(), chatOf(user), store.VerboseMemory)
-			if err != nil {
-				fx.t.Fatal(err)
-			}
+			value := musttest.Get(fx.store.Recall(fx.t.Context(), chatOf(user), store.VerboseMemory))(fx.t)
 			return value
 		}
 		fx.writeMessage("ann", "/verbose", "This chat sees the work while it runs.")
@@ -33,9 +31,7 @@ func TestVerboseIsRememberedPerChatAndOutlivesANewConversation(t *testing.T) {
 func TestTheDetailsOfATurnAreShownInItsChatOnly(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		inbound := fx.writeMessage("ann", "work")
-		if err := fx.store.SaveDetails(fx.t.Context(), inbound.ID, "1. read\n2. write"); err != nil {
-			fx.t.Fatal(err)
-		}
+		musttest.Do(fx.t, fx.store.SaveDetails(fx.t.Context(), inbound.ID, "1. read\n2. write"))
 		fx.finishTurn("ann")
 		button := fmt.Sprint("details:", inbound.ID)
 		fx.pressButton("ann", button, "1. read\n2. write")
@@ -51,9 +47,7 @@ func TestTheDetailsOfATurnAreShownInItsChatOnly(t *testing.T) {
 func TestAnswersToCommandsAreSilentAndSomeArePrivate(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		for text, private := range map[string]bool{"/status": true, "/help": true, "/whoami": true, "/new": false, "/verbose": false} {
-			if err := fx.Receive(fx.t.Context(), fx.message("ann", text)); err != nil {
-				fx.t.Fatal(err)
-			}
+			musttest.Do(fx.t, fx.Receive(fx.t.Context(), fx.message("ann", text)))
 			for _, delivery := range fx.settleAll(chatOf("ann")) {
 				fx.checkEqual(text, delivery.Out.Notification, channels.Notification{Silent: true, Private: private})
 			}

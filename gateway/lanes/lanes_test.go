@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 // fakeStore is an in-memory store of waiting messages. At most one message of a chat is claimed at
@@ -124,10 +125,7 @@ func (fx *fixture) endTurn(t *fakeTurn) {
 
 func (fx *fixture) acceptMessage(t *testing.T, chat string) store.Inbound {
 	t.Helper()
-	result, err := fx.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := musttest.Get(fx.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}}))(t)
 	return result.Inbound
 }
 

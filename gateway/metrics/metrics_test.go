@@ -24,6 +24,7 @@ import (
 	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -45,14 +46,8 @@ func newFixture(t *testing.T, command string, settings gateway.Settings) *fixtur
 	t.Cleanup(fx.net.Close)
 	cfg := config.Default().Terminal
 	cfg.Protocol, cfg.Command = "rich", command
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: fx.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()}))(t)
+	st := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, "state"), sqlite.Options{}))(t)
 	settings.Agents = map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}, "coder": {Runner: runner, Progress: "edit"}}
 	settings.WhileRunning, settings.QueueLimit = "queue", 9
 	settings.OnCrash, settings.DrainTimeout = "report", time.Second
@@ -98,9 +93,7 @@ func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
 	fx.net.UserWrites("1", "u", "wait")
 	fx.await(`nanobot_turns_running{agent="coder"} 1`, `nanobot_turns_running{agent="default"} 0`,
 		`nanobot_agents_resident_bytes{agent="coder"} [1-9]`, `nanobot_agents_resident_bytes{agent="default"} 0`)
-	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
 	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="coder"} 1`, `nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`,
 		`nanobot_turn_seconds_bucket{le="\+Inf",agent="coder"} 1`, `nanobot_turn_seconds_count{agent="coder"} 1`, `nanobot_turns_running{agent="coder"} 0`)
 }
@@ -140,10 +133,7 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 			last = v
 		}
 	}
-	res, err := http.Get(fx.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := musttest.Get(http.Get(fx.url))(t)
 	res.Body.Close()
 	if got := res.Header.Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
 		t.Errorf("it is %q", got)
@@ -168,9 +158,7 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	if got := value(t, text, `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent with %d bytes has %g", size, got)
 	}
-	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
 	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
@@ -183,9 +171,7 @@ func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 	if got := value(t, fx.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent whose child has %d bytes has %g", size, got)
 	}
-	if err := os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
 	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
@@ -239,15 +225,9 @@ func (fx *fixture) awaitFile(name string) {
 // metrics is what Prometheus would be given.
 func (fx *fixture) metrics() string {
 	fx.t.Helper()
-	res, err := http.Get(fx.url)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	res := musttest.Get(http.Get(fx.url))(fx.t)
 	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	b := musttest.Get(io.ReadAll(res.Body))(fx.t)
 	return string(b)
 }
 

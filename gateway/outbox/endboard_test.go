@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // boardChannel is a channel that records its calls. A call that refuse has an error for is refused.
@@ -69,16 +70,10 @@ type boardFixture struct {
 func newBoardFixture(t *testing.T, refuse func(call string) error) *boardFixture {
 	t.Helper()
 	r := &boardFixture{t: t, store: openStore(t), ch: &boardChannel{}}
-	got, err := r.store.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(r.store.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true}))(t)
 	r.start()
 	out := channels.Outgoing{Chat: ann, Kind: channels.Progress, Text: "working"}
-	id, err := r.Show(t.Context(), outbox.Transient{Inbound: got.Inbound.ID, Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(r.Show(t.Context(), outbox.Transient{Inbound: got.Inbound.ID, Out: out}))(t)
 	r.board = store.Transient{Chat: ann, ID: id, Inbound: got.Inbound.ID}
 	r.ch.calls, r.ch.refuse = nil, refuse
 	return r
@@ -95,9 +90,7 @@ func (r *boardFixture) start() {
 func (r *boardFixture) answer() {
 	r.t.Helper()
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "answer"}, Inbound: r.board.Inbound, Sequence: 1}
-	if err := r.Post(r.t.Context(), m); err != nil {
-		r.t.Fatal(err)
-	}
+	musttest.Do(r.t, r.Post(r.t.Context(), m))
 }
 
 func (r *boardFixture) fold() {
@@ -273,14 +266,9 @@ func TestABoardThatACrashLeavesIsRemovedAtTheNextStart(t *testing.T) {
 		r.Idle(t.Context()) // does not wait for the refused edit
 		r.stop()
 		r.check("[]", 1)
-		left, err := r.store.Transients(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := musttest.Get(r.store.Transients(t.Context()))(t)
 		r.start()
-		if err := r.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.Recover(t.Context(), store.Adopted{Transients: left}))
 		r.Idle(t.Context())
 		r.stop()
 		r.check("[remove b1]", 0)

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/internal/musttest"
 )
 
 // refuseGivingWay refuses the messages that give way for some time.
@@ -25,9 +26,7 @@ func refuseGivingWay(d time.Duration) *fakeChannel {
 func postDone(t *testing.T, box *outbox.Outbox) {
 	t.Helper()
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "done"}, GivesWay: true}
-	if err := box.Post(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, box.Post(t.Context(), m))
 }
 
 func TestAMessageThatGivesWayIsLeftOutIfANewerOneWaits(t *testing.T) {
@@ -59,9 +58,7 @@ func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T
 		time.Sleep(time.Minute)
 		for _, text := range []string{"a", "b"} {
 			m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: text, Notification: channels.Notification{Silent: true}}}
-			if err := box.Post(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, box.Post(t.Context(), m))
 			synctest.Wait()
 		}
 		if got := n.texts(); got != "[done a b]" {

@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 )
 
 var ann, bob = channels.Chat{Channel: "net", ID: "ann"}, channels.Chat{Channel: "net", ID: "bob"}
@@ -67,10 +68,7 @@ func openStore(t *testing.T) *sqlite.Store {
 	t.Helper()
 	dir := t.TempDir()
 	sqlitetest.Prepare(t, dir)
-	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -103,9 +101,7 @@ func runOutbox(t *testing.T, box *outbox.Outbox) (stop func()) {
 
 func postText(t *testing.T, box *outbox.Outbox, chat channels.Chat, text string) {
 	t.Helper()
-	if err := box.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, box.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}))
 }
 
 func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
@@ -195,9 +191,7 @@ func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 	}
 	n := &fakeChannel{}
 	box := newOutbox(s, n, nil)
-	if err := box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}))
 	box.Wake(ann)
 	stop := runOutbox(t, box)
 	box.Idle(t.Context())
@@ -221,13 +215,8 @@ func (fullStore) Enqueue(context.Context, store.Outbound) (store.Delivery, bool,
 // While a file is open, removing it makes no room.
 func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big")
-	if err := os.WriteFile(path, []byte("big"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte("big"), 0o600))
+	file := musttest.Get(os.Open(path))(t)
 	defer file.Close()
 	box := newOutbox(fullStore{openStore(t)}, &fakeChannel{}, nil)
 	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Media: []channels.File{{Name: "big", Size: 3, Open: file}}}}
@@ -322,9 +311,7 @@ func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) 
 func TestATransientMessageIsMarkedAndAnAnswerIsNot(t *testing.T) {
 	n := &fakeChannel{}
 	box := newOutbox(openStore(t), n, nil)
-	if _, err := box.Show(t.Context(), outbox.Transient{Out: channels.Outgoing{Chat: ann, Text: "working"}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(box.Show(t.Context(), outbox.Transient{Out: channels.Outgoing{Chat: ann, Text: "working"}}))(t)
 	postText(t, box, ann, "the answer")
 	stop := runOutbox(t, box)
 	box.Idle(t.Context())
@@ -368,9 +355,7 @@ func TestAStreamedBeginningStaysWhileANewMessageWouldWaitAsWell(t *testing.T) {
 					Store: openStore(t), Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
 				})
 				m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: "m1"}}}
-				if err := box.Post(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, box.Post(t.Context(), m))
 				stop := runOutbox(t, box)
 				time.Sleep(2 * time.Minute)
 				stop()
@@ -404,15 +389,11 @@ func TestAfterACrashAMessageThatWasSentAsNewDoesNotReplaceTheOldOne(t *testing.T
 			t.Fatal(claimed, err)
 		}
 		old := store.Transient{Chat: ann, ID: "m1"}
-		if err := s.AddTransient(t.Context(), old); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.AddTransient(t.Context(), old))
 		n := &busyReplacer{fakeChannel: &fakeChannel{}}
 		box := newReplacerOutbox(s, n, atMostOnce)
 		stop := runOutbox(t, box)
-		if err := box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}, Transients: []store.Transient{old}}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, box.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}, Transients: []store.Transient{old}}))
 		box.Wake(ann)
 		box.Idle(t.Context())
 		stop()

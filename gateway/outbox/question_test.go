@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -24,9 +25,7 @@ func TestTheButtonsOfAQuestionAnswerItAndStay(t *testing.T) {
 	s, ch := openStore(t), &planRecorder{}
 	box := newChannelOutbox(s, ch)
 	q := store.Question{Question: terminal.Question{ID: "q", Text: "Which?", Options: []string{"Red", "Blue"}}, Chat: ann}
-	if err := box.Ask(t.Context(), q, channels.Message{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, box.Ask(t.Context(), q, channels.Message{}))
 	want := []channels.Button{
 		{Label: "Red", Data: "answer:q:1", Stays: true, Role: channels.Answers},
 		{Label: "Blue", Data: "answer:q:2", Stays: true, Role: channels.Answers},

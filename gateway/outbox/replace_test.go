@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // refusedReplacer is a channel whose network refuses every edit for good.
@@ -30,27 +31,17 @@ func TestAStreamedTextStaysIfItsReplacementIsRefusedForGood(t *testing.T) {
 			return &channels.SendError{Err: errors.New("forbidden"), Permanent: true}
 		}}}}
 		s := openStore(t)
-		got, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true}))(t)
 		inbound := got.Inbound.ID
 		box := newChannelOutbox(s, n)
 		stop := runOutbox(t, box)
-		id, err := box.Show(t.Context(), outbox.Transient{Inbound: inbound, Out: channels.Outgoing{Chat: ann, Text: "the ans"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := musttest.Get(box.Show(t.Context(), outbox.Transient{Inbound: inbound, Out: channels.Outgoing{Chat: ann, Text: "the ans"}}))(t)
 		m := &outbox.Message{
 			Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "the answer"}, Replace: []outbox.Shown{{ID: id}}, Inbound: inbound, Sequence: 1,
 		}
-		if err := box.Post(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, box.Post(t.Context(), m))
 		synctest.Wait()
-		if err := box.RemoveLeft(t.Context(), inbound, []string{id}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, box.RemoveLeft(t.Context(), inbound, []string{id}))
 		time.Sleep(time.Minute)
 		stop()
 		restart(t, s, n)
@@ -68,13 +59,9 @@ func TestANextStartDoesNotRemoveAMessageWhoseReplacementFailed(t *testing.T) {
 		if err != nil || !claimed {
 			t.Fatal(claimed, err)
 		}
-		if _, err := s.Settle(t.Context(), first.ID, store.Settlement{State: store.Failed, Reason: "forbidden"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Settle(t.Context(), first.ID, store.Settlement{State: store.Failed, Reason: "forbidden"}))(t)
 		for _, id := range []string{"m1", "m2"} {
-			if err := s.AddTransient(t.Context(), store.Transient{Chat: ann, ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, s.AddTransient(t.Context(), store.Transient{Chat: ann, ID: id}))
 		}
 		n := &busyReplacer{fakeChannel: &fakeChannel{}}
 		restart(t, s, n)
@@ -90,15 +77,10 @@ func TestANextStartDoesNotRemoveAMessageWhoseReplacementFailed(t *testing.T) {
 // restart starts an outbox and ends it, as a gateway does.
 func restart(t *testing.T, s *sqlite.Store, n channels.Channel) {
 	t.Helper()
-	left, err := s.Transients(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := musttest.Get(s.Transients(t.Context()))(t)
 	box := newChannelOutbox(s, n)
 	stop := runOutbox(t, box)
-	if err := box.Recover(t.Context(), store.Adopted{Transients: left}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, box.Recover(t.Context(), store.Adopted{Transients: left}))
 	time.Sleep(time.Minute)
 	stop()
 }

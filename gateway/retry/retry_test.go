@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/gateway/retry"
+	"nanobot/internal/musttest"
 )
 
 func TestUntilTriesAgainWithLongerPauses(t *testing.T) {
@@ -16,7 +17,7 @@ func TestUntilTriesAgainWithLongerPauses(t *testing.T) {
 		var at []time.Duration
 		broken := errors.New("broken")
 		failures := 0
-		err := retry.Until(t.Context(), func() error {
+		musttest.Do(t, retry.Until(t.Context(), func() error {
 			if at = append(at, time.Since(began)); len(at) < 4 {
 				return broken
 			}
@@ -26,10 +27,7 @@ func TestUntilTriesAgainWithLongerPauses(t *testing.T) {
 				t.Errorf("failed was told %v", err)
 			}
 			failures++
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		want := []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
 		for i := range want {
 			if at[i] != want[i] {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 var began = time.Date(2026, 11, 16, 9, 0, 0, 0, time.UTC)
@@ -62,10 +63,7 @@ func (g *fixture) env() runbook.Env {
 
 func load(t testing.TB, r runbook.Run) runbook.Run {
 	t.Helper()
-	loaded, err := runbook.DecodeRun(r.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := musttest.Get(runbook.DecodeRun(r.Encode()))(t)
 	return loaded
 }
 
@@ -114,12 +112,9 @@ func (g *fixture) send(step int, s solution) runbook.Answer {
 	if s != nil {
 		raw = json.RawMessage(asJSON(s))
 	}
-	a, err := g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+	a := musttest.Get(g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 		return runbook.Next(r, runbook.Call{URI: source.StepURI(step), Solution: raw}, env)
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	}))(g.t)
 	return a
 }
 

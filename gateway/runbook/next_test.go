@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 func TestAChallengeIsCreatedFromItsDefinition(t *testing.T) {
@@ -173,13 +174,10 @@ func TestEachCheckAnswersInItsOrder(t *testing.T) {
 func TestASolutionIsRequired(t *testing.T) {
 	g := begin(t, deploy)
 	for _, raw := range []string{"", "null", `"yes"`, "[]"} {
-		a, err := g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
+		a := musttest.Get(g.transition(func(r runbook.Run, env runbook.Env) (runbook.Run, runbook.Answer, error) {
 			r.Issued.Failures = 0
 			return runbook.Next(r, runbook.Call{URI: g.uri(1), Solution: json.RawMessage(raw)}, env)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		g.checkErrorAndAction(a, "MISSING_FIELD", "Solution is required for steps 2+. Use kairos_begin for step 1.",
 			fmt.Sprintf("retry kairos_next with %s -- include solution matching challenge", g.uri(1)))
 	}

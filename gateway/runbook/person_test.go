@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 func (g *fixture) prove(p runbook.Proof) (runbook.Answer, error) {
@@ -45,10 +46,7 @@ func (g *fixture) lastRecord() runbook.Record {
 	if len(g.run.Records) == 0 {
 		g.t.Fatal("nothing is recorded")
 	}
-	r, err := g.run.Records[len(g.run.Records)-1].Parse()
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	r := musttest.Get(g.run.Records[len(g.run.Records)-1].Parse())(g.t)
 	return r
 }
 
@@ -139,9 +137,7 @@ func TestInAChatAnAgentCannotApprove(t *testing.T) {
 	wrong["nonce"] = "x"
 	g.checkError(g.send(1, wrong), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 2)
 	g.now = g.now.Add(3 * time.Hour)
-	if _, err := g.approve(runbook.Approval{Step: 1, By: "net:7"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.approve(runbook.Approval{Step: 1, By: "net:7"}))(t)
 	if a := g.send(1, call); a.Outcome != runbook.Repeated || a.ProofHash != g.run.LastHash() || g.lastRecord().By != "net:7" {
 		t.Errorf("after the approval: %s", asJSON(a))
 	}
@@ -166,10 +162,7 @@ func TestARefusalCountsAndMayEndTheRun(t *testing.T) {
 		"ELICITATION_FAILED: the client cannot ask":         {Step: 1, NotAskedReason: "the client cannot ask"},
 	} {
 		g := begin(t, text)
-		a, err := g.decline(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := musttest.Get(g.decline(d))(t)
 		code, message, _ := strings.Cut(want, ": ")
 		g.checkError(a, code, message, 1)
 		if g.run.Status != runbook.Waiting {
@@ -249,9 +242,7 @@ func TestAPersonSkipsAStepAfterTheThirdFailure(t *testing.T) {
 	}
 	g.now = g.now.Add(time.Second)
 	g.solve()
-	if _, err := g.approve(runbook.Approval{Step: 3, By: "net:7"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(g.approve(runbook.Approval{Step: 3, By: "net:7"}))(t)
 	g.solve()
 	if _, err := g.run.Verify(); err != nil {
 		t.Error(err)

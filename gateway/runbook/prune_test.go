@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
@@ -22,9 +23,7 @@ func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
 	now = now.Add(20 * 24 * time.Hour)
 	young := begin(runbook.ByAgent)
 	now = now.Add(11 * 24 * time.Hour)
-	if err := runs.PruneAgentRuns(t.Context(), 30*24*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, runs.PruneAgentRuns(t.Context(), 30*24*time.Hour))
 	for id, stays := range map[string]bool{old: false, person: true, young: true} {
 		if _, err := runs.Load(t.Context(), id); (err == nil) != stays {
 			t.Errorf("run %s: %v, stays: %v", id, err, stays)

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 var _ runbook.Records = store.Records(nil)
@@ -222,10 +223,7 @@ func TestMintedRunbooksAreStoredByTheirLabel(t *testing.T) {
 func TestProcessesShareTheSQLiteStore(t *testing.T) {
 	dir := t.TempDir()
 	open := func(shared bool) runbook.Runs {
-		s, err := sqlite.Open(t.Context(), dir, sqlite.Options{Shared: shared})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{Shared: shared}))(t)
 		t.Cleanup(func() { s.Close() })
 		return runbook.Runs{Records: s}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // TestOperatorsShareOneRunbookAtATime uses the titles that several chats have.
@@ -78,14 +79,9 @@ const (
 // reads an export without a signature.
 func TestTheStateOfTheVersionBeforeIsRead(t *testing.T) {
 	ctx := t.Context()
-	db, err := sqlite.Open(ctx, t.TempDir(), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sqlite.Open(ctx, t.TempDir(), sqlite.Options{}))(t)
 	t.Cleanup(func() { db.Close() })
-	if err := db.SaveRecords(ctx, map[string]string{earlierKey: earlierMinted}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, db.SaveRecords(ctx, map[string]string{earlierKey: earlierMinted}))
 	runs := runbook.Runs{Records: db}
 	for _, chat := range []string{"", "net:1"} {
 		list := must1(runs.ListMinted(ctx, chat))
@@ -112,10 +108,7 @@ func TestTheStateOfTheVersionBeforeIsRead(t *testing.T) {
 		t.Errorf("chat net:1 still has %+v", list)
 	}
 
-	e, err := runbook.DecodeExport(earlierExport)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := musttest.Get(runbook.DecodeExport(earlierExport))(t)
 	if _, err := runbook.Verify(e); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // checkExport verifies an export as `nanobot runbook verify` does.
@@ -47,9 +48,7 @@ func TestEveryChangeOfAnExportIsNamed(t *testing.T) {
 	key := must1(runs.PublicKey(t.Context()))
 	run := completeRun(t).run
 	good := must1(runs.Export(t.Context(), run))
-	if err := checkExport(good.Encode(), key); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, checkExport(good.Encode(), key))
 	other := completeRun(t).run // of the same runbook
 	other.ID = "abcdefabcdef"
 	otherRuns, _ := newRuns()
@@ -152,9 +151,7 @@ func TestProofsSayWhoseWordTheyAre(t *testing.T) {
 			return runbook.Approve(r, runbook.Approval{Step: 3, By: "net:7"}, env)
 		},
 	} {
-		if _, err := g.transition(transition); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(g.transition(transition))(t)
 	}
 	var words []runbook.Word
 	for _, e := range g.run.Export().Records {
@@ -176,10 +173,7 @@ func TestProofsSayWhoseWordTheyAre(t *testing.T) {
 func TestTheKeyIsMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	open := func(shared bool) (runbook.Runs, *sqlite.Store) {
-		s, err := sqlite.Open(t.Context(), dir, sqlite.Options{Shared: shared})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{Shared: shared}))(t)
 		t.Cleanup(func() { s.Close() })
 		return runbook.Runs{Records: s}, s
 	}
@@ -198,9 +192,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	if one, two := <-keys, <-keys; !one.Equal(two) {
 		t.Error("two keys were made")
 	}
-	if err := db.SaveRecords(t.Context(), map[string]string{"runbook/key": "0123"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, db.SaveRecords(t.Context(), map[string]string{"runbook/key": "0123"}))
 	if _, err := daemon.PublicKey(t.Context()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged key: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 // completeRun returns a complete run whose middle step needs no proof.
@@ -27,10 +28,7 @@ func hashOf(text string) string {
 
 // copyOf returns an export that can be changed, as one that was printed and read.
 func copyOf(t *testing.T, e runbook.Export) runbook.Export {
-	again, err := runbook.DecodeExport(e.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := musttest.Get(runbook.DecodeExport(e.Encode()))(t)
 	return again
 }
 
@@ -50,9 +48,7 @@ func TestAnExportVerifies(t *testing.T) {
 	g := completeRun(t)
 	e := g.run.Export()
 	var form map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(e.Encode()), &form); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(e.Encode()), &form))
 	if got := strings.Join(slices.Sorted(maps.Keys(form)), " "); got != "records run runbook status version" {
 		t.Errorf("the fields are %s", got)
 	}
@@ -196,9 +192,7 @@ func TestARecordNamesAsManyPeopleAsMustApprove(t *testing.T) {
 	g.approve(runbook.Approval{Step: 1, By: "net:7"})
 	g.approve(runbook.Approval{Step: 1, By: "net:8"})
 	e := g.run.Export()
-	if _, err := runbook.Verify(e); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(runbook.Verify(e))(t)
 	for from, to := range map[string]string{"net:7": "net:8", `"approvals":[`: `"others":[`} {
 		text := strings.Replace(e.Records[0].Record, from, to, 1)
 		bad := copyOf(t, e)

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nanobot/gateway/runbook"
+	"nanobot/internal/musttest"
 )
 
 // versions are those of the protocol in which the server calls the client, and in which it does
@@ -173,10 +174,7 @@ func TestALongCallSendsProgressNotifications(t *testing.T) {
 		shown := c.begin("Ship")
 		params := &mcp.CallToolParams{Name: "kairos_next", Arguments: args{"uri": shown.str("current_step.uri"), "solution": shown.solution("shell", shell(0))}}
 		params.SetProgressToken("mine")
-		got, err := c.CallTool(t.Context(), params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := musttest.Get(c.CallTool(t.Context(), params))(t)
 		fx.read(got).ok().want("challenge.type", "mcp")
 		synctest.Wait()
 		if len(told) < 3 || told[0] != 1 || told[2] != 3 {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/gateway/tools"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -218,9 +219,7 @@ func TestCallsBeforeTheEndOfTheInputAreAnswered(t *testing.T) {
 	if _, err := io.WriteString(c.conn, strings.Join(lines, "\n")); err != nil { // the last line lacks its newline
 		t.Fatal(err)
 	}
-	if err := c.conn.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.conn.CloseWrite())
 	seen := map[any]bool{}
 	for range calls + 1 {
 		m := c.receive()
@@ -335,12 +334,8 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	ours, theirs := net.Pipe() // which has no buffer
 	served := make(chan error, 1)
 	go func() { served <- tools.Serve(ctx, theirs, fx.options()) }()
-	if _, err := io.WriteString(ours, initialize+"\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(ours, initialized+"\n"+toolCall(1, "kairos_search", args{})+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(ours, initialize+"\n"))(t)
+	musttest.Get(io.WriteString(ours, initialized+"\n"+toolCall(1, "kairos_search", args{})+"\n"))(t)
 	cancel()
 	<-served
 	_ = ours.Close()

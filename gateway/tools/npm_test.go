@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/agentstest"
 )
@@ -31,10 +32,7 @@ func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
 		return err
 	}
 	for calls, o := range map[int]tools.Options{9: fx.options(), 14: chat} {
-		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 		served := make(chan error, 1)
 		go func() {
 			conn, err := l.Accept()

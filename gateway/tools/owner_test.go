@@ -12,6 +12,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/musttest"
 )
 
 // connectChat connects an agent of a chat.
@@ -57,9 +58,7 @@ func TestAStoredRunbookBelongsToTheChatThatStoredIt(t *testing.T) {
 func TestEachChatHasItsOwnQuotaOfStoredRunbooks(t *testing.T) {
 	fx := newFixture(t)
 	for i := range 1000 {
-		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Chat: "net:1", Text: fmt.Sprintf("# %d", i)}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fx.runs().Mint(t.Context(), runbook.MintRequest{Chat: "net:1", Text: fmt.Sprintf("# %d", i)}))(t)
 	}
 	fx.connectChat("net:1").call("kairos_mint", args{"markdown_doc": "# One more"}).fails("STORE_FAILED", "1000 runbooks are stored already")
 	fx.connectChat("net:2").call("kairos_mint", args{"markdown_doc": "# One more"}).ok()
@@ -73,10 +72,7 @@ func TestASharedRunbookIsSeenByAllChatsAndReplacedByNone(t *testing.T) {
 	fx := newFixture(t)
 	ann, bob := fx.connectChat("net:1"), fx.connectChat("net:2")
 	ann.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok()
-	shared, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := musttest.Get(fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"}))(t)
 	for _, c := range []*client{ann, bob} {
 		c.wantLabels("Ship")
 		c.begin("Ship").want("current_step.content", "Do Test.")
@@ -85,9 +81,7 @@ func TestASharedRunbookIsSeenByAllChatsAndReplacedByNone(t *testing.T) {
 				fails("DUPLICATE_CHAIN", "all chats").want("items.0.uri", shared.Source().StepURI(1))
 		}
 	}
-	if _, err := fx.runs().Unshare(t.Context(), "Ship"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fx.runs().Unshare(t.Context(), "Ship"))(t)
 	ann.wantLabels("Ship")
 	bob.wantLabels()
 	ann.call("kairos_mint", args{"markdown_doc": "# Ship\n\n## Other\n", "force_update": true}).ok()
@@ -173,17 +167,13 @@ func TestCommandsOfPeoplesRunbooksAreNotAskedAbout(t *testing.T) {
 	c.call("kairos_mint", args{"markdown_doc": fourSteps("Ship")}).ok()
 	before := c.begin("Ship")
 	for _, label := range []string{"Ship", "Old"} {
-		if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: label}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fx.runs().Share(t.Context(), runbook.ShareRequest{Label: label}))(t)
 	}
 	for _, label := range []string{"Mine", "Ship", "Old"} {
 		c.next(c.begin(label), "shell", shell(0)).ok().want("challenge.type", "mcp")
 	}
 	c.next(before, "shell", shell(0)).ok().want("challenge.type", "mcp") // exactly this text was shared
-	if _, err := fx.runs().Unshare(t.Context(), "Ship"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fx.runs().Unshare(t.Context(), "Ship"))(t)
 	c.next(c.begin("Ship"), "shell", shell(0)).refused("ELICITATION_FAILED")
 }
 
@@ -198,9 +188,7 @@ func TestSharingIsBoundToTheText(t *testing.T) {
 	if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship", Hash: "0123"}); err == nil {
 		t.Error("a text with another hash was shared")
 	}
-	if _, err := fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fx.runs().Share(t.Context(), runbook.ShareRequest{Label: "Ship"}))(t)
 	c.next(evil, "shell", shell(0)).refused("ELICITATION_FAILED")
 	if len(k.commands) != 0 {
 		t.Errorf("commands were executed: %q", k.commands)

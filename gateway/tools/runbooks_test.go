@@ -9,6 +9,7 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
@@ -147,9 +148,7 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
 	fx := newFixture(t)
 	for i := range 1000 {
-		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d", i)}))(t)
 	}
 	c := fx.connect(fx.options(), nil)
 	c.call("kairos_mint", args{"markdown_doc": "# 1000"}).fails("STORE_FAILED", "1000 runbooks are stored already")
@@ -163,9 +162,7 @@ func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
 	fx := newFixture(t)
 	long := "\n```\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 255) + "```\n"
 	for i := range 16 {
-		if _, err := fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fx.runs().Mint(t.Context(), runbook.MintRequest{Text: fmt.Sprintf("# %d\n%s", i, long)}))(t)
 	}
 	c := fx.connect(fx.options(), nil)
 	c.call("kairos_mint", args{"markdown_doc": "# 100"}).ok()
@@ -243,10 +240,7 @@ func TestDumpReturnsAStepOrTheWholeDocument(t *testing.T) {
 func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
 	fx := newFixture(t)
 	names := func(o tools.Options) (names []string) {
-		list, err := fx.connect(o, nil).ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(fx.connect(o, nil).ListTools(t.Context(), nil))(t)
 		for _, tool := range list.Tools {
 			names = append(names, tool.Name)
 			if tool.Description == "" || tool.InputSchema == nil {

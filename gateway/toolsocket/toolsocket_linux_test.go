@@ -21,6 +21,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/toolsocket"
+	"nanobot/internal/musttest"
 	"nanobot/internal/peersocket"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -76,18 +77,10 @@ func outsider(int) (string, bool, error) { return "", false, nil }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	parent, err := os.MkdirTemp("", "ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parent := musttest.Get(os.MkdirTemp("", "ts"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(parent) })
-	if err := os.Chmod(parent, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	l, err := peersocket.Listen(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(parent, 0o755))
+	l := musttest.Get(peersocket.Listen(parent))(t)
 	fx := &fixture{t: t, path: l.Path(), owner: outsider}
 	fx.serve = func(_ context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
 		_, err := fmt.Fprintf(conn, "%+v\n", c)
@@ -146,10 +139,7 @@ func (fx *fixture) dial(h toolsocket.Hello) (caller, refusal string) {
 		return "", err.Error()
 	}
 	defer func() { _ = c.Close() }()
-	line, err := bufio.NewReader(c).ReadString('\n')
-	if err != nil {
-		fx.t.Fatal(err)
-	}
+	line := musttest.Get(bufio.NewReader(c).ReadString('\n'))(fx.t)
 	return strings.TrimSpace(line), ""
 }
 
@@ -198,14 +188,9 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 		t.Skip("only root can start a process of another user")
 	}
 	fx := newFixture(t)
-	self, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.ReadFile(os.Args[0]))(t)
 	program := filepath.Join(filepath.Dir(filepath.Dir(fx.path)), "client") // where the user may go
-	if err := os.WriteFile(program, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(program, self, 0o755))
 	client := func(token string) string {
 		cmd := exec.Command(program)
 		cmd.Env = []string{"TEST_DIAL=" + fx.path, "TEST_TOKEN=" + token, "GORACE=atexit_sleep_ms=0"}
@@ -258,10 +243,7 @@ func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {
 func TestAConnectionWithoutAHelloIsClosed(t *testing.T) {
 	fx := newFixture(t)
 	for _, line := range []string{"", "GET / HTTP/1.1\r\n", "{}{}\n", `"text"` + "\n", strings.Repeat("x", 100_000) + "\n"} {
-		c, err := net.Dial("unix", fx.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(net.Dial("unix", fx.path))(t)
 		_, _ = io.WriteString(c, line)
 		_ = c.(*net.UnixConn).CloseWrite()
 		if said, _ := io.ReadAll(c); len(said) > 0 {
@@ -282,14 +264,9 @@ func TestBytesRightAfterTheHelloAreNotLost(t *testing.T) {
 			return errors.Join(err, conn.Close())
 		}
 	})
-	c, err := net.Dial("unix", fx.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(net.Dial("unix", fx.path))(t)
 	defer func() { _ = c.Close() }()
-	if _, err := io.WriteString(c, "{}\nand more"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(c, "{}\nand more"))(t)
 	_ = c.(*net.UnixConn).CloseWrite()
 	if said, err := io.ReadAll(c); err != nil || string(said) != "{}\nand more" {
 		t.Errorf("it says %q, %v", said, err)
@@ -298,10 +275,7 @@ func TestBytesRightAfterTheHelloAreNotLost(t *testing.T) {
 
 func TestConnectionsEndWithTheServer(t *testing.T) {
 	parent := t.TempDir()
-	l, err := peersocket.Listen(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(peersocket.Listen(parent))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
@@ -313,14 +287,8 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 			},
 		})
 	}()
-	served, err := toolsocket.Dial(t.Context(), l.Path(), toolsocket.Hello{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	silent, err := net.Dial("unix", l.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := musttest.Get(toolsocket.Dial(t.Context(), l.Path(), toolsocket.Hello{}))(t)
+	silent := musttest.Get(net.Dial("unix", l.Path()))(t)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -341,10 +309,7 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 	fx := newFixture(t)
 	for range 600 {
-		c, err := net.Dial("unix", fx.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(net.Dial("unix", fx.path))(t)
 		defer func() { _ = c.Close() }()
 	}
 	refused := 0
@@ -375,10 +340,7 @@ func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 func TestAProcessOfNoKnownChatIsRefusedBeforeItsHello(t *testing.T) {
 	fx := newFixture(t)
 	fx.change(func() { fx.owner = func(int) (string, bool, error) { return "", true, nil } })
-	c, err := net.Dial("unix", fx.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(net.Dial("unix", fx.path))(t)
 	defer func() { _ = c.Close() }()
 	if said, err := io.ReadAll(c); err != nil || !strings.Contains(string(said), "cannot tell which chat") {
 		t.Errorf("it says %q, %v", said, err)

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -244,10 +245,7 @@ func TestTheBoardsOfEndedTurnsAreFoldedAfterARestart(t *testing.T) {
 		fx := newFixtureWith(t, nil, func(*turn.Options) {})
 		board := store.Transient{Chat: channels.Chat{Channel: "net", ID: "ann"}, ID: "b1", Inbound: 7, Board: true}
 		fold := store.Fold{Summary: "✓ 2 steps", Details: "read", Required: true}
-		err := fx.Recover(t.Context(), store.Adopted{Folds: []store.PendingFold{{Fold: fold, Board: board, MessageID: "m1"}, {Fold: fold, Board: board, Replaced: true}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, fx.Recover(t.Context(), store.Adopted{Folds: []store.PendingFold{{Fold: fold, Board: board, MessageID: "m1"}, {Fold: fold, Board: board, Replaced: true}}}))
 		fx.stop()
 		checkEqual(t, "folded", fx.box.folded, []string{"b1 ✓ 2 steps|read|true"})
 		checkEqual(t, "removed, as a message replaces it", fx.box.removed, []string{"b1"})

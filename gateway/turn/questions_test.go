@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -28,9 +29,7 @@ func TestTheQuestionOfATurnThatACrashHasEndedLosesItsButtons(t *testing.T) {
 				ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1", User: channels.User{ID: user}},
 				Process: store.Process(process.NewStartingRecord()), Outcome: store.Outcome{Status: map[string]string{"stranger": store.Revoked}[user]},
 			}}
-			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}))
 			checkEqual(t, "outcomes", fx.box.outcomes, "[q7: no answer]")
 		})
 	}

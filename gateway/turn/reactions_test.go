@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -65,9 +66,7 @@ func TestATurnThatAShutdownCutsOffKeepsItsReactionAndARecoveredOneHasFailed(t *t
 		checkEqual(t, "reactions", fx.box.reactions, "[m1 taken]")
 		adopted := []store.Inbound{{ID: 7, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m1"}, Process: store.Process(process.NewStartingRecord())}}
 		fx.Reload(turn.Settings{Agents: defaultAgentOnly(&fx.agent), OnCrash: turn.ReportCrash})
-		if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}))
 		fx.stop()
 		checkEqual(t, "reactions after the restart", fx.box.reactions, "[m1 taken m1 failed]")
 	})
@@ -82,8 +81,6 @@ func TestAMessageWhoseTurnWasStoppedOrRevokedBeforeACrashHasNoReaction(t *testin
 		{ID: 8, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "m8"}, Process: started, Outcome: store.Outcome{Status: store.Revoked}},
 		{ID: 9, Attempt: 1, In: channels.Incoming{Chat: ann, ID: "p9", Press: "again:1"}, Process: started},
 	}
-	if err := fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, fx.Recover(t.Context(), store.Adopted{Inbounds: adopted}))
 	checkEqual(t, "reactions", fx.box.reactions, "[m7  m8 ]")
 }

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -141,10 +142,7 @@ func runStreamed(t *testing.T, ch channels.Channel, script func(emit func(termin
 // runAttempts is like runStreamed. The turn is repeated, as after crashes at its end.
 func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(emit func(terminal.Frame))) {
 	t.Helper()
-	disk, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	all := map[string]channels.Channel{"net": ch}
 	box := outbox.New(outbox.Options{Store: disk, Channels: all, AtMostOnce: func() bool { return false }, Log: zap.NewNop()})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,13 +309,8 @@ func TestAStreamedTextStaysWhenTheAnswerHasFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &chatNetwork{}
 		path := filepath.Join(t.TempDir(), "a.png")
-		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		file, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte("x"), 0o600))
+		file := musttest.Get(os.Open(path))(t)
 		runStreamed(t, n, func(emit func(terminal.Frame)) {
 			emit(partial("Look"))
 			time.Sleep(10 * time.Second)

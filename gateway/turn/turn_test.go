@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -673,9 +674,7 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 				}
 				return nil
 			}
-			if err := fx.KillLeftover(t.Context(), inbounds); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, fx.KillLeftover(t.Context(), inbounds))
 			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err == nil {
 				t.Error("a failure was not reported")
 			}

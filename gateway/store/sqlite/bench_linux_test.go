@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // BenchmarkEnqueueAgainstOneSync compares a durable enqueue with the least that it could cost: one
@@ -24,10 +25,7 @@ func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	dir := b.TempDir()
 	s := openStore(b, dir, sqlite.Options{})
 	defer closeStore(b, s)
-	f, err := os.Create(filepath.Join(dir, "plain"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := musttest.Get(os.Create(filepath.Join(dir, "plain")))(b)
 	defer func() { _ = f.Close() }()
 	var plain, durable []time.Duration
 	for n := 0; b.Loop(); n++ {
@@ -56,10 +54,7 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	dir := b.TempDir()
 	s := openStore(b, dir, sqlite.Options{})
 	defer closeStore(b, s)
-	f, err := os.Create(filepath.Join(dir, "plain"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := musttest.Get(os.Create(filepath.Join(dir, "plain")))(b)
 	defer func() { _ = f.Close() }()
 	var inbound atomic.Int64
 	rate := func(writers, each int) float64 {
@@ -79,9 +74,7 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 			})
 		})
 		b.StopTimer()
-		if err := runParallel(writers, func(w int) error { return settleAll(s, w, first[w]) }); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, runParallel(writers, func(w int) error { return settleAll(s, w, first[w]) }))
 		b.StartTimer()
 		return float64(writers*each) / took.Seconds()
 	}
@@ -126,9 +119,7 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 			before := heapSize()
 			for b.Loop() {
 				s := openStore(b, dir, sqlite.Options{})
-				if _, err := s.Adopt(ctx); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Get(s.Adopt(ctx))(b)
 				claimed, err := s.Claim(ctx, 1)
 				if err != nil || len(claimed) != 1 {
 					b.Fatal(claimed, err)
@@ -136,9 +127,7 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 				inbound := claimed[0]
 				b.StopTimer()
 				b.ReportMetric(float64(heapSize()-before)/1024, "heap-KiB")
-				if err := s.Requeue(ctx, inbound.ID, true); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Do(b, s.Requeue(ctx, inbound.ID, true))
 				closeStore(b, s)
 				b.StartTimer()
 			}
@@ -151,7 +140,7 @@ func fillQueues(tb testing.TB, dir string, chats, n int) {
 	tb.Helper()
 	s := openStore(tb, dir, sqlite.Options{})
 	defer closeStore(tb, s)
-	err := runParallel(200, func(w int) error {
+	musttest.Do(tb, runParallel(200, func(w int) error {
 		for i := w; i < n; i += 200 {
 			chat := channels.Chat{Channel: "net", ID: fmt.Sprint(i % chats)}
 			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: "hello there, please do something for me"}
@@ -165,10 +154,7 @@ func fillQueues(tb testing.TB, dir string, chats, n int) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))
 }
 
 func shortAnswer(n, chat int) store.Outbound {
@@ -182,9 +168,7 @@ func shortAnswer(n, chat int) store.Outbound {
 func measureTime(tb testing.TB, do func() error) time.Duration {
 	tb.Helper()
 	began := time.Now()
-	if err := do(); err != nil {
-		tb.Fatal(err)
-	}
+	musttest.Do(tb, do())
 	return time.Since(began)
 }
 

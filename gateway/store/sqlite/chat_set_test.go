@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // There are more chats than a chatSet holds, and the state is opened again with them.
@@ -15,9 +16,7 @@ func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	chat := func(i int) channels.Chat { return channels.Chat{Channel: "net", ID: fmt.Sprint(i)} }
 	const chats = 5000
-	if err := sqlite.RememberMany(ctx, s, chats, chat); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, sqlite.RememberMany(ctx, s, chats, chat))
 	for _, s := range []*sqlite.Store{s, nil} {
 		if s == nil {
 			s = openStore(t, dir, sqlite.Options{})
@@ -27,9 +26,7 @@ func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
 				t.Errorf("of chat %d: %q, %v", i, got, err)
 			}
 		}
-		if err := s.Remember(ctx, chat(chats), "key", "value"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Remember(ctx, chat(chats), "key", "value"))
 		if got, err := s.Recall(ctx, chat(chats), "key"); got != "value" || err != nil {
 			t.Errorf("of the last chat: %q, %v", got, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // filesAfterCrash returns the files of a state that crashed with n messages in its write-ahead log.
@@ -26,10 +27,7 @@ func filesAfterCrash(t *testing.T, n int) map[string][]byte {
 	receiveMessages(t, s, n)
 	files := map[string][]byte{}
 	for _, name := range []string{"nanobot.db", "nanobot.db-wal"} {
-		content, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := musttest.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		files[name] = content
 	}
 	return files
@@ -39,9 +37,7 @@ func writeState(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return dir
 }
@@ -83,10 +79,7 @@ func TestATruncatedLogIsReadUpToItsLastWholeTransaction(t *testing.T) {
 // checkFirstMessages checks that the remaining messages are the first ones.
 func checkFirstMessages(t *testing.T, s *sqlite.Store) {
 	t.Helper()
-	inbounds, err := s.Recent(ctx, chat, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inbounds := musttest.Get(s.Recent(ctx, chat, 1000))(t)
 	for i, inbound := range inbounds {
 		if want := fmt.Sprint(len(inbounds) - 1 - i); inbound.In.ID != want {
 			t.Errorf("message %s is where %s should be", inbound.In.ID, want)
@@ -99,10 +92,7 @@ func TestADamagedDatabaseIsRefusedWithAClearError(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	receiveMessages(t, s, 200)
 	closeStore(t, s)
-	sound, err := os.ReadFile(filepath.Join(dir, "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := musttest.Get(os.ReadFile(filepath.Join(dir, "nanobot.db")))(t)
 	damage := map[string]func(b []byte) []byte{
 		"it is something else": func([]byte) []byte { return bytes.Repeat([]byte("not a database\n"), 1000) },
 		"its head is lost":     func(b []byte) []byte { copy(b, make([]byte, 100)); return b },
@@ -138,9 +128,7 @@ func TestAFileThatCannotBeADatabaseIsDamageAndNotANewState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := harm(filepath.Join(dir, "nanobot.db")); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, harm(filepath.Join(dir, "nanobot.db")))
 			for range 2 { // the first try must not repair it
 				if err := checkRefused(t, dir, "nanobot.db", "damaged"); !errors.Is(err, dbfile.ErrDamaged) {
 					t.Errorf("got %v", err)
@@ -167,7 +155,7 @@ func largeDatabase(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	s := openStore(t, dir, sqlite.Options{})
-	err := runParallel(8, func(w int) error {
+	musttest.Do(t, runParallel(8, func(w int) error {
 		for n := range 150 {
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: fmt.Sprint(w)}, ID: fmt.Sprint(n), Text: strings.Repeat("x", 500+n*40)}
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
@@ -175,15 +163,9 @@ func largeDatabase(t *testing.T) []byte {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	closeStore(t, s)
-	b, err := os.ReadFile(filepath.Join(dir, "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(dir, "nanobot.db")))(t)
 	if len(b) < 3<<20 {
 		t.Fatalf("%d bytes are too few", len(b))
 	}
@@ -255,19 +237,14 @@ func TestADatabaseThatIsTruncatedEndsTheStore(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	defer s.Close() // it is damaged
 	receiveMessages(t, s, 3)
-	if err := os.Truncate(filepath.Join(dir, "nanobot.db"), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Truncate(filepath.Join(dir, "nanobot.db"), 0))
 	if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAKillDuringTheFirstStartLeavesNoIncompleteState(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := musttest.Get(os.Executable())(t)
 	before, after, kills := 0, 0, killtest.Rounds(t, 10, 200)
 	for i := range kills {
 		dir := t.TempDir()

@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/storetest"
+	"nanobot/internal/musttest"
 )
 
 func TestAFullDiskLosesNothingAndTheStoreRecovers(t *testing.T) {
@@ -32,9 +33,7 @@ func TestAFullDiskLosesNothingAndTheStoreRecovers(t *testing.T) {
 		}
 	})
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 5<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(ballast, make([]byte, 5<<20), 0o600))
 	testRecovery(t, dir, func() error { return os.Remove(ballast) })
 }
 
@@ -53,15 +52,11 @@ func TestAFailingWriteLosesNothingAndTheStoreRecovers(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &before))
 	limit := func(size uint64) error {
 		return unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: before.Max})
 	}
-	if err := limit(1 << 20); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, limit(1<<20))
 	defer func() {
 		if err := limit(before.Cur); err != nil {
 			t.Error(err)
@@ -78,7 +73,7 @@ func testRecovery(t *testing.T, dir string, room func() error) {
 	defer func() { closeStore(t, s) }()
 	var stored, failed, full atomic.Int64
 	write := func(round string, each int, stop int64) {
-		err := runParallel(8, func(w int) error {
+		musttest.Do(t, runParallel(8, func(w int) error {
 			for n := 0; failed.Load() < stop && n < each; n++ {
 				in := channels.Incoming{Chat: chat, ID: fmt.Sprint(round, w, ".", n), Text: strings.Repeat("x", 8000)}
 				if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
@@ -91,10 +86,7 @@ func testRecovery(t *testing.T, dir string, room func() error) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	write("a", 200, 50)
 	if failed.Load() == 0 || stored.Load() == 0 {
@@ -106,9 +98,7 @@ func testRecovery(t *testing.T, dir string, room func() error) {
 	if got := countWaiting(t, s); got != int(stored.Load()) {
 		t.Fatalf("%d messages wait, %d were confirmed", got, stored.Load())
 	}
-	if err := room(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, room())
 	failed.Store(0)
 	write("b", 10, 1)
 	if failed.Load() != 0 {
@@ -135,9 +125,7 @@ func TestAFullDiskLeavesNoIncompleteCopy(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
 	big := filepath.Join(t.TempDir(), "big")
-	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(big, make([]byte, 4<<20), 0o600))
 	if _, err := storetest.SaveCopy(ctx, s, big, 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want ENOSPC", err)
 	}
@@ -165,9 +153,7 @@ func mountSmallDisk(t *testing.T, size int) string {
 func freeBytes(t *testing.T, dir string) uint64 {
 	t.Helper()
 	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Statfs(dir, &s))
 	return s.Bavail * uint64(s.Bsize)
 }
 
@@ -183,9 +169,7 @@ func TestCopiesLeaveRoomOnTheDisk(t *testing.T) {
 		for i := range b {
 			b[i] = 'x'
 		}
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, b, 0o600))
 		return path
 	}
 	before := freeBytes(t, dir)
@@ -227,10 +211,7 @@ func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
 	path := filepath.Join(t.TempDir(), "log.txt")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Create(path))(t)
 	defer f.Close()
 	over := make(chan struct{})
 	var agent sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 const workers = 6
@@ -103,10 +104,7 @@ func TestConfirmedWritesSurviveAKill(t *testing.T) {
 	for range rounds {
 		acks := writeAndKill(t, dir, 10+rand.IntN(40), time.Duration(rand.IntN(3000))*time.Microsecond)
 		s := openStore(t, dir, sqlite.Options{}) // the lock of the dead child must be free
-		left, err := s.Adopt(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := musttest.Get(s.Adopt(ctx))(t)
 		for _, ack := range acks {
 			verifyConfirmation(t, s, left, strings.Fields(ack))
 		}
@@ -128,16 +126,10 @@ func TestConfirmedWritesSurviveAKill(t *testing.T) {
 // all lines.
 func writeAndKill(t *testing.T, dir string, count int, after time.Duration) []string {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := musttest.Get(os.Executable())(t)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := musttest.Get(cmd.StdoutPipe())(t)
 	child := killtest.Start(t, cmd)
 	var acks []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -156,9 +148,7 @@ func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack [
 		t.Fatalf("the child printed %q", ack)
 	}
 	var id int64
-	if _, err := fmt.Sscan(ack[1], &id); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(fmt.Sscan(ack[1], &id))(t)
 	chat := channels.Chat{Channel: "net", ID: ack[2]}
 	if ack[0] == "stored" {
 		verifyPart(t, s, chat, ack)
@@ -204,10 +194,7 @@ func verifyConfirmation(t *testing.T, s *sqlite.Store, left store.Adopted, ack [
 // verifyPart checks that an acknowledged part is stored, or that its message was received.
 func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string) {
 	t.Helper()
-	parts, err := s.Parts(ctx, "net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := musttest.Get(s.Parts(ctx, "net"))(t)
 	waits := slices.ContainsFunc(parts, func(p channels.Incoming) bool { return p.Chat == chat && p.ID == ack[3] })
 	known, err := s.Known(ctx, chat, ack[3])
 	if err != nil || waits == known {
@@ -218,10 +205,7 @@ func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string)
 // verifyNoKnownParts checks that no part is stored whose message was received, and drops all parts.
 func verifyNoKnownParts(t *testing.T, s *sqlite.Store) {
 	t.Helper()
-	parts, err := s.Parts(ctx, "net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := musttest.Get(s.Parts(ctx, "net"))(t)
 	for _, p := range parts {
 		if known, err := s.Known(ctx, p.Chat, p.ID); known || err != nil {
 			t.Errorf("part %s waits though its message was received (%v)", p.ID, err)

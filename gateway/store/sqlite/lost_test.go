@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/musttest"
 )
 
 // losses are ways in which the state of a running daemon can be lost. With atOnce, the writer
@@ -54,12 +55,8 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 			s := openStore(t, dir, sqlite.Options{Watch: watch})
 			defer s.Close() // its files are gone
 			receiveMessages(t, s, 3)
-			if err := watch.Check(); err != nil {
-				t.Fatal(err)
-			}
-			if err := loss.do(dir); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, watch.Check())
+			musttest.Do(t, loss.do(dir))
 			if !loss.atOnce {
 				if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
 					t.Errorf("the watch says %v", err)
@@ -84,9 +81,7 @@ func TestAMovedFolderThatASymbolicLinkLeadsToIsNotLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
-	if err := errors.Join(os.Rename(dir, dir+".away"), os.Symlink(dir+".away", dir)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.Rename(dir, dir+".away"), os.Symlink(dir+".away", dir)))
 	receiveMessages(t, s, 1)
 }
 
@@ -95,9 +90,7 @@ func TestADaemonWhoseLockFileWasRemovedNoticesIt(t *testing.T) {
 	watch := dbfile.NewWatch()
 	first := openStore(t, dir, sqlite.Options{Watch: watch})
 	defer closeStore(t, first)
-	if err := os.Remove(filepath.Join(dir, "daemon.lock")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(filepath.Join(dir, "daemon.lock")))
 	closeStore(t, openStore(t, dir, sqlite.Options{}))
 	if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
 		t.Errorf("the first daemon does not notice it: %v", err)
@@ -110,10 +103,7 @@ func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 	s := openStore(t, dir, sqlite.Options{})
 	defer s.Close() // its files are gone
 	receiveMessages(t, s, 1)
-	other, err := dbfile.Connect(ctx, filepath.Join(dir, "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := musttest.Get(dbfile.Connect(ctx, filepath.Join(dir, "nanobot.db")))(t)
 	run := func(script string) {
 		t.Helper()
 		if _, err := other.(driver.ExecerContext).ExecContext(ctx, script, nil); err != nil {
@@ -129,9 +119,7 @@ func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 	for stacks := make([]byte, 1<<20); !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*writer).inTransaction"); {
 		runtime.Gosched()
 	}
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(dir, dir+".away"))
 	run("ROLLBACK")
 	if err := <-confirmed; err == nil {
 		t.Error("it is confirmed")

@@ -20,6 +20,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // statementEnd matches the end of a statement of a migration, which is at the end of a line.
@@ -62,10 +63,7 @@ func migrateUntilKilled(dir, number string) int {
 // dumpDatabase returns the contents of a database as text.
 func dumpDatabase(t *testing.T, dir string) string {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro"))(t)
 	defer db.Close()
 	var lines []string
 	for _, name := range queryStrings(t, db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
@@ -94,24 +92,17 @@ func queryStrings(t *testing.T, db *sql.DB, query string) (all []string) {
 		}
 		all = append(all, row)
 	}
-	if err := found.Err(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, found.Err())
 	return all
 }
 
 func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := musttest.Get(os.Executable())(t)
 	step := killtest.Rounds(t, 9, 1) // each run of the CI tests a part of the statements, which differs from run to run
 	first := 1 + os.Getpid()%step
 	old := "../../../cmd/nanobot/testdata/state-v7/state"
 	migrate := func(dir string, at int) (string, error) {
-		if err := os.CopyFS(dir, os.DirFS(old)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.CopyFS(dir, os.DirFS(old)))
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_MIGRATE="+dir, "NANOBOT_TEST_KILL_AT="+strconv.Itoa(at))
 		cmd.Stderr = os.Stderr
@@ -119,10 +110,7 @@ func TestAMigrationKilledAtAnyStatementIsCompleteAfterTheNextStart(t *testing.T)
 		return strings.TrimSpace(string(out)), err
 	}
 	whole := t.TempDir()
-	said, err := migrate(whole, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := musttest.Get(migrate(whole, 0))(t)
 	statements, err := strconv.Atoi(said)
 	if err != nil || statements < 20 {
 		t.Fatalf("the migration has %q statements (%v)", said, err)

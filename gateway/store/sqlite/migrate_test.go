@@ -11,16 +11,14 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/musttest"
 )
 
 // createOldestSchema creates a state with the oldest schema that is read.
 func createOldestSchema(t *testing.T, rows string) string {
 	t.Helper()
 	dir := t.TempDir()
-	schema, err := os.ReadFile("migrations/7.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := musttest.Get(os.ReadFile("migrations/7.sql"))(t)
 	editDatabase(t, dir, string(schema), "PRAGMA user_version = 7", rows)
 	return dir
 }
@@ -28,18 +26,11 @@ func createOldestSchema(t *testing.T, rows string) string {
 // editDatabase runs scripts in a database, which a daemon may be using.
 func editDatabase(t *testing.T, dir string, scripts ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)"))(t)
 	for _, script := range scripts {
-		if _, err := db.Exec(script); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(db.Exec(script))(t)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, db.Close())
 }
 
 func TestASchemaThatIsTooOldIsRefused(t *testing.T) {
@@ -149,18 +140,10 @@ func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 			t.Errorf("%v, %v", info.Mode(), err)
 		}
 		// An operator who returns to the older nanobot does this.
-		content, err := os.ReadFile(copies[len(copies)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "nanobot.db"), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		content := musttest.Get(os.ReadFile(copies[len(copies)-1]))(t)
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, "nanobot.db"), content, 0o600))
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)"))(t)
 	defer db.Close()
 	var schema, transients int
 	if err := db.QueryRow("PRAGMA user_version").Scan(&schema); err != nil || schema != 7 {

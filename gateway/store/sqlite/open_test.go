@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 var chat = channels.Chat{Channel: "net", ID: "a"}
@@ -22,10 +23,7 @@ func receiveMessages(t *testing.T, s *sqlite.Store, n int) []int64 {
 	t.Helper()
 	var ids []int64
 	for i := range n {
-		result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}}))(t)
 		ids = append(ids, result.Inbound.ID)
 	}
 	return ids
@@ -33,10 +31,7 @@ func receiveMessages(t *testing.T, s *sqlite.Store, n int) []int64 {
 
 func countWaiting(t *testing.T, s *sqlite.Store) int {
 	t.Helper()
-	n, err := s.CountPending(ctx, chat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := musttest.Get(s.CountPending(ctx, chat))(t)
 	return n
 }
 
@@ -63,10 +58,7 @@ func TestOnlyTheOwnerCanReadTheState(t *testing.T) {
 	for name, want := range map[string]os.FileMode{
 		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600, "agents.txt": 0o600,
 	} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := musttest.Get(os.Stat(filepath.Join(dir, name)))(t)
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has mode %o, want %o", name, got, want)
 		}
@@ -103,9 +95,7 @@ func TestACommandDoesNotCreateAState(t *testing.T) {
 		if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 			t.Errorf("there is %v", entries)
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(dir, 0o700))
 	}
 }
 
@@ -160,9 +150,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 
 func TestAnUnusableFolderIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file, nil, 0o600))
 	checkRefused(t, file, "open state", "not a directory")
 }
 

@@ -11,19 +11,15 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // queryNumber reads a number from a database that nobody has open.
 func queryNumber(t *testing.T, dir, query string) (n int64) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", filepath.Join(dir, "nanobot.db")))(t)
 	defer func() { _ = db.Close() }()
-	if err := db.QueryRow(query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, db.QueryRow(query).Scan(&n))
 	return n
 }
 
@@ -35,13 +31,10 @@ func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) 
 	t.Helper()
 	chat := channels.Chat{Channel: "net", ID: user}
 	say := func(text string) []channels.Outgoing { return []channels.Outgoing{{Chat: chat, Text: text}} }
-	refusal, err := s.RequestPairing(ctx, store.PairingRequest{
+	refusal := musttest.Get(s.RequestPairing(ctx, store.PairingRequest{
 		In:   channels.Incoming{Chat: chat, ID: message, Text: words, User: channels.User{ID: user}},
 		Code: "C" + user + message, Limits: store.CodeLimits{Life: time.Hour, Open: 20, PerHour: 60}, Coded: say("code"), Later: say("later"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if refusal != store.PairingCoded && refusal != store.PairingDeferred {
 		return
 	}
@@ -49,9 +42,7 @@ func requestPairing(t *testing.T, s *sqlite.Store, user, message, words string) 
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Settle(ctx, delivery.ID, store.Settlement{State: store.Sent, Receipt: "1"}))(t)
 }
 
 // TestManyMessagesOfStrangersDoNotGrowTheDatabase receives more messages of strangers than are

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -32,13 +33,9 @@ func statesWith(t *testing.T, dir, text string) (names []string) {
 
 func askSecret(t *testing.T, s *sqlite.Store, id, answer string) {
 	t.Helper()
-	if err := s.Ask(ctx, store.Question{Question: terminal.Question{ID: id, Secret: true}, Chat: chat}, store.Outbound{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Ask(ctx, store.Question{Question: terminal.Question{ID: id, Secret: true}, Chat: chat}, store.Outbound{}))
 	request := store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: id, Text: answer}, Secret: true, Reply: &store.Reply{Question: id, Text: answer, By: "7"}}
-	if _, err := s.Receive(ctx, request); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Receive(ctx, request))(t)
 }
 
 func TestAnErasedSecretIsInNoPageOfTheDatabaseWhateverWasStoredAroundIt(t *testing.T) {
@@ -53,9 +50,7 @@ func TestAnErasedSecretIsInNoPageOfTheDatabaseWhateverWasStoredAroundIt(t *testi
 		t.Fatal("no answer was stored")
 	}
 	for n := range 60 {
-		if err := s.EraseAnswer(ctx, "secret"+string(rune('0'+n))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.EraseAnswer(ctx, "secret"+string(rune('0'+n))))
 	}
 	if found := statesWith(t, dir, "hunter2"); len(found) > 0 {
 		t.Errorf("%v have a secret", found)
@@ -68,9 +63,7 @@ func TestALogWithAnErasedSecretThatSomebodyReadsIsEmptiedByTheNextCommitOrTheNex
 	defer closeStore(t, s)
 	askSecret(t, s, "q", "hunter2")
 	end := readDatabase(t, dir) // such as a backup
-	if err := s.EraseAnswer(ctx, "q"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.EraseAnswer(ctx, "q"))
 	if found := statesWith(t, dir, "hunter2"); len(found) == 0 {
 		t.Fatal("the reader does not hold the log")
 	}
@@ -90,10 +83,7 @@ func TestALogWithAnErasedSecretThatSomebodyReadsIsEmptiedByTheNextCommitOrTheNex
 // readDatabase reads the database until end is called.
 func readDatabase(t *testing.T, dir string) (end func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")))(t)
 	rows, err := db.Query("SELECT id FROM question UNION ALL SELECT chat FROM seen")
 	if err == nil && !rows.Next() {
 		err = errors.New("there are no rows")
@@ -106,9 +96,6 @@ func readDatabase(t *testing.T, dir string) (end func()) {
 
 func readFile(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 	return content
 }

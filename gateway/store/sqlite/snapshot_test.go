@@ -6,6 +6,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
@@ -15,9 +16,7 @@ func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
 	answer := func(to channels.Chat, id string) store.Delivery {
 		t.Helper()
 		request := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
-		if _, err := s.Receive(ctx, request); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Receive(ctx, request))(t)
 		delivery, ok, err := s.NextDelivery(ctx, to, 0)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
@@ -26,16 +25,12 @@ func TestDeliveryKeysOfASnapshotAreThoseOfItsDeliveries(t *testing.T) {
 	}
 	here, elsewhere := channels.Chat{Channel: "web", ID: "1"}, channels.Chat{Channel: "webs", ID: "1"}
 	sent, foreign := answer(here, "sent"), answer(elsewhere, "foreign")
-	if _, err := s.Settle(ctx, sent.ID, store.Settlement{State: store.Sent, Receipt: "7"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Settle(ctx, sent.ID, store.Settlement{State: store.Sent, Receipt: "7"}))(t)
 	pending := answer(here, "pending")
 	if missing, err := sqlite.Snapshot(ctx, dir, to); err != nil || len(missing) != 0 {
 		t.Fatal(missing, err)
 	}
-	if _, err := s.Settle(ctx, pending.ID, store.Settlement{State: store.Sent, Receipt: "8"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Settle(ctx, pending.ID, store.Settlement{State: store.Sent, Receipt: "8"}))(t)
 	later := answer(here, "later")
 	keys, err := sqlite.DeliveryKeys(ctx, to, "web")
 	if err != nil || len(keys) != 2 || !keys[sent.Key()] || !keys[pending.Key()] || keys[later.Key()] || keys[foreign.Key()] {

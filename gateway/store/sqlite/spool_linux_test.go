@@ -11,6 +11,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/storetest"
+	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
 )
 
@@ -21,27 +22,16 @@ func TestNoCopyFollowsASymbolicLinkInThePath(t *testing.T) {
 	}
 	s := openStore(t, t.TempDir(), sqlite.Options{})
 	defer closeStore(t, s)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	checked, private := filepath.Join(dir, "checked"), filepath.Join(dir, "private")
 	for _, d := range []string{checked, private} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(d, "a.txt"), []byte(d), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Mkdir(d, 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(d, "a.txt"), []byte(d), 0o600))
 	}
 	file := filepath.Join(checked, "a.txt")
-	if _, err := storetest.SaveCopy(ctx, s, file, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(storetest.SaveCopy(ctx, s, file, 0))(t)
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(private, link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(private, link))
 	if err := unix.Renameat2(unix.AT_FDCWD, checked, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
 		t.Skip(err)
 	}
@@ -62,27 +52,18 @@ func TestASymbolicLinkCreatedAfterTheCheckRevealsNothingOfItsTarget(t *testing.T
 		"a folder": func(folder string) error { return os.Mkdir(filepath.Join(folder, "a.txt"), 0o700) },
 		"nothing":  func(string) error { return nil },
 	} {
-		dir, err := filepath.EvalSymlinks(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 		own, private := filepath.Join(dir, "own"), filepath.Join(dir, "private")
 		for _, folder := range []string{own, private} {
-			if err := os.Mkdir(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, os.Mkdir(folder, 0o700))
 		}
-		if err := errors.Join(os.WriteFile(filepath.Join(own, "a.txt"), []byte("own"), 0o600), hidden(private)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.WriteFile(filepath.Join(own, "a.txt"), []byte("own"), 0o600), hidden(private)))
 		file, err := nofollow.Open(filepath.Join(own, "a.txt")) // as the check does
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if err := errors.Join(os.Rename(own, own+"-away"), os.Symlink(private, own)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.Rename(own, own+"-away"), os.Symlink(private, own)))
 		if kept, err := s.SaveCopy(ctx, file, 0); !errors.Is(err, unix.ELOOP) {
 			t.Errorf("%s is there: kept %q: %v", name, kept, err)
 		}
@@ -96,22 +77,13 @@ func TestNoCopyFollowsASymbolicLinkThatIsSwappedInRepeatedly(t *testing.T) {
 	}
 	s := openStore(t, t.TempDir(), sqlite.Options{})
 	defer closeStore(t, s)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range []string{"folder", "private"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "a.txt"), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name, "a.txt"), []byte(name), 0o600))
 	}
 	folder, link := filepath.Join(dir, "folder"), filepath.Join(dir, "link")
-	if err := os.Symlink("private", link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink("private", link))
 	over := make(chan struct{})
 	var agent sync.WaitGroup
 	agent.Go(func() {
@@ -135,10 +107,7 @@ func TestNoCopyFollowsASymbolicLinkThatIsSwappedInRepeatedly(t *testing.T) {
 			continue
 		}
 		made++
-		path, err := s.Fetch(ctx, kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := musttest.Get(s.Fetch(ctx, kept))(t)
 		if b, err := os.ReadFile(path); string(b) != "folder" {
 			t.Errorf("a copy of %q was made: %v", b, err)
 			break

@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/gateway/store/storetest"
+	"nanobot/internal/musttest"
 )
 
 var ctx = context.Background()
@@ -38,9 +39,6 @@ func TestStore(t *testing.T) {
 // openStore opens a store. The caller closes it.
 func openStore(t testing.TB, dir string, o sqlite.Options) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(ctx, dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(ctx, dir, o))(t)
 	return s
 }

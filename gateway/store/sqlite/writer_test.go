@@ -5,14 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func TestAJobThatPanicsFailsAlone(t *testing.T) {
 	ctx := context.Background()
-	s, err := Open(ctx, t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(Open(ctx, t.TempDir(), Options{}))(t)
 	defer s.Close()
 	var work sync.WaitGroup
 	for i := range 200 {
