@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // pictureScript is a prompt that makes the agent of the tests show pictures.
@@ -61,12 +63,8 @@ func TestFilesOfAnACPAgentExistAfterRun(t *testing.T) {
 	// A link in the chat's folder must not lead the copy elsewhere, and a file must not be
 	// overwritten.
 	users, outside := filepath.Join(dir, "users", "local"), filepath.Join(t.TempDir(), "outside")
-	if err := os.MkdirAll(users, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(users, "image.png")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(users, 0o700))
+	musttest.Do(t, os.Symlink(outside, filepath.Join(users, "image.png")))
 	contents := []string{"picture", "another"}
 	for range 2 { // the second must not take the places of the first
 		out := runProgramIn(t, dir, "", "run", "--json", "--protocol", "acp", "--command", agent, pictureScript(contents...))

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/acp/acptest"
 )
 
@@ -66,9 +67,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 	b.api.UserSends(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
 	b.awaitMessage(7, "Looking at it.")
 	b.awaitMessage(7, "make test")
-	if err := os.WriteFile(signal, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
 	question := b.awaitShown(7, "🔐", true)
 	b.pressButton(question, "Allow once")
 	b.awaitMessage(7, "permission selected yes")
@@ -101,9 +100,7 @@ func TestFilesThatAnACPAgentLinksToArriveAsAlbums(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
 	for _, name := range []string{"one.csv", "two.csv"} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), name), []byte("1,2\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), name), []byte("1,2\n"), 0o600))
 	}
 	b.api.UserSends(7, "say Two plots: ![first](a.png), ![second](b.png), the numbers [one](one.csv) and [two](two.csv), made by [code](one.csv:1).")
 	b.awaitMessage(7, "Two plots")
@@ -155,10 +152,7 @@ func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
 	b.api.UserSends(7, "embed t1 sleep 300\nawait")
 	b.awaitMessage(7, "sleep 300")
-	raw, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.Get(os.ReadFile(pidFile))(t)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 	b.restart(syscall.SIGKILL, func() {})
 	b.awaitMessage(7, "I was restarted while working on this.")
@@ -206,9 +200,7 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 	b.api.UserSends(b.dm, ada, "say Let me see.\ntool t1 edit main.go\nask t1 edit main.go\nstatus t1 completed\nsay Changed.")
 	question := shows("🔐")
 	reject := question.Buttons()[slices.IndexFunc(question.Buttons(), func(k discordtest.Component) bool { return k.Label == "Reject" })]
-	if _, err := b.api.UserPresses(ada, question.ID, reject.CustomID); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.api.UserPresses(ada, question.ID, reject.CustomID))(t)
 	shows("permission selected no")
 	shows("Changed.")
 	b.api.UserSends(b.dm, ada, "tool t2 fetch a page\nawait")

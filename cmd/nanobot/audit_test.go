@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/audit"
+	"nanobot/internal/musttest"
 )
 
 // readAudit returns what a bot's record has.
@@ -158,9 +159,7 @@ func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(logs, "a.jsonl")); err != nil || !strings.Contains(string(text), `"text":"one"`) {
 		t.Errorf("with text it has %s, %v", text, err)
 	}
-	if err := os.RemoveAll(logs); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.RemoveAll(logs))
 	if err := os.WriteFile(logs, nil, 0o600); err != nil { // in the way
 		t.Fatal(err)
 	}

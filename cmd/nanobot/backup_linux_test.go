@@ -14,6 +14,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
+	"nanobot/internal/musttest"
 )
 
 func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
@@ -28,7 +29,7 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 			if info, err := os.Stat(file); err != nil || trust.FileUID(info) != 0 || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info, err)
 			}
-			must(t, os.Truncate(filepath.Join(s.state, "nanobot.db"), 0))
+			musttest.Do(t, os.Truncate(filepath.Join(s.state, "nanobot.db"), 0))
 			if out, err := s.runAsRoot("pair", "--list"); err == nil || !strings.Contains(out, "nanobot restore") {
 				t.Errorf("pair: %v, %s", err, out)
 			}
@@ -38,8 +39,8 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 			if out, err := s.runAsRoot("pair", s.code); err != nil {
 				t.Errorf("pair: %v, %s", err, out)
 			}
-			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
-				must(t, err)
+			musttest.Do(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
+				musttest.Do(t, err)
 				if info, err := e.Info(); err != nil || trust.FileUID(info) != stranger {
 					t.Errorf("%s belongs to somebody else: %v", path, err)
 				}
@@ -56,7 +57,7 @@ func mountSmallDisk(t *testing.T, size string) string {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("cannot mount a small disk here: %v", err)
 	}
-	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	t.Cleanup(func() { musttest.Do(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	return dir
 }
 
@@ -64,7 +65,7 @@ func TestABackupThatDoesNotFitOnTheDiskLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	cfg, state := newStoppedBot(t)
 	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(300<<10))), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(300<<10))), 0o600))
 	disk := mountSmallDisk(t, "100k")
 	out, status := runProgram(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
 	if status != exit.Failed || !strings.Contains(out, "no space left") {
@@ -81,12 +82,12 @@ func TestABackupThatDoesNotFitOnTheDiskLeavesNoFile(t *testing.T) {
 func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {
 	t.Parallel()
 	disk := mountSmallDisk(t, "20m")
-	must(t, os.WriteFile(filepath.Join(disk, "config.json"), []byte(harmlessBot), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(disk, "config.json"), []byte(harmlessBot), 0o600))
 	state := filepath.Join(disk, ".nanobot")
 	b := newWebBot(t)
 	file := filepath.Join(t.TempDir(), "b.tar.gz")
 	mustRunProgram(t, "backup", "--config", b.cfg, file)
-	must(t, os.Mkdir(state, 0o700))
+	musttest.Do(t, os.Mkdir(state, 0o700))
 	mustRunProgram(t, "restore", "--config", filepath.Join(disk, "config.json"), file)
 	out, status := runProgram(t, "backup", "--config", filepath.Join(disk, "config.json"), filepath.Join(t.TempDir(), "x"))
 	if status != exit.Failed || !strings.Contains(out, "are free") {
@@ -100,7 +101,7 @@ func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
 	if err := unix.Mount(t.TempDir(), state, "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("cannot mount here: %v", err)
 	}
-	t.Cleanup(func() { must(t, unix.Unmount(state, unix.MNT_DETACH)) })
+	t.Cleanup(func() { musttest.Do(t, unix.Unmount(state, unix.MNT_DETACH)) })
 	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
@@ -109,18 +110,16 @@ func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
 func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	cfg, state := newStoppedBot(t)
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(1<<20))), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, randomText(1<<20))), 0o600))
 	r, w, err := os.Pipe()
-	must(t, err)
+	musttest.Do(t, err)
 	defer r.Close()
 	cmd := programCommand(t, "backup", "--config", cfg, "-")
 	cmd.Stdout = w
-	must(t, errors.Join(cmd.Start(), w.Close()))
-	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
-	must(t, err)
+	musttest.Do(t, errors.Join(cmd.Start(), w.Close()))
+	size := musttest.Get(unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0))(t)
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // until the pipe takes no more
-		n, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
-		must(t, err)
+		n := musttest.Get(unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ))(t)
 		if n > size-4096 {
 			break
 		}
@@ -135,7 +134,7 @@ func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	}()
 	hang := time.After(3 * time.Minute)
 	for {
-		must(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
+		musttest.Do(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
 		select {
 		case <-ended:
 			if cmd.ProcessState.Success() {

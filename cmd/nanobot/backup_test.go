@@ -22,6 +22,7 @@ import (
 	"nanobot/cmd/nanobot/backup"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/musttest"
 )
 
 // runProgram runs the program to its end and returns its output and exit status.
@@ -51,11 +52,11 @@ func ignoreMissing(err error) error {
 func damageFile(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	must(t, err)
+	musttest.Do(t, err)
 	info, err := f.Stat()
-	must(t, err)
+	musttest.Do(t, err)
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, int(info.Size()/2)), info.Size()/4/4096*4096)
-	must(t, errors.Join(err, f.Close()))
+	musttest.Do(t, errors.Join(err, f.Close()))
 }
 
 func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) {
@@ -144,7 +145,7 @@ func findUnanswered(t *testing.T, p *browser, said []string) string {
 				}
 				More bool
 			}
-			must(t, json.Unmarshal([]byte(body), &page))
+			musttest.Do(t, json.Unmarshal([]byte(body), &page))
 			for _, m := range page.Messages {
 				shown[name+" "+m.From+" "+m.Text]++
 			}
@@ -186,8 +187,8 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 	}
 	b.signal(9)
 	b.awaitExit()
-	must(t, os.RemoveAll(state))
-	must(t, os.Remove(filepath.Join(filepath.Dir(b.cfg), "a.png")))
+	musttest.Do(t, os.RemoveAll(state))
+	musttest.Do(t, os.Remove(filepath.Join(filepath.Dir(b.cfg), "a.png")))
 	mustRunProgram(t, "restore", "--config", b.cfg, file)
 	b.api.SetFault(nil)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
@@ -205,17 +206,15 @@ func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
 // listArchive returns the names of the files in a backup.
 func listArchive(t *testing.T, file string) (names []string) {
 	t.Helper()
-	f, err := os.Open(file)
-	must(t, err)
+	f := musttest.Get(os.Open(file))(t)
 	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	must(t, err)
+	zip := musttest.Get(gzip.NewReader(f))(t)
 	for r := tar.NewReader(zip); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return names
 		}
-		must(t, err)
+		musttest.Do(t, err)
 		if h.Mode != 0o600 {
 			t.Errorf("%s has mode %o", h.Name, h.Mode)
 		}
@@ -239,10 +238,10 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 		says []string
 	}{
 		"damaged":  {func(t *testing.T, state string) { damageFile(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
-		"empty":    {func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
-		"a folder": {func(t *testing.T, state string) { must(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
+		"empty":    {func(t *testing.T, state string) { musttest.Do(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
+		"a folder": {func(t *testing.T, state string) { musttest.Do(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
 		"half gone": {func(t *testing.T, state string) {
-			must(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600))
+			musttest.Do(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600))
 		}, []string{"damaged", "missing", "nanobot restore"}},
 		"newer": {func(t *testing.T, state string) { setSchemaVersion(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
 	} {
@@ -250,10 +249,10 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 			t.Parallel()
 			cfg, state := newStoppedBot(t)
 			if name == "a folder" || name == "half gone" {
-				must(t, os.Remove(filepath.Join(state, "nanobot.db")))
+				musttest.Do(t, os.Remove(filepath.Join(state, "nanobot.db")))
 			}
 			for _, end := range []string{"-wal", "-shm"} {
-				must(t, ignoreMissing(os.Remove(filepath.Join(state, "nanobot.db"+end))))
+				musttest.Do(t, ignoreMissing(os.Remove(filepath.Join(state, "nanobot.db"+end))))
 			}
 			c.harm(t, state)
 			for _, args := range [][]string{
@@ -277,17 +276,17 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 func setSchemaVersion(t *testing.T, state string, n int) {
 	t.Helper()
 	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
-	must(t, err)
+	musttest.Do(t, err)
 	s, err := conn.Prepare(fmt.Sprintf("PRAGMA user_version = %d", n))
-	must(t, err)
+	musttest.Do(t, err)
 	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
-	must(t, errors.Join(err, s.Close(), conn.Close()))
+	musttest.Do(t, errors.Join(err, s.Close(), conn.Close()))
 }
 
 func TestDamageInTheWebsConversationsEndsTheDaemonWithTheSteps(t *testing.T) {
 	t.Parallel()
 	cfg, state := newStoppedBot(t)
-	must(t, os.Truncate(filepath.Join(state, "web", "history.db"), 0))
+	musttest.Do(t, os.Truncate(filepath.Join(state, "web", "history.db"), 0))
 	out, status := runProgram(t, "serve", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "history.db") || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("status %d:\n%s", status, out)
@@ -310,10 +309,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	whole, err := os.ReadFile(file)
-	must(t, err)
-	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
-	must(t, err)
+	whole := musttest.Get(os.ReadFile(file))(t)
+	before := musttest.Get(os.ReadFile(filepath.Join(state, "nanobot.db")))(t)
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 0xFF
 	for name, content := range map[string][]byte{
@@ -324,7 +321,7 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 		"no database":    newTarball(t, tar.Header{Name: "http.key", Typeflag: tar.TypeReg}),
 	} {
 		bad := filepath.Join(t.TempDir(), "bad")
-		must(t, os.WriteFile(bad, content, 0o600))
+		musttest.Do(t, os.WriteFile(bad, content, 0o600))
 		if out, status := runProgram(t, "restore", "--config", cfg, bad); status == 0 {
 			t.Errorf("%s: %s", name, out)
 		}
@@ -346,7 +343,7 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 		"a file that is too large": {{Name: "http.key", Size: 1 << 60}},
 	} {
 		bad := filepath.Join(t.TempDir(), "bad")
-		must(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
+		musttest.Do(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
 		out, status := runProgram(t, "restore", "--config", cfg, bad)
 		if status == 0 || name == "a file that is too large" && !strings.Contains(out, "are free") {
 			t.Errorf("%s: status %d, %s", name, status, out)
@@ -359,8 +356,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	// One that was cut off by a kill keeps the daemon off until it is made again.
-	must(t, os.WriteFile(filepath.Join(state, "restore.unfinished"), nil, 0o600))
-	must(t, os.Remove(filepath.Join(state, "nanobot.db")))
+	musttest.Do(t, os.WriteFile(filepath.Join(state, "restore.unfinished"), nil, 0o600))
+	musttest.Do(t, os.Remove(filepath.Join(state, "nanobot.db")))
 	if out, status := runProgram(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, "restore") {
 		t.Errorf("status %d: %s", status, out)
 	}
@@ -373,7 +370,7 @@ func TestABackupWithoutADatabaseIsRefusedInWords(t *testing.T) {
 	cfg, state := newStoppedBot(t)
 	for name, headers := range map[string][]tar.Header{"a manifest alone": nil, "no database": {{Name: "http.key"}}} {
 		bad := filepath.Join(t.TempDir(), "bad")
-		must(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
+		musttest.Do(t, os.WriteFile(bad, newTarball(t, headers...), 0o600))
 		out, status := runProgram(t, "restore", "--config", cfg, bad)
 		if status != exit.Config || !strings.Contains(out, "the backup has no nanobot.db") || !strings.Contains(out, "the state is unchanged") {
 			t.Errorf("%s: status %d, %s", name, status, out)
@@ -393,16 +390,15 @@ func newTarball(t *testing.T, headers ...tar.Header) []byte {
 	zip := gzip.NewWriter(&b)
 	w := tar.NewWriter(zip)
 	const about = `{"format":1}`
-	must(t, w.WriteHeader(&tar.Header{Name: backup.ManifestFile, Mode: 0o600, Size: int64(len(about))}))
-	_, err := io.WriteString(w, about)
-	must(t, err)
+	musttest.Do(t, w.WriteHeader(&tar.Header{Name: backup.ManifestFile, Mode: 0o600, Size: int64(len(about))}))
+	musttest.Get(io.WriteString(w, about))(t)
 	for _, h := range headers {
-		must(t, w.WriteHeader(&h))
+		musttest.Do(t, w.WriteHeader(&h))
 	}
 	if err := w.Close(); len(headers) == 0 || headers[len(headers)-1].Size == 0 {
-		must(t, err)
+		musttest.Do(t, err)
 	}
-	must(t, zip.Close())
+	musttest.Do(t, zip.Close())
 	return b.Bytes()
 }
 
@@ -435,22 +431,22 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	cfg, state := newStoppedBot(t)
 	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
 	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
-	must(t, err)
+	musttest.Do(t, err)
 	s, err := conn.Prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
 		INSERT INTO memory (chat, key, value) SELECT 'net:' || i, 'k', hex(randomblob(1500)) FROM n`)
-	must(t, err)
+	musttest.Do(t, err)
 	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
-	must(t, errors.Join(err, s.Close(), conn.Close()))
+	musttest.Do(t, errors.Join(err, s.Close(), conn.Close()))
 	mustRunProgram(t, "doctor", "--no-turn", "--config", cfg)
 	f, err := os.OpenFile(filepath.Join(state, "nanobot.db"), os.O_RDWR, 0)
-	must(t, err)
+	musttest.Do(t, err)
 	info, err := f.Stat()
-	must(t, err)
+	musttest.Do(t, err)
 	if info.Size() < 20<<20 {
 		t.Fatalf("%d bytes are too few", info.Size())
 	}
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, 4096), info.Size()/2/4096*4096)
-	must(t, errors.Join(err, f.Close()))
+	musttest.Do(t, errors.Join(err, f.Close()))
 	out, status := runProgram(t, "doctor", "--no-turn", "--config", cfg)
 	if status != exit.Config || !strings.Contains(out, "damaged") {
 		t.Errorf("doctor: status %d:\n%s", status, out)
@@ -466,19 +462,17 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	t.Parallel()
 	cfg, state := newStoppedBot(t)
 	mustRunProgram(t, "pair", "--list", "--config", cfg) // folds the log into the database
-	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
-	must(t, err)
-	web, err := os.ReadFile(filepath.Join(state, "web", "history.db"))
-	must(t, err)
+	before := musttest.Get(os.ReadFile(filepath.Join(state, "nanobot.db")))(t)
+	web := musttest.Get(os.ReadFile(filepath.Join(state, "web", "history.db")))(t)
 	kept := filepath.Join(state, "backups", "nanobot-20200101T000000.000000Z-schema-6.db")
-	must(t, os.MkdirAll(filepath.Dir(kept), 0o700))
-	must(t, os.WriteFile(kept, before, 0o600))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+	musttest.Do(t, os.WriteFile(kept, before, 0o600))
 	setSchemaVersion(t, state, 99) // what a newer nanobot has left
 	if out, status := runProgram(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, filepath.Join(state, "backups")) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 	journal := filepath.Join(state, "nanobot.db-journal")
-	must(t, os.WriteFile(journal, []byte("of the database that is replaced"), 0o600))
+	musttest.Do(t, os.WriteFile(journal, []byte("of the database that is replaced"), 0o600))
 	mustRunProgram(t, "restore", "--config", cfg, kept)
 	if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("it is not the copy: %v", err)
@@ -496,9 +490,8 @@ func TestABackupDoesNotOverwritePartsOfTheState(t *testing.T) {
 	t.Parallel()
 	cfg, state := newStoppedBot(t)
 	other := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(state, other))
-	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
-	must(t, err)
+	musttest.Do(t, os.Symlink(state, other))
+	before := musttest.Get(os.ReadFile(filepath.Join(state, "nanobot.db")))(t)
 	for _, name := range []string{"nanobot.db", "nanobot.db-wal", "http.key", "restore.unfinished", "web/history.db", "backups"} {
 		for _, dir := range []string{state, other} {
 			if out, status := runProgram(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exit.Failed || !strings.Contains(out, "belongs to the state") {

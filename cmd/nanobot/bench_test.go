@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/internal/musttest"
 )
 
 // buildBinary builds the stripped binary as it is released and writes it to disk: the kernel counts
@@ -20,13 +22,8 @@ func buildBinary(b *testing.B) string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		b.Fatal(err)
-	}
+	f := musttest.Get(os.Open(path))(b)
+	musttest.Do(b, errors.Join(f.Sync(), f.Close()))
 	return path
 }
 
@@ -36,9 +33,7 @@ func BenchmarkStart(b *testing.B) {
 	binary := buildBinary(b)
 	took := func(name string, arg ...string) time.Duration {
 		began := time.Now()
-		if err := exec.Command(name, arg...).Run(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, exec.Command(name, arg...).Run())
 		return time.Since(began)
 	}
 	var ours, floor []time.Duration
@@ -48,10 +43,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	slices.Sort(ours)
 	slices.Sort(floor)
-	info, err := os.Stat(binary)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := musttest.Get(os.Stat(binary))(b)
 	b.ReportMetric(ours[len(ours)/2].Seconds()*1e3, "ms")
 	b.ReportMetric(floor[len(floor)/2].Seconds()*1e3, "ms-of-true")
 	b.ReportMetric(float64(info.Size())/(1<<20), "MiB-binary")
@@ -69,9 +61,7 @@ func BenchmarkGiB(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command(binary, "run", "--timeout", "600", "--protocol", mode.protocol, "--command", mode.command, "hi")
 				cmd.Dir = b.TempDir()
-				if err := cmd.Run(); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Do(b, cmd.Run())
 				peak = max(peak, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024)
 			}
 			b.SetBytes(1 << 30)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // runAsNobody runs the program as a user who is not root.
@@ -26,18 +28,17 @@ func runAsNobody(t *testing.T, args ...string) string {
 // newPublicDir returns a folder that other users may enter.
 func newPublicDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "open-")
-	must(t, err)
+	dir := musttest.Get(os.MkdirTemp("/tmp", "open-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
 func TestAnUnreadableConfigIsNotReportedAsBad(t *testing.T) {
 	root := newPublicDir(t)
 	dir := filepath.Join(root, "etc/nanobot/faq")
-	must(t, os.MkdirAll(dir, 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "true"}}`), 0o000))
+	musttest.Do(t, os.MkdirAll(dir, 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "true"}}`), 0o000))
 	out := runAsNobody(t, "bots", "--root", root, "list")
 	if !strings.Contains(out, "permission denied; try again with sudo") || strings.Contains(out, "bad config") {
 		t.Error(out)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"nanobot/internal/musttest"
 )
 
 // chatOnATerminal says something to an agent on a real terminal and returns what is shown.
@@ -33,10 +35,7 @@ func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"chat"}, args...)...)
 	cmd.Dir = home
 	cmd.Env = append([]string{"NANOBOT_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + os.Getenv("XDG_RUNTIME_DIR")}, env...)
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
-	if err != nil {
-		t.Fatal(err)
-	}
+	terminal := musttest.Get(pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80}))(t)
 	defer terminal.Close()
 	var all bytes.Buffer
 	prompts, piece := 0, make([]byte, 4096)
@@ -49,14 +48,11 @@ func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
 			}
 			prompts++
 			if columns, rest, ok := strings.Cut(pressed, resizeMark); ok {
-				n, err := strconv.Atoi(columns)
-				must(t, err)
-				must(t, pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: uint16(n)}))
+				n := musttest.Get(strconv.Atoi(columns))(t)
+				musttest.Do(t, pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: uint16(n)}))
 				pressed = rest
 			}
-			if _, err := terminal.WriteString(pressed); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(terminal.WriteString(pressed))(t)
 		}
 		if err != nil { // the program has left, or was killed
 			break
@@ -71,7 +67,7 @@ func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
 func TestChatRendersMarkdownOnATerminal(t *testing.T) {
 	t.Parallel()
 	answer := filepath.Join(t.TempDir(), "answer.md")
-	must(t, os.WriteFile(answer, []byte("# Report\n\nSome **bold** words.\n\n- one\n- two\n"), 0o600))
+	musttest.Do(t, os.WriteFile(answer, []byte("# Report\n\nSome **bold** words.\n\n- one\n- two\n"), 0o600))
 	for name, c := range map[string]struct{ env, want string }{
 		"styles":          {"TERM=xterm", "\x1b[1;4mReport\x1b[0m\r\n\r\nSome \x1b[1mbold\x1b[0m words.\r\n"},
 		"a user's wish":   {"NO_COLOR=1", "Report\r\n\r\nSome bold words.\r\n"},
@@ -98,9 +94,9 @@ esac
 func writeAskingBot(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(askingAgent), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(askingAgent), 0o600))
 	cfg := filepath.Join(dir, "config.json")
-	must(t, os.WriteFile(cfg, []byte(`{"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true}}`), 0o600))
+	musttest.Do(t, os.WriteFile(cfg, []byte(`{"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true}}`), 0o600))
 	return cfg
 }
 
@@ -149,7 +145,7 @@ func TestChatWrapsLinesAtTheTerminalsWidth(t *testing.T) {
 	t.Parallel()
 	answer := filepath.Join(t.TempDir(), "answer.md")
 	long := strings.TrimSpace(strings.Repeat("four ", 20))
-	must(t, os.WriteFile(answer, []byte("- "+long+"\n\n```\n"+long+"\n```\n"), 0o600))
+	musttest.Do(t, os.WriteFile(answer, []byte("- "+long+"\n\n```\n"+long+"\n```\n"), 0o600))
 	got := typeOnATerminal(t, []string{"hi\r", "60 columns:hi\r", "\x04"}, []string{"--command", "cat " + answer}, "TERM=dumb")
 	for columns, lines := range map[int]string{
 		80: "• " + strings.TrimSpace(strings.Repeat("four ", 15)) + "\r\n  " + strings.TrimSpace(strings.Repeat("four ", 5)) + "\r\n",

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"nanobot/internal/musttest"
 )
 
 type jsonObject = map[string]any
@@ -31,15 +33,10 @@ const described = "https://example.com/openapi.json"
 
 func newAPIDescription(t *testing.T, url string, description io.Reader) *apiDescription {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(description)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := musttest.Get(jsonschema.UnmarshalJSON(description))(t)
 	c := &apiDescription{t: t, url: url, doc: doc.(jsonObject), schemas: jsonschema.NewCompiler(), seen: map[string]bool{}}
 	c.schemas.AssertFormat()
-	if err := c.schemas.AddResource(described, doc); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.schemas.AddResource(described, doc))
 	return c
 }
 
@@ -118,10 +115,7 @@ func (c *apiDescription) request(want int, r apiRequest) (answer []byte) {
 // requestOneOf is request with several acceptable statuses.
 func (c *apiDescription) requestOneOf(want []int, r apiRequest) (status int, answer []byte) {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), r.method, c.url+r.path, strings.NewReader(r.body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(c.t.Context(), r.method, c.url+r.path, strings.NewReader(r.body)))(c.t)
 	maps.Copy(req.Header, r.header)
 	if r.kind != "" {
 		req.Header.Set("Content-Type", r.kind)
@@ -132,14 +126,9 @@ func (c *apiDescription) requestOneOf(want []int, r apiRequest) (status int, ans
 	} else if req.Header.Get("Origin") == "" {
 		req.Header.Set("Origin", c.url)
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	resp := musttest.Get(client.Do(req))(c.t)
 	defer resp.Body.Close()
-	if answer, err = io.ReadAll(resp.Body); err != nil {
-		c.t.Fatal(err)
-	}
+	answer = musttest.Get(io.ReadAll(resp.Body))(c.t)
 	template := r.template
 	if template == "" {
 		template, _, _ = strings.Cut(r.path, "?")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // startDemo runs the demo and returns it with the link that it prints.
@@ -39,10 +40,7 @@ func startDemoWith(t *testing.T, env []string, args ...string) (b *webBot, link 
 // openLink returns a browser that has signed in with a link.
 func (b *webBot) openLink(link string) *browser {
 	b.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	jar := musttest.Get(cookiejar.New(nil))(b.t)
 	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(p.CloseIdleConnections)
 	if status, body := p.request("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusOK || !strings.Contains(body, "<html") {
@@ -249,9 +247,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	t.Parallel()
 	bin, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	script := "#!/bin/sh\necho \"$@\" >" + out + ".new; mv " + out + ".new " + out + "\n"
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700))
 	b, link := startDemoWith(t, []string{"PATH=" + bin + ":/usr/bin:/bin"})
 	var shown []byte
 	for deadline := time.Now().Add(waitTimeout); len(shown) == 0; time.Sleep(5 * time.Millisecond) {

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // discordBench is the binary as it is released, at work against a Discord on loopback.
@@ -77,15 +78,10 @@ func BenchmarkBothChannelsIdle(b *testing.B) {
 		api.AddChannel(g.ID, "channel-"+strconv.Itoa(i))
 	}
 	cfg := discordSetup{command: trivialAgent}.writeConfig(b, api)
-	written, err := os.ReadFile(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	written := musttest.Get(os.ReadFile(cfg))(b)
 	both := strings.Replace(string(written), `"channels": {`, `"channels": {"telegram": {"enabled": true, "token": "`+telegram.Token+`",
 		"apiBase": "`+telegram.URL+`", "allowFrom": ["7"]}, `, 1)
-	if err := os.WriteFile(cfg, []byte(both), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, os.WriteFile(cfg, []byte(both), 0o600))
 	bot := startDiscordBench(b, api, cfg)
 	telegram.AwaitPoll(b)
 	dm := api.DM(ada).ID

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 )
 
 // The people of these tests. Ada is let in.
@@ -51,9 +52,7 @@ func (s discordSetup) writeConfig(t testing.TB, api *discordtest.Server) string 
 		}`,
 		"a.png": "picture a", "b.png": "picture b", "c.pdf": "paper c",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	return filepath.Join(dir, "config.json")
 }
@@ -156,10 +155,7 @@ func TestDiscordStopButtonAndStrangers(t *testing.T) {
 			t.Fatal("nobody has typed")
 		}
 	}
-	i, err := b.api.UserPresses(ada, transient.ID, "stop:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := musttest.Get(b.api.UserPresses(ada, transient.ID, "stop:1"))(t)
 	b.api.AwaitInteraction(t, i.ID)
 	b.api.WaitForText(t, b.dm, "Stopped.")
 	if shown, gone := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool { return len(all) == 1 }); !gone {
@@ -198,15 +194,11 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 		return shown[len(shown)-1]
 	}
 	few := ask("few")
-	if _, err := b.api.UserPresses(ada, few.ID, few.Buttons()[1].CustomID); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.api.UserPresses(ada, few.ID, few.Buttons()[1].CustomID))(t)
 	b.api.WaitForText(t, b.dm, "you chose Blue")
 	many := ask("many")
 	list := many.Buttons()[0]
-	if _, err := b.api.UserPresses(ada, many.ID, list.CustomID, list.Options[11].Value); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.api.UserPresses(ada, many.ID, list.CustomID, list.Options[11].Value))(t)
 	b.api.WaitForText(t, b.dm, "you chose o12")
 	if shown, ok := b.api.AwaitMessages(b.dm, discordtest.WaitLimit, func(all []discordtest.Message) bool {
 		return !slices.ContainsFunc(all, open)
@@ -224,16 +216,12 @@ func TestDiscordSlashCommands(t *testing.T) {
 	if calls, ok := b.api.AwaitCalls(discordtest.PutCommands, discordtest.WaitLimit, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done }); !ok {
 		t.Fatalf("the commands are registered with %+v", calls)
 	}
-	if _, err := b.api.UserRunsCommand(ch, ada, "ask", map[string]any{"text": "hello"}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.api.UserRunsCommand(ch, ada, "ask", map[string]any{"text": "hello"}))(t)
 	asked := b.api.WaitForText(t, ch, "> hello")
 	if m := b.api.WaitForText(t, ch, "you said hello"); m.Reference == nil || m.Reference.MessageID != asked.ID {
 		t.Errorf("the answer refers to %+v", m.Reference)
 	}
-	if _, err := b.api.UserRunsCommand(ch, ada, "whoami", nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.api.UserRunsCommand(ch, ada, "whoami", nil))(t)
 	b.api.WaitForText(t, ch, "user id: "+ada+"\nchat: discord:"+ch)
 	b.stop()
 	b.start()

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/internal/words"
 )
 
 func TestTheConfigKnowsTheLanguagesOfTheCatalogue(t *testing.T) {
 	t.Parallel()
-	schema, err := config.Schema(extensions())
-	must(t, err)
+	schema := musttest.Get(config.Schema(extensions()))(t)
 	for _, l := range words.Languages() {
 		if !strings.Contains(string(schema), fmt.Sprintf("%q", string(l))) {
 			t.Errorf("gateway.language does not accept %q", l)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 // TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in
@@ -63,7 +64,7 @@ func newPageReader(t *testing.T, p docsPage) *pageReader {
 	r := &pageReader{T: t, page: p, folder: t.TempDir(), home: t.TempDir()}
 	files := filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(p.path, ".md"), "/", "-"))
 	if _, err := os.Stat(files); err == nil {
-		must(t, os.CopyFS(r.folder, os.DirFS(files)))
+		musttest.Do(t, os.CopyFS(r.folder, os.DirFS(files)))
 	}
 	return r
 }
@@ -113,8 +114,8 @@ func (r *pageReader) run(commands string) (output string, err error) {
 func TestTheConfigsOfThePagesAreValid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "token.txt"), []byte("123456789:AAE0123456789abcdefghijklmnopqrstuv\n"), 0o600))
-	must(t, os.Mkdir(filepath.Join(dir, "project"), 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "token.txt"), []byte("123456789:AAE0123456789abcdefghijklmnopqrstuv\n"), 0o600))
+	musttest.Do(t, os.Mkdir(filepath.Join(dir, "project"), 0o700))
 	path := filepath.Join(dir, "config.json")
 	for _, p := range docsPages(t) {
 		blocks, _ := p.fencedBlocks()
@@ -127,7 +128,7 @@ func TestTheConfigsOfThePagesAreValid(t *testing.T) {
 				text = "{" + text + "}"
 			}
 			text = strings.ReplaceAll(text, "YOUR-ID", "123456789")
-			must(t, os.WriteFile(path, []byte(text), 0o600))
+			musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 			if _, err := config.Load(path, nil, extensions()); err != nil {
 				t.Errorf("%s:%d: %v", p.path, b.line, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 // The generated part of docs/configuration.md is between these two lines.
@@ -22,20 +23,18 @@ const (
 func TestTheConfigurationPageIsGeneratedFromTheSchema(t *testing.T) {
 	t.Parallel()
 	page := filepath.Join("..", "..", "docs", "configuration.md")
-	text, err := os.ReadFile(page)
-	must(t, err)
+	text := musttest.Get(os.ReadFile(page))(t)
 	before, rest, begins := strings.Cut(string(text), configurationBegin)
 	_, after, ends := strings.Cut(rest, configurationEnd)
 	if !begins || !ends {
 		t.Fatalf("%s has no generated part", page)
 	}
-	schema, err := config.Schema(extensions())
-	must(t, err)
+	schema := musttest.Get(config.Schema(extensions()))(t)
 	want := before + configurationBegin + configurationTables(t, schema) + configurationEnd + after
 	switch {
 	case want == string(text):
 	case *update:
-		must(t, os.WriteFile(page, []byte(want), 0o644))
+		musttest.Do(t, os.WriteFile(page, []byte(want), 0o644))
 	default:
 		t.Errorf("%s differs from the schema; write it with -update", page)
 	}
@@ -45,7 +44,7 @@ func TestTheConfigurationPageIsGeneratedFromTheSchema(t *testing.T) {
 func configurationTables(t *testing.T, schema []byte) string {
 	t.Helper()
 	var root jsonschema.Schema
-	must(t, json.Unmarshal(schema, &root))
+	musttest.Do(t, json.Unmarshal(schema, &root))
 	tables := schemaTables{root: &root}
 	tables.addSection("Top level", "", &root, "")
 	for _, table := range tables.tables {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // testNames returns the names of all tests, fuzz targets and benchmarks of the repository.
@@ -16,8 +18,7 @@ func testNames(t *testing.T) map[string]bool {
 		if !strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		source, err := os.ReadFile(path)
-		must(t, err)
+		source := musttest.Get(os.ReadFile(path))(t)
 		for line := range strings.Lines(string(source)) {
 			if !strings.HasPrefix(line, "func Test") && !strings.HasPrefix(line, "func Fuzz") && !strings.HasPrefix(line, "func Benchmark") {
 				continue
@@ -54,12 +55,10 @@ func TestEveryFilterOfTheScriptsSelectsATest(t *testing.T) {
 		all.WriteString(name + "\n")
 	}
 	root := filepath.Join("..", "..")
-	files, err := filepath.Glob(filepath.Join(root, ".ci", "*"))
-	must(t, err)
+	files := musttest.Get(filepath.Glob(filepath.Join(root, ".ci", "*")))(t)
 	filter := regexp.MustCompile(`-(?:run|bench) (?:'([^']+)'|(\w+))`)
 	for _, path := range append(files, filepath.Join(root, "Makefile"), filepath.Join(root, "docs", "performance.md")) {
-		text, err := os.ReadFile(path)
-		must(t, err)
+		text := musttest.Get(os.ReadFile(path))(t)
 		for _, m := range filter.FindAllStringSubmatch(string(text), -1) {
 			for word := range strings.SplitSeq(m[1]+m[2], "|") {
 				if !strings.Contains(all.String(), strings.Trim(word, "^$")) {

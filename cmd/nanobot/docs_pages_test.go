@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // docsPage is a page of the documentation. Paths are relative to the top of the repository.
@@ -20,13 +22,10 @@ func docsPages(t *testing.T) []docsPage {
 	t.Helper()
 	var pages []docsPage
 	for _, folder := range []string{".", "docs", "deploy", "deploy/package", "deploy/examples", "deploy/examples/*"} {
-		paths, err := filepath.Glob(filepath.Join("..", "..", folder, "*.md"))
-		must(t, err)
+		paths := musttest.Get(filepath.Glob(filepath.Join("..", "..", folder, "*.md")))(t)
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			must(t, err)
-			rel, err := filepath.Rel(filepath.Join("..", ".."), path)
-			must(t, err)
+			text := musttest.Get(os.ReadFile(path))(t)
+			rel := musttest.Get(filepath.Rel(filepath.Join("..", ".."), path))(t)
 			pages = append(pages, docsPage{filepath.ToSlash(rel), string(text)})
 		}
 	}
@@ -165,8 +164,7 @@ func programSource(t *testing.T) string {
 	var source strings.Builder
 	for _, path := range sourceFiles(t) {
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".jsonc") {
-			text, err := os.ReadFile(path)
-			must(t, err)
+			text := musttest.Get(os.ReadFile(path))(t)
 			source.Write(text)
 		}
 	}
@@ -178,8 +176,7 @@ func programSource(t *testing.T) string {
 func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
 	t.Parallel()
 	source := strings.ReplaceAll(programSource(t), `\"`, `"`)
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
-	must(t, err)
+	page := musttest.Get(os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md")))(t)
 	quoted := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1)
 	if len(quoted) < 20 {
 		t.Fatalf("the page quotes only %d messages", len(quoted))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // sourceFiles returns the paths of the repository's files. Tests of other packages run at the same
@@ -14,8 +16,7 @@ import (
 // is left out.
 func sourceFiles(t *testing.T) []string {
 	t.Helper()
-	files, err := listSources()
-	must(t, err)
+	files := musttest.Get(listSources())(t)
 	if len(files) < 500 {
 		t.Fatalf("the repository has only %d files", len(files))
 	}

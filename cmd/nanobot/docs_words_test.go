@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"nanobot/internal/musttest"
 )
 
 // retiredWords maps the words of the table in testdata/retired-words.md to their replacements, by
@@ -23,8 +25,7 @@ type retiredWords struct {
 // testdata/retired-words.md.
 func TestRetiredWordsDoNotComeBack(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("testdata", "retired-words.md"))
-	must(t, err)
+	page := musttest.Get(os.ReadFile(filepath.Join("testdata", "retired-words.md")))(t)
 	words := readRetiredWords(string(page))
 	if len(words.names) < 40 || len(words.text) < 15 || len(words.functions) < 10 {
 		t.Fatalf("the table of retired words cannot be read: %d in names, %d in text, %d functions",
@@ -43,8 +44,7 @@ func TestRetiredWordsDoNotComeBack(t *testing.T) {
 		default:
 			continue
 		}
-		source, err := os.ReadFile(path)
-		must(t, err)
+		source := musttest.Get(os.ReadFile(path))(t)
 		for _, f := range find(source) {
 			t.Error(f)
 		}
@@ -58,8 +58,7 @@ func TestCommentsWrapAt100Columns(t *testing.T) {
 		if filepath.Ext(path) != ".go" {
 			continue
 		}
-		source, err := os.ReadFile(path)
-		must(t, err)
+		source := musttest.Get(os.ReadFile(path))(t)
 		n := 0
 		for line := range strings.Lines(string(source)) {
 			n++
@@ -141,8 +140,7 @@ func readRetiredWords(page string) retiredWords {
 func (w retiredWords) findInGo(t *testing.T, path string, source []byte) []string {
 	t.Helper()
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution)
-	must(t, err)
+	file := musttest.Get(parser.ParseFile(files, path, source, parser.ParseComments|parser.SkipObjectResolution))(t)
 	var found []string
 	report := func(at token.Pos, word, instead string) {
 		found = append(found, files.Position(at).String()+": "+word+" is a retired word; write "+instead)

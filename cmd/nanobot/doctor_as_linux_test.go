@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
+	"nanobot/internal/musttest"
 )
 
 // nobody is a user of every machine.
@@ -27,16 +28,16 @@ func rootsDoctor(t *testing.T, cfg string) (dir string, examine func(args ...str
 		t.Skip("needs setpriv")
 	}
 	dir, err := os.MkdirTemp("/tmp", "roots-doctor-") // where others may look
-	must(t, err)
+	musttest.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	linkProgram(t, filepath.Join(dir, "nanobot"))
 	for _, name := range []string{"state", "state/workspace"} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
+		musttest.Do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		musttest.Do(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
 	}
 	path := filepath.Join(dir, "config.json")
-	must(t, os.WriteFile(path, []byte(cfg), 0o644))
+	musttest.Do(t, os.WriteFile(path, []byte(cfg), 0o644))
 	return dir, func(args ...string) string {
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), append([]string{"doctor", "--config", path}, args...)...)
 		cmd.Env = append(environWithoutTestSettings(), "ROOTS_SECRET=hush")
@@ -53,8 +54,7 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 		t.Error(out)
 	}
 	ran := filepath.Join(dir, "state/workspace/ran")
-	b, err := os.ReadFile(ran)
-	must(t, err)
+	b := musttest.Get(os.ReadFile(ran))(t)
 	text := string(b)
 	for _, want := range []string{"65534\n", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "PATH=/usr/local/sbin:"} {
 		if !strings.Contains(text, want) {
@@ -75,30 +75,30 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 // linkByAgent makes a symbolic link that belongs to the agent's user.
 func linkByAgent(t *testing.T, to, path string) {
 	t.Helper()
-	must(t, os.Symlink(to, path))
-	must(t, os.Lchown(path, nobody, nobody))
+	musttest.Do(t, os.Symlink(to, path))
+	musttest.Do(t, os.Lchown(path, nobody, nobody))
 }
 
 func TestRootsDoctorFollowsNoLinkOfTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, workspace, victim string){
 		"a link for the workspace": func(t *testing.T, workspace, victim string) {
-			must(t, os.Remove(workspace))
+			musttest.Do(t, os.Remove(workspace))
 			linkByAgent(t, victim, workspace)
 		},
 		"a link for the users": func(t *testing.T, workspace, victim string) {
 			linkByAgent(t, victim, filepath.Join(workspace, "users"))
 		},
-		"a workspace of root's": func(t *testing.T, workspace, _ string) { must(t, os.Chown(workspace, 0, 0)) },
+		"a workspace of root's": func(t *testing.T, workspace, _ string) { musttest.Do(t, os.Chown(workspace, 0, 0)) },
 		"a pipe for the lock": func(t *testing.T, workspace, _ string) {
-			must(t, exec.Command("mkfifo", filepath.Join(filepath.Dir(workspace), "daemon.lock")).Run())
-			must(t, os.Chown(workspace, 0, 0))
+			musttest.Do(t, exec.Command("mkfifo", filepath.Join(filepath.Dir(workspace), "daemon.lock")).Run())
+			musttest.Do(t, os.Chown(workspace, 0, 0))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, examine := rootsDoctor(t, nobodysBot)
 			victim := filepath.Join(dir, "victim")
-			must(t, os.Mkdir(victim, 0o700))
+			musttest.Do(t, os.Mkdir(victim, 0o700))
 			harm(t, filepath.Join(dir, "state/workspace"), victim)
 			out := examine()
 			if strings.Contains(out, "ok    agent") || !strings.Contains(out, "agent") {
@@ -121,9 +121,9 @@ func TestRootsDoctorFollowsNoLinkOfTheAgent(t *testing.T) {
 
 func TestRootsDoctorChecksThePermissionsOfTheStatesOwner(t *testing.T) {
 	dir, examine := rootsDoctor(t, strings.Replace(nobodysBot, `{"`, `{"http": {"token": "file:key"}, "`, 1))
-	must(t, os.WriteFile(filepath.Join(dir, "key"), []byte("abcdefghijklmnopqrstuvwxyz0123456789"), 0o600))
-	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
-	must(t, os.Chown(filepath.Join(dir, "state/workspace"), 0, 0))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "key"), []byte("abcdefghijklmnopqrstuvwxyz0123456789"), 0o600))
+	musttest.Do(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
+	musttest.Do(t, os.Chown(filepath.Join(dir, "state/workspace"), 0, 0))
 	out := examine("--no-turn")
 	for _, want := range []string{"user 65534, who owns the state, cannot read " + dir + "/key", "cannot read " + dir + "/config.json", "workspace is not writable: permission denied (it belongs to user 0, mode 0700; the daemon is user 65534)"} {
 		if !strings.Contains(out, want) {
@@ -153,7 +153,7 @@ func TestDoctorSuggestsNoModeThatHidesTheConfigFromTheBot(t *testing.T) {
 		t.Fatal(out)
 	}
 	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`), 0o644))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`), 0o644))
 	all, _, text := runDoctor(t, path, false)
 	all.expectFinding(t, "config", channels.Doubtful, "everybody on this machine can read it")
 	if strings.Contains(text, "chmod o-r") || !strings.Contains(text, "etc/nanobot/faq/credentials/NAME") {

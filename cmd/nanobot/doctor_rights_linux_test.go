@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func TestRootsDoctorDoesNotRunTheAgentOfAServiceThatNeverRan(t *testing.T) {
 	for _, workspace := range []string{"etc/nanobot/faq", "work"} {
 		dir, _ := rootsDoctor(t, nobodysBot)
 		path := filepath.Join(dir, "etc/nanobot/faq/config.json")
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.MkdirAll(filepath.Join(dir, workspace), 0o755))
-		must(t, os.WriteFile(path, []byte(`{"workspace": "`+filepath.Join(dir, workspace)+`", "terminal": {"command": "touch ran"}}`), 0o644))
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, workspace), 0o755))
+		musttest.Do(t, os.WriteFile(path, []byte(`{"workspace": "`+filepath.Join(dir, workspace)+`", "terminal": {"command": "touch ran"}}`), 0o644))
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", path)
 		cmd.Env = environWithoutTestSettings()
 		out, _ := cmd.CombinedOutput()
@@ -27,18 +29,18 @@ func TestRootsDoctorDoesNotRunTheAgentOfAServiceThatNeverRan(t *testing.T) {
 
 func TestRootsDoctorDoesNotGuessTheOwnerOfAMissingState(t *testing.T) {
 	dir, examine := rootsDoctor(t, `{"workspace": "work", "gateway": {"stateDir": "../lib"}, "terminal": {"command": "touch ran"}}`)
-	must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
+	musttest.Do(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
 	expectText(t, examine(), "warn  agent             not run, because this is root: there is no state yet")
 }
 
 func TestRootsDoctorNamesTheFolderThatTheDaemonCannotEnter(t *testing.T) {
 	dir, examine := rootsDoctor(t, strings.ReplaceAll(nobodysBot, `"workspace": "state/workspace"`, `"workspace": "`+t.TempDir()+`"`))
 	inner := filepath.Join(dir, "inner")
-	must(t, os.Mkdir(inner, 0o700))
+	musttest.Do(t, os.Mkdir(inner, 0o700))
 	cfg := strings.NewReplacer(`"state/workspace"`, `"`+dir+`/state/workspace"`).Replace(nobodysBot)
-	must(t, os.WriteFile(filepath.Join(inner, "config.json"), []byte(cfg), 0o644))
-	must(t, os.Remove(filepath.Join(dir, "config.json")))
-	must(t, os.Symlink("inner/config.json", filepath.Join(dir, "config.json")))
+	musttest.Do(t, os.WriteFile(filepath.Join(inner, "config.json"), []byte(cfg), 0o644))
+	musttest.Do(t, os.Remove(filepath.Join(dir, "config.json")))
+	musttest.Do(t, os.Symlink("inner/config.json", filepath.Join(dir, "config.json")))
 	expectText(t, examine("--no-turn"), "fail  rights            user 65534, who owns the state, cannot read "+dir+"/config.json: permission denied")
 	out, _ := exec.Command("env", "-i", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(inner, "config.json")).CombinedOutput()
 	expectText(t, string(out), "fail  rights            user 65534, who owns the state, cannot read "+inner+"/config.json because of the permissions of "+inner, "chmod a+x "+inner)
@@ -46,8 +48,8 @@ func TestRootsDoctorNamesTheFolderThatTheDaemonCannotEnter(t *testing.T) {
 
 func TestRootsDoctorUsesTheGroupOfTheUserAndNotOfTheFolder(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
-	must(t, os.Chown(filepath.Join(dir, "state"), nobody, 0))
-	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o640))
+	musttest.Do(t, os.Chown(filepath.Join(dir, "state"), nobody, 0))
+	musttest.Do(t, os.Chmod(filepath.Join(dir, "config.json"), 0o640))
 	out := examine("--no-turn")
 	expectText(t, out, "cannot read "+dir+"/config.json", "chgrp 65534 ")
 }
@@ -55,19 +57,19 @@ func TestRootsDoctorUsesTheGroupOfTheUserAndNotOfTheFolder(t *testing.T) {
 func TestRootsDoctorFindsFoldersOfRootsInTheWorkspace(t *testing.T) {
 	dir, examine := rootsDoctor(t, nobodysBot)
 	users := filepath.Join(dir, "state/workspace/users")
-	must(t, os.Mkdir(users, 0o700))
+	musttest.Do(t, os.Mkdir(users, 0o700))
 	expectText(t, examine("--no-turn"), "fail  workspace         "+"the daemon cannot write to "+users, "chown -hR 65534 "+users)
 }
 
 func TestDoctorsChownNamesTheFolderInsteadOfALink(t *testing.T) {
 	dir, examine := rootsDoctor(t, `{"workspace": "state/workspace", "gateway": {"stateDir": "../../link"}, "terminal": {"command": "true"}}`)
-	must(t, os.Symlink("state", filepath.Join(dir, "link")))
-	must(t, os.WriteFile(filepath.Join(dir, "state/audit.jsonl"), nil, 0o600))
+	musttest.Do(t, os.Symlink("state", filepath.Join(dir, "link")))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "state/audit.jsonl"), nil, 0o600))
 	out := examine("--no-turn")
 	state := filepath.Join(dir, "state")
 	command := "chown -hR 65534 " + state
 	expectText(t, out, "audit.jsonl belongs to user 0", "→ "+command)
-	must(t, exec.Command("sh", "-c", command).Run())
+	musttest.Do(t, exec.Command("sh", "-c", command).Run())
 	if out := examine("--no-turn"); strings.Contains(out, "fail  ") {
 		t.Error(out)
 	}
@@ -94,7 +96,7 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 
 func TestRootsDoctorDoesNotRunAnAgentThatNeedsCredentials(t *testing.T) {
 	dir, _ := rootsDoctor(t, strings.Replace(nobodysBot, `{"command"`, `{"providers": {"openai": {"apiKeys": ["cred:openai"]}}, "command"`, 1))
-	must(t, os.WriteFile(filepath.Join(dir, "openai"), []byte("sk-123456"), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "openai"), []byte("sk-123456"), 0o600))
 	cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
 	cmd.Env = append(environWithoutTestSettings(), "CREDENTIALS_DIRECTORY="+dir)
 	out, _ := cmd.CombinedOutput()
@@ -123,7 +125,7 @@ func TestRootsDoctorSaysHowToTryTheAgent(t *testing.T) {
 // server.
 func TestDoctorWithoutPermissionsSuggestsSudo(t *testing.T) {
 	dir, _ := rootsDoctor(t, `{"workspace": "state/workspace", "terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "file:token"}}}`)
-	must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:abc"), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:abc"), 0o600))
 	doctor := func() string {
 		cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--config", filepath.Join(dir, "config.json"))
 		cmd.Env = environWithoutTestSettings()
@@ -131,7 +133,7 @@ func TestDoctorWithoutPermissionsSuggestsSudo(t *testing.T) {
 		return string(out)
 	}
 	expectText(t, doctor(), "token: read secret: open ", "→ run this with sudo")
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"workspace": "state/workspace", "terminal": {"command": "true"}}`), 0o644))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"workspace": "state/workspace", "terminal": {"command": "true"}}`), 0o644))
 	out := doctor()
 	expectText(t, out, "workspace: "+dir+"/state/workspace cannot be seen: permission denied\n                        → run this with sudo", "warn  agent             not run: stat "+dir+"/state/workspace: permission denied")
 	if strings.Contains(out, "no folder") || strings.Contains(out, "no workspace yet") {
@@ -144,9 +146,9 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 	dir, _ := rootsDoctor(t, nobodysBot)
 	path, state := filepath.Join(dir, "etc/nanobot/faq/config.json"), filepath.Join(dir, "var/lib/nanobot/faq")
 	actual := filepath.Join(dir, "var/lib/private/nanobot/faq")
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.MkdirAll(filepath.Dir(state), 0o755))
-	must(t, os.WriteFile(path, []byte(`{"workspace": "`+state+`/workspace", "terminal": {"command": "true"}}`), 0o644))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(state), 0o755))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"workspace": "`+state+`/workspace", "terminal": {"command": "true"}}`), 0o644))
 	examine := func() string {
 		cmd := exec.Command(filepath.Join(dir, "nanobot"), "doctor", "--config", path)
 		cmd.Env = environWithoutTestSettings()
@@ -154,18 +156,18 @@ func TestRootsDoctorLooksAtTheFoldersOfAService(t *testing.T) {
 		return string(out)
 	}
 	expectText(t, examine(), "will be created at the first start", " 0 fail")
-	must(t, os.Chmod(filepath.Dir(state), 0o700))
+	musttest.Do(t, os.Chmod(filepath.Dir(state), 0o700))
 	expectText(t, examine(), "fail  state             the bot cannot enter "+filepath.Dir(state), "chmod a+x "+filepath.Dir(state))
-	must(t, os.Chmod(filepath.Dir(state), 0o755))
+	musttest.Do(t, os.Chmod(filepath.Dir(state), 0o755))
 
 	// As systemd makes it: a user without a name, behind a folder that is closed.
-	must(t, os.MkdirAll(filepath.Join(actual, "workspace"), 0o700))
-	must(t, os.Chmod(filepath.Join(dir, "var/lib/private"), 0o700))
-	must(t, os.Symlink("../private/nanobot/faq", state))
+	musttest.Do(t, os.MkdirAll(filepath.Join(actual, "workspace"), 0o700))
+	musttest.Do(t, os.Chmod(filepath.Join(dir, "var/lib/private"), 0o700))
+	musttest.Do(t, os.Symlink("../private/nanobot/faq", state))
 	for _, folder := range []string{"", "workspace"} {
-		must(t, os.Chown(filepath.Join(actual, folder), stranger, stranger))
+		musttest.Do(t, os.Chown(filepath.Join(actual, folder), stranger, stranger))
 	}
 	expectText(t, examine(), state+" is writable (user 4711, mode 0700)", "warn  agent             not run, because this is root: the state belongs to user 4711", " 0 fail")
-	must(t, os.Mkdir(filepath.Join(actual, "workspace/users"), 0o700))
+	musttest.Do(t, os.Mkdir(filepath.Join(actual, "workspace/users"), 0o700))
 	expectText(t, examine(), "the daemon cannot write to "+state+"/workspace/users", "chown -hR 4711 "+actual+"/workspace/users")
 }

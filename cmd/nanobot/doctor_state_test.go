@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 const harmlessBot = `{"terminal": {"command": "echo ok"}}`
@@ -25,28 +26,30 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 	}{
 		"an open token": {
 			`{"terminal": {"command": "echo ok", "providers": {"p": {"apiKeys": ["file:key"]}}}}`,
-			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "key"), 0o644)) }, "secrets", channels.Doubtful, "every user of this machine has access to",
+			func(t *testing.T, dir string) { musttest.Do(t, os.Chmod(filepath.Join(dir, "key"), 0o644)) }, "secrets", channels.Doubtful, "every user of this machine has access to",
 		},
 		"an open config": {
 			`{"terminal": {"command": "echo ok"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`,
-			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644)) }, "config", channels.Doubtful, "everybody on this machine can read it",
+			func(t *testing.T, dir string) { musttest.Do(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644)) }, "config", channels.Doubtful, "everybody on this machine can read it",
 		},
 		"no workspace": {
 			`{"workspace": "gone", "terminal": {"command": "echo ok"}}`, func(*testing.T, string) {}, "agent", channels.Doubtful, "no workspace",
 		},
 		"a file in the state's place": {
-			harmlessBot, func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, ".nanobot"), nil, 0o600)) }, "state", channels.Bad, "is not a folder",
+			harmlessBot, func(t *testing.T, dir string) {
+				musttest.Do(t, os.WriteFile(filepath.Join(dir, ".nanobot"), nil, 0o600))
+			}, "state", channels.Bad, "is not a folder",
 		},
 		"a damaged database": {
 			harmlessBot, func(t *testing.T, dir string) {
-				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
-				must(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), []byte(strings.Repeat("garbage ", 1000)), 0o600))
+				musttest.Do(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				musttest.Do(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), []byte(strings.Repeat("garbage ", 1000)), 0o600))
 			}, "state", channels.Bad, "damaged",
 		},
 		"a state that everybody may change": {
 			harmlessBot, func(t *testing.T, dir string) {
-				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
-				must(t, os.Chmod(filepath.Join(dir, ".nanobot"), 0o777))
+				musttest.Do(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				musttest.Do(t, os.Chmod(filepath.Join(dir, ".nanobot"), 0o777))
 			}, "state", channels.Doubtful, "every user of this machine can write to",
 		},
 		"somebody else's database": {
@@ -54,10 +57,10 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 				if os.Geteuid() != 0 {
 					t.Skip("only root can give files away")
 				}
-				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
-				must(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), nil, 0o600))
-				must(t, os.Chown(filepath.Join(dir, ".nanobot"), 4711, 4711))
-				must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644))
+				musttest.Do(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				musttest.Do(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), nil, 0o600))
+				musttest.Do(t, os.Chown(filepath.Join(dir, ".nanobot"), 4711, 4711))
+				musttest.Do(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644))
 			}, "state", channels.Bad, "belongs to user 0, but its folder to user 4711",
 		},
 		"somebody else's config": {
@@ -65,8 +68,8 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 				if os.Geteuid() != 0 {
 					t.Skip("only root can give files away")
 				}
-				must(t, os.Chown(dir, 4711, 4711))
-				must(t, os.Chown(filepath.Join(dir, "config.json"), 4711, 4711))
+				musttest.Do(t, os.Chown(dir, 4711, 4711))
+				musttest.Do(t, os.Chown(filepath.Join(dir, "config.json"), 4711, 4711))
 			}, "config", channels.Bad, "belongs to user 4711",
 		},
 	} {
@@ -82,13 +85,6 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestDoctorReportsFoldersThatItsUserCannotWriteTo(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody else")
@@ -97,10 +93,10 @@ func TestDoctorReportsFoldersThatItsUserCannotWriteTo(t *testing.T) {
 		t.Skip("needs setpriv")
 	}
 	dir, err := os.MkdirTemp("/tmp", "doctor-user-") // where others may look
-	must(t, err)
+	musttest.Do(t, err)
 	defer os.RemoveAll(dir)
-	must(t, os.Chmod(dir, 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(harmlessBot), 0o644))
+	musttest.Do(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(harmlessBot), 0o644))
 	linkProgram(t, filepath.Join(dir, "nanobot"))
 	cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(dir, "config.json"))
 	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
@@ -116,8 +112,7 @@ func TestDoctorReportsFoldersThatItsUserCannotWriteTo(t *testing.T) {
 }
 
 func TestDoctorTriesTheAddress(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	l := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	path := writeBot(t, fmt.Sprintf(`{"terminal": {"command": "echo ok"}, "http": {"listen": %q}}`, l.Addr()), nil)
 	all, _, _ := runDoctor(t, path, false)

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // findings are what a doctor has found.
@@ -64,14 +65,10 @@ func writeBot(t *testing.T, cfg string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	path := filepath.Join(dir, "config.json")
-	if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(cfg), 0o600))
 	return path
 }
 

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/systemd/systemdtest"
+	"nanobot/internal/musttest"
 )
 
 // botsServer is a server on which systemd seems to run.
@@ -27,8 +28,7 @@ func newBotsServer(t *testing.T) botsServer {
 func (f botsServer) bots(args ...string) (out string, status int) {
 	f.t.Helper()
 	var stdout, stderr bytes.Buffer
-	none, err := os.Open(os.DevNull)
-	must(f.t, err)
+	none := musttest.Get(os.Open(os.DevNull))(f.t)
 	defer none.Close()
 	status = run(f.t.Context(), append([]string{"bots", "--root", f.Root}, args...), stdio{none, &stdout, &stderr})
 	return stdout.String() + stderr.String(), status

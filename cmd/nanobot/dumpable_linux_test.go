@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // startAsOtherUser runs the daemon as a user who is not root, in an open folder with this config.
@@ -21,13 +22,12 @@ func startAsOtherUser(t *testing.T, cfg string, env ...string) (dir string, net 
 	bin := filepath.Join(dir, "nanobot")
 	linkProgram(t, bin)
 	bot := filepath.Join(dir, "bot")
-	must(t, os.Mkdir(bot, 0o700))
-	must(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(cfg), 0o600))
+	musttest.Do(t, os.Mkdir(bot, 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(cfg), 0o600))
 	for _, path := range []string{bot, filepath.Join(bot, "config.json")} {
-		must(t, os.Chown(path, stranger, stranger))
+		musttest.Do(t, os.Chown(path, stranger, stranger))
 	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	must(t, err)
+	log := musttest.Get(os.Create(filepath.Join(dir, "log")))(t)
 	defer log.Close()
 	cmd := exec.Command(bin, "serve", "--config", filepath.Join(bot, "config.json"))
 	cmd.Env = append(append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL, "HOME="+bot), env...)
@@ -68,7 +68,7 @@ echo tried
 func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
 	t.Parallel()
 	dir, net := startAsOtherUser(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
-	must(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
 	if got := awaitAnswer(t, net, "1", "hello"); got != "signals nanobot\ntried" {
 		t.Errorf("the agent says %q", got)
 	}

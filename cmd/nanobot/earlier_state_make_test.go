@@ -22,6 +22,7 @@ import (
 	"nanobot/channels/web/history"
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -75,13 +76,8 @@ func TestStateOfAnEarlierVersionIsMade(t *testing.T) {
 func codeVersion(t *testing.T) int {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)
+	musttest.Do(t, s.Close())
 	v, _ := strconv.Atoi(column(t, openDatabase(t, filepath.Join(dir, gatewayDatabase)), "PRAGMA user_version")[0])
 	return v
 }
@@ -257,34 +253,19 @@ func (b *earlierBot) enterAgain() *browser {
 // of another protocol.
 func (b *earlierBot) addByHand(t *testing.T) {
 	t.Helper()
-	cfg, err := config.Load(b.cfg, environWithoutTestSettings(), extensions())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := openStore(t.Context(), cfg, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := musttest.Get(config.Load(b.cfg, environWithoutTestSettings(), extensions()))(t)
+	s := musttest.Get(openStore(t.Context(), cfg, true))(t)
 	for key, value := range map[string]string{"agent": "session 1", "lasting:agent": "mode ask"} {
-		if err := s.Remember(t.Context(), channels.Chat{Channel: "telegram", ID: "7"}, key, value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Remember(t.Context(), channels.Chat{Channel: "telegram", ID: "7"}, key, value))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	h, err := history.Open(filepath.Join(b.dir, "state", "web"), history.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Close())
+	h := musttest.Get(history.Open(filepath.Join(b.dir, "state", "web"), history.Options{}))(t)
 	d := history.NewEvent{Chat: webChat, Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "stored-and-not-received", ForGateway: true}
 	d.User, d.From, d.Text = "ann", "user", "stored and not received"
 	if _, _, err := h.Append(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, h.Close())
 }
 
 // save makes the fixture of the workspace.
@@ -299,25 +280,17 @@ func (b *earlierBot) save(t *testing.T, facts map[string]string) {
 		for _, query := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 			execSQL(t, db, query)
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, db.Close())
 	}
 	for _, part := range []string{"state", "users"} {
-		if err := os.CopyFS(filepath.Join(earlierState, part), os.DirFS(filepath.Join(b.dir, part))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.CopyFS(filepath.Join(earlierState, part), os.DirFS(filepath.Join(b.dir, part))))
 	}
 	// The databases are whole without their logs. The others are no state.
 	for _, name := range []string{gatewayDatabase + "-wal", gatewayDatabase + "-shm", "daemon.lock", "audit.jsonl"} {
-		if err := os.RemoveAll(filepath.Join(earlierState, "state", name)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.RemoveAll(filepath.Join(earlierState, "state", name)))
 	}
 	for name, content := range facts {
-		if err := os.WriteFile(filepath.Join(earlierState, name), []byte(content+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(earlierState, name), []byte(content+"\n"), 0o600))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // earlierBot is the real daemon with all three networks. Its state is in the folder state of its
@@ -71,9 +72,7 @@ func (b *earlierBot) write(m earlierMode) {
 			"gateway": {"stateDir": "state", "delivery": "` + m.delivery + `", "onCrash": "` + m.onCrash + `"},
 		}`,
 	} {
-		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		musttest.Do(b.t, os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600))
 	}
 }
 
@@ -97,10 +96,7 @@ func (b *earlierBot) beside(args ...string) string {
 // openDatabase opens a database of a state as it is, without the code that is tested.
 func openDatabase(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(300000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(300000)"))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // timeColumns are the tables and columns with times, by database; 0 is no time.
@@ -71,13 +72,8 @@ func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 	t.Helper()
 	b := &earlierBot{dir: t.TempDir(), tg: newEarlierTelegram(t), dc: discordtest.New(t)}
 	b.webBot = webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(b.dir, "config.json")}
-	if err := os.CopyFS(b.dir, os.DirFS(earlierState)); err != nil {
-		t.Fatal(err)
-	}
-	made, err := time.Parse(time.RFC3339Nano, b.file("made.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.CopyFS(b.dir, os.DirFS(earlierState)))
+	made := musttest.Get(time.Parse(time.RFC3339Nano, b.file("made.txt")))(t)
 	b.makePrivate()
 	age := time.Since(made)
 	for _, path := range databases(b.dir) {
@@ -97,9 +93,7 @@ func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 			// time must not end them.
 			execSQL(t, db, "UPDATE memory SET value = ? WHERE chat = ':' AND key = 'kept'", rand.Text())
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, db.Close())
 	}
 	b.renewLinks(age)
 	for _, user := range []string{ada, bob} {
@@ -115,10 +109,7 @@ func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 
 func (b *earlierBot) file(name string) string {
 	b.t.Helper()
-	content, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(filepath.Join(b.dir, name)))(b.t)
 	return strings.TrimSpace(string(content))
 }
 
@@ -126,7 +117,7 @@ func (b *earlierBot) file(name string) string {
 // have.
 func (b *earlierBot) makePrivate() {
 	b.t.Helper()
-	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+	musttest.Do(b.t, filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			return os.Chmod(path, 0o700)
 		}
@@ -134,10 +125,7 @@ func (b *earlierBot) makePrivate() {
 			err = os.Chmod(path, 0o600)
 		}
 		return err
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	}))
 }
 
 // renewLinks moves the times of links.
@@ -153,15 +141,10 @@ func (b *earlierBot) renewLinks(age time.Duration) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		expires, err := time.Parse(time.RFC3339Nano, link["expires"].(string))
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		expires := musttest.Get(time.Parse(time.RFC3339Nano, link["expires"].(string)))(b.t)
 		link["expires"] = expires.Add(age)
 		content, _ = json.Marshal(link)
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		musttest.Do(b.t, os.WriteFile(path, content, 0o600))
 	}
 }
 
@@ -312,9 +295,7 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 			b.t.Fatalf("the history is answered %d %s", status, body)
 		}
 		page.Messages, got = nil, nil
-		if err := json.Unmarshal([]byte(body), &page); err != nil {
-			b.t.Fatal(err)
-		}
+		musttest.Do(b.t, json.Unmarshal([]byte(body), &page))
 		for _, m := range page.Messages {
 			if m.From != "bot" || !strings.HasPrefix(m.Text, queuedNotice) {
 				got = append(got, m.From+": "+m.Text)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // maxCallsPerSecond is Telegram's limit for a bot. The daemon aims at less, because calls may
@@ -42,9 +43,7 @@ func TestFiftyChatsWithBoardsStayWithinTheCallsOfASecond(t *testing.T) {
 	if _, ok := b.api.AwaitCalls("", telegramtest.WaitLimit, shown("part")); !ok {
 		t.Fatal("not every chat has a board")
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	calls, ok := b.api.AwaitCalls("", telegramtest.WaitLimit, shown("answer"))
 	if !ok {
 		t.Fatal("not every chat has an answer")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nanobot/internal/musttest"
 )
 
 // script is a program that uses the API with the token.
@@ -34,10 +36,7 @@ type turnInfo struct {
 
 func (s *script) request(ctx context.Context, method, path, body string) *http.Response {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body)))(s.t)
 	req.Header.Set("Authorization", "Bearer "+webToken)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -45,10 +44,7 @@ func (s *script) request(ctx context.Context, method, path, body string) *http.R
 	if s.seen != "" && path == "/api/events" {
 		req.Header.Set("Last-Event-ID", s.seen)
 	}
-	resp, err := s.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	resp := musttest.Get(s.Do(req))(s.t)
 	return resp
 }
 
@@ -106,9 +102,7 @@ func (s *script) followTurn(message string, until func(turnInfo) bool) turnInfo 
 		if name != "turn" {
 			continue
 		}
-		if err := json.Unmarshal([]byte(data), &t); err != nil {
-			s.t.Fatal(err)
-		}
+		musttest.Do(s.t, json.Unmarshal([]byte(data), &t))
 		if t.Message == message && until(t) {
 			return t
 		}
@@ -176,9 +170,7 @@ func TestAScriptThatReconnectsFindsItsTurn(t *testing.T) {
 	message := s.sendMessage("web-a", "slow")
 	s.followTurn(message, func(t turnInfo) bool { return t.State == "running" })
 	s.hangUp()
-	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitLog("turn ended")
 	s.followEvents()
 	found := s.findTurn("web-a", message)

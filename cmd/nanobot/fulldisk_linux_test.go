@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // fullDiskBot is the real daemon with three channels. Its workspace and state are on a small disk.
@@ -65,9 +66,7 @@ func (b *fullDiskBot) configure(t *testing.T, gateway string) {
 			"http": {"listen": "` + b.listen + `", "token": "file:token"},
 			"gateway": {` + gateway + `}}`,
 	} {
-		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600))
 	}
 }
 
@@ -105,20 +104,11 @@ func (b *fullDiskBot) upload(t *testing.T, chat, text string, content []byte) (i
 // webMessages returns the messages of a chat, as JSON.
 func (b *fullDiskBot) webMessages(t *testing.T, chat string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.listen+"/api/chats/"+chat+"/messages?limit=200", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.listen+"/api/chats/"+chat+"/messages?limit=200", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+webToken)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := musttest.Get(io.ReadAll(resp.Body))(t)
 	return string(all)
 }
 
@@ -151,9 +141,7 @@ func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
 			return nil
 		})
 	}
-	if err := work.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, work.Wait())
 	refused := 0
 	for i := range each {
 		b.telegram.WaitForText(t, 7, fmt.Sprintf("answer to telegram%d", i))
@@ -177,9 +165,7 @@ func TestUploadsOfAllChannelsLeaveRoomOnTheDiskAndAnswersGoOn(t *testing.T) {
 		b.awaitWebText(t, "web-script-0", fmt.Sprintf("answer to small%d", i))
 	}
 	var s unix.Statfs_t
-	if err := unix.Statfs(b.dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Statfs(b.dir, &s))
 	// The reserve is 15 MB; the messages themselves are stored in it.
 	if free := int64(s.Bavail) * s.Bsize; free < 12<<20 || refused == 0 {
 		t.Errorf("%d bytes are free, %d files were refused", free, refused)

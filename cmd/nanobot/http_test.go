@@ -21,6 +21,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/musttest"
 )
 
 // mountedChannel is a channel with an HTTP handler.
@@ -37,10 +38,7 @@ func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	open := map[string]channels.Channel{"telegram": mountedChannel{handler: h}}
-	w, err := openSite(t.Context(), siteOptions{cfg: &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, channels: open, log: zap.New(core)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := musttest.Get(openSite(t.Context(), siteOptions{cfg: &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, channels: open, log: zap.New(core)}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.run(ctx) }()
@@ -55,10 +53,7 @@ func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *
 
 func httpRequest(t *testing.T, method, url string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	resp, err := (&http.Client{Transport: transport}).Do(req)
@@ -155,18 +150,13 @@ func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
 
 func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	net := gatewaytest.NewNetwork()
 	defer net.Close()
 	cfg := filepath.Join(t.TempDir(), "config.json")
 	text := `{"terminal": {"command": "echo"}, "http": {"listen": ` + strconv.Quote(taken.Addr().String()) + `}, "log": {"level": "error"}` + anybody
-	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(cfg, []byte(text), 0o600))
 	cmd := programCommand(t, "serve", "--config", cfg)
 	cmd.Env = append(cmd.Env, "TEST_NETWORK_URL="+net.URL)
 	out, err := cmd.CombinedOutput()
@@ -183,9 +173,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 	cfg := filepath.Join(t.TempDir(), "config.json")
 	text := `{"channels": {"telegram": {"enabled": true, "token": "1:x",
 		"mode": "webhook"}}}`
-	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(cfg, []byte(text), 0o600))
 	for _, command := range []string{"check-config", "serve"} {
 		cmd := programCommand(t, command, "--config", cfg)
 		out, _ := cmd.CombinedOutput()
@@ -242,38 +230,25 @@ type httpHeaders map[string]string
 // httpGet makes a GET request with headers; Host sets the host of the request.
 func httpGet(t *testing.T, url string, h httpHeaders) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	for k, v := range h {
 		req.Header.Set(k, v)
 	}
 	req.Host = h["Host"]
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(body)
 }
 
 func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "short"), []byte("fifteen-letters\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "short"), []byte("fifteen-letters\n"), 0o600))
 	for _, token := range []string{"env:TEST_SHORT", "file:short", "cred:short"} {
 		cfg := filepath.Join(dir, "config.json")
 		text := `{"terminal": {"command": "echo"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0", "token": "` + token + `"}, "log": {"level": "error"}}`
-		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(cfg, []byte(text), 0o600))
 		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout) // or it would serve
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--config", cfg)

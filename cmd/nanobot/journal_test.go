@@ -11,18 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 func TestEachLineInTheJournalHasItsPriority(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Create(filepath.Join(t.TempDir(), "log")))(t)
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := musttest.Get(f.Stat())(t)
 	s := info.Sys().(*syscall.Stat_t)
 	for stream, want := range map[string]string{
 		fmt.Sprintf("%d:%d", s.Dev, s.Ino):   `<7>{"level":"debug" <6>{"level":"info" <4>{"level":"warn" <3>{"level":"error"`,
@@ -30,22 +25,15 @@ func TestEachLineInTheJournalHasItsPriority(t *testing.T) {
 		"":                                   `{"level":"debug" {"level":"info" {"level":"warn" {"level":"error"`,
 	} {
 		t.Setenv("JOURNAL_STREAM", stream)
-		if err := f.Truncate(0); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Seek(0, 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, f.Truncate(0))
+		musttest.Get(f.Seek(0, 0))(t)
 		log, _ := newDaemonLog(f, config.Log{Level: "debug", Format: "auto"})
 		log.Debug("one")
 		log = log.With(zap.Int("n", 1))
 		log.Info("two")
 		log.Warn("three")
 		log.Error("four")
-		b, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := musttest.Get(os.ReadFile(f.Name()))(t)
 		var got []string
 		for line := range strings.Lines(string(b)) {
 			got = append(got, line[:strings.Index(line, ",")])

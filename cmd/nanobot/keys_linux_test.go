@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // keysAgent is an agent of protocol keys that types shell lines, one a step, and then says that it
@@ -19,13 +20,12 @@ func keysAgent(t *testing.T, lines ...string) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\nn=0\nwhile read -r told; do n=$((n+1)); case $n in\n")
 	step := func(analysis string, done bool, commands ...map[string]any) string {
-		raw, err := json.Marshal(struct {
+		raw := musttest.Get(json.Marshal(struct {
 			Analysis string           `json:"analysis"`
 			Plan     string           `json:"plan"`
 			Commands []map[string]any `json:"commands"`
 			Done     bool             `json:"task_complete"`
-		}{analysis, "", append([]map[string]any{}, commands...), done})
-		must(t, err)
+		}{analysis, "", append([]map[string]any{}, commands...), done}))(t)
 		return "printf '%s\\n' '" + strings.ReplaceAll(string(raw), "'", `'\''`) + "'"
 	}
 	for i, line := range lines {
@@ -63,8 +63,8 @@ func TestATerminalHasTheSandboxOfItsAgent(t *testing.T) {
 	requireLandlock(t)
 	dir := outsideTemp(t)
 	work := filepath.Join(dir, "work")
-	must(t, os.Mkdir(work, 0o755))
-	must(t, os.WriteFile(filepath.Join(work, "agent.sh"), []byte(keysAgent(t,
+	musttest.Do(t, os.Mkdir(work, 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(work, "agent.sh"), []byte(keysAgent(t,
 		"cat ../token.txt ../config.json > found 2> refused; ulimit -n >> found; env | grep -c token-of-the-bot >> found; mv found result")), 0o600))
 	cfg := `{"workspace": "work", "http": {"token": "env:BOT_TOKEN_OF_TEST"}, "terminal": {"command": "sh agent.sh", "protocol": "keys", "env": {"HOME": "` + work + `"}, "sandbox": "landlock", "limits": {"files": 77}}` + anybody
 	t.Setenv("BOT_TOKEN_OF_TEST", "token-of-the-bot-hush-hush")

@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.
@@ -129,9 +130,8 @@ func TestAUserWithoutABrowserLosesRunningAndWaitingTurns(t *testing.T) {
 	outcomes := func(user string) (ends []string) {
 		t.Helper()
 		s := b.openState()
-		defer func() { must(t, s.Close()) }()
-		inbounds, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
-		must(t, err)
+		defer func() { musttest.Do(t, s.Close()) }()
+		inbounds := musttest.Get(s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9))(t)
 		for _, i := range inbounds {
 			ends = append(ends, string(i.State)+" "+i.Outcome.Status)
 		}
@@ -187,10 +187,9 @@ func TestEverybodyLosesRunningAndWaitingTurns(t *testing.T) {
 		t.Fatalf("status %d, %s", status, out)
 	}
 	s := b.openState()
-	defer func() { must(t, s.Close()) }()
+	defer func() { musttest.Do(t, s.Close()) }()
 	for _, user := range users {
-		turns, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
-		must(t, err)
+		turns := musttest.Get(s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9))(t)
 		if len(turns) != 1 || turns[0].Outcome.Status != store.Revoked {
 			t.Errorf("the turns of %s are %+v", user, turns)
 		}
@@ -200,8 +199,7 @@ func TestEverybodyLosesRunningAndWaitingTurns(t *testing.T) {
 // openState opens the state beside the daemon.
 func (b *webBot) openState() store.Store {
 	b.t.Helper()
-	s, err := sqlite.Open(b.t.Context(), filepath.Join(filepath.Dir(b.cfg), ".nanobot"), sqlite.Options{Shared: true})
-	must(b.t, err)
+	s := musttest.Get(sqlite.Open(b.t.Context(), filepath.Join(filepath.Dir(b.cfg), ".nanobot"), sqlite.Options{Shared: true}))(b.t)
 	return s
 }
 

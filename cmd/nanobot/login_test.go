@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"nanobot/internal/musttest"
 )
 
 // loginOnATerminal runs `nanobot login` on a real terminal and types the code when it is asked for.
@@ -21,12 +23,12 @@ func loginOnATerminal(t *testing.T, methods, code string, args ...string) (shown
 	home := t.TempDir()
 	// The command is one word, so that the methods need no second level of quotes.
 	agent := filepath.Join(home, "agent")
-	must(t, os.WriteFile(agent, []byte("#!/bin/sh\n"+acpAgent(t, "-auth-methods '"+methods+"' \"$@\"")+"\n"), 0o700))
+	musttest.Do(t, os.WriteFile(agent, []byte("#!/bin/sh\n"+acpAgent(t, "-auth-methods '"+methods+"' \"$@\"")+"\n"), 0o700))
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"login", "--protocol", "acp", "--command", agent}, args...)...)
 	cmd.Dir = home
 	cmd.Env = []string{"NANOBOT_TEST_MAIN=1", "PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	terminal, err := pty.Start(cmd)
-	must(t, err)
+	musttest.Do(t, err)
 	defer terminal.Close()
 	var all bytes.Buffer
 	typed, piece := false, make([]byte, 4096)
@@ -34,8 +36,7 @@ func loginOnATerminal(t *testing.T, methods, code string, args ...string) (shown
 		n, err := terminal.Read(piece)
 		all.Write(piece[:n])
 		if !typed && strings.Contains(all.String(), "Code: ") {
-			_, err := terminal.WriteString(code + "\r")
-			must(t, err)
+			musttest.Get(terminal.WriteString(code + "\r"))(t)
 			typed = true
 		}
 		if err != nil { // the program has left, or was killed

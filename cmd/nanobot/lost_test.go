@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // losses are ways in which somebody takes a daemon's state away.
@@ -55,7 +56,7 @@ func TestADaemonWhoseStateIsRemovedConfirmsNothingAndExits(t *testing.T) {
 				}
 			}
 			state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
-			must(t, loss(state))
+			musttest.Do(t, loss(state))
 			body := `{"text": "are you there?"}`
 			status, _, err := ann.tryRequest("POST", "/api/chats/"+chat+"/messages", "application/json", strings.NewReader(body))
 			if err == nil && status != http.StatusServiceUnavailable {
@@ -81,7 +82,7 @@ func TestADaemonWhoseStateIsRemovedIsNotReady(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
 	b.awaitLog("ready")
 	awaitResponse(t, "http://"+listen+"/readyz", 200, "ready\n")
-	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
+	musttest.Do(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
 	resp, err := http.Get("http://" + listen + "/readyz")
 	for err == nil && resp.StatusCode == http.StatusOK { // until it says so, or is gone
 		resp.Body.Close()
@@ -103,7 +104,7 @@ func TestUpdatesOfTelegramAreNotConfirmedOnceTheStateIsGone(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.UserSends(7, "before")
 	b.api.WaitForText(t, 7, "you said before")
-	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
+	musttest.Do(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
 	b.api.UserSends(7, "after")
 	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
@@ -117,7 +118,7 @@ func TestAWebhookIsAnsweredWithoutSuccessOnceTheStateIsGone(t *testing.T) {
 	b := newWebhookBot(t)
 	b.api.UserSends(7, "before")
 	b.api.WaitForText(t, 7, "you said before")
-	must(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
+	musttest.Do(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
 	b.api.UserSends(7, "after")
 	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())

@@ -18,6 +18,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/musttest"
 )
 
 // mcpClient is a client of nanobot mcp.
@@ -29,10 +30,7 @@ type mcpClient struct {
 // connectMCP connects a client of the SDK.
 func connectMCP(t *testing.T, transport mcp.Transport) *mcpClient {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := musttest.Get(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil))(t)
 	return &mcpClient{t, session}
 }
 
@@ -43,9 +41,7 @@ func (c *mcpClient) call(tool string, arguments map[string]any) (fields map[stri
 	if err != nil {
 		c.t.Fatalf("%s: %v", tool, err)
 	}
-	if err := json.Unmarshal([]byte(got.Content[0].(*mcp.TextContent).Text), &fields); err != nil {
-		c.t.Fatal(err)
-	}
+	musttest.Do(c.t, json.Unmarshal([]byte(got.Content[0].(*mcp.TextContent).Text), &fields))
 	return fields, got.IsError
 }
 
@@ -76,12 +72,8 @@ func mcpBot(t *testing.T, more string) string {
 		"runbooks/two.md": book,
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return filepath.Join(dir, "config.json")
 }
@@ -146,9 +138,7 @@ func TestMCPExecutesTheCommandsThatAgentsReport(t *testing.T) {
 	if got := c.prove(shown, 0); got["error_code"] != "COMMAND_FAILED" {
 		t.Errorf("an agent that lies is told %v", got)
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "flag"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(path), "flag"), nil, 0o600))
 	if end := c.prove(c.prove(shown, 0), 0); end["next_action"] != "Run complete." {
 		t.Errorf("kairos_next: %v", end)
 	}
@@ -191,27 +181,13 @@ func TestMCPAnswersAllOfAFileOnStdin(t *testing.T) {
 
 func TestMCPEndsWithASignal(t *testing.T) {
 	cmd, _ := mcpCommand(t, mcpBot(t, ""))
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := musttest.Get(cmd.StdinPipe())(t)
+	out := musttest.Get(cmd.StdoutPipe())(t)
+	musttest.Do(t, cmd.Start())
 	defer in.Close()
-	if _, err := io.WriteString(in, mcpHello); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(in, mcpHello))(t)
+	musttest.Get(out.Read(make([]byte, 1)))(t)
+	musttest.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
@@ -236,18 +212,11 @@ type pipedDaemon struct {
 
 func newPipedDaemon(ctx context.Context, t *testing.T) *pipedDaemon {
 	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(runtimeDir(t), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(net.Listen("unix", filepath.Join(runtimeDir(t), "s")))(t)
 	defer l.Close()
 	p := &pipedDaemon{ended: make(chan error, 1)}
-	if p.client, err = net.Dial("unix", l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if p.daemon, err = l.Accept(); err != nil {
-		t.Fatal(err)
-	}
+	p.client = musttest.Get(net.Dial("unix", l.Addr().String()))(t)
+	p.daemon = musttest.Get(l.Accept())(t)
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -291,17 +260,13 @@ func TestMCPIsAPipeToTheDaemon(t *testing.T) {
 
 func TestMCPGivesTheDaemonTimeToAnswer(t *testing.T) {
 	p := newPipedDaemon(t.Context(), t)
-	if _, err := io.WriteString(p.in, "question\n"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(p.in, "question\n"))(t)
 	_ = p.in.Close()
 	asked, err := io.ReadAll(p.daemon) // ends, because stdin has
 	if err != nil || string(asked) != "question\n" {
 		t.Fatalf("the daemon was sent %q, %v", asked, err)
 	}
-	if _, err := io.WriteString(p.daemon, "answer\n"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(p.daemon, "answer\n"))(t)
 	_ = p.daemon.Close()
 	if answer, err := io.ReadAll(p.out); err != nil || string(answer) != "answer\n" {
 		t.Errorf("the client was sent %q, %v", answer, err)
@@ -328,14 +293,8 @@ func TestMCPSaysThatTheDaemonHasGone(t *testing.T) {
 // openRecords opens the state of a bot.
 func openRecords(t *testing.T, path string) runbook.Records {
 	t.Helper()
-	cfg, err := loadConfig(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := openOrCreateStore(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := musttest.Get(loadConfig(path))(t)
+	db := musttest.Get(openOrCreateStore(t.Context(), cfg))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

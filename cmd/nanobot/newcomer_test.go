@@ -16,6 +16,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // newcomer is a copy of the program with one more channel and one more protocol.
@@ -44,15 +45,14 @@ func newNewcomer(t *testing.T) *newcomer {
 	})
 	copyTree(t, filepath.Join("testdata", "newcomer"), tree, func(string, fs.DirEntry) bool { return false })
 	wire := filepath.Join(tree, "cmd", "nanobot", "wire.go")
-	source, err := os.ReadFile(wire)
-	must(t, err)
+	source := musttest.Get(os.ReadFile(wire))(t)
 	for after, line := range newcomerLines {
 		if strings.Count(string(source), after) != 1 {
 			t.Fatalf("wire.go has not one line %q", after)
 		}
 		source = []byte(strings.Replace(string(source), after, after+line, 1))
 	}
-	must(t, os.WriteFile(wire, source, 0o600))
+	musttest.Do(t, os.WriteFile(wire, source, 0o600))
 	n := &newcomer{t: t, binary: filepath.Join(t.TempDir(), "nanobot"), dir: t.TempDir()}
 	// With -trimpath the packages that are as they were come from the build cache: the test command
 	// has built the program with the same settings.
@@ -69,7 +69,7 @@ func newNewcomer(t *testing.T) *newcomer {
 // copyTree copies a folder without what skip returns true for.
 func copyTree(t *testing.T, from, to string, skip func(rel string, e fs.DirEntry) bool) {
 	t.Helper()
-	must(t, filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func copyTree(t *testing.T, from, to string, skip func(rel string, e fs.DirEntry
 // configure writes the config.
 func (n *newcomer) configure(text string) {
 	n.t.Helper()
-	must(n.t, os.WriteFile(filepath.Join(n.dir, "config.json"), []byte(text), 0o600))
+	musttest.Do(n.t, os.WriteFile(filepath.Join(n.dir, "config.json"), []byte(text), 0o600))
 }
 
 func (n *newcomer) command(args ...string) *exec.Cmd {
@@ -143,8 +143,7 @@ type exampleServer struct {
 
 func newExampleServer(t *testing.T) *exampleServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	listener := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &exampleServer{t: t, listener: listener}
 	var work sync.WaitGroup
 	t.Cleanup(work.Wait)
@@ -209,11 +208,11 @@ func (s *exampleServer) awaitLine(what string, fits func(exampleLine) bool) exam
 func (s *exampleServer) sendMessage(id, user, text string) {
 	s.t.Helper()
 	b, err := json.Marshal(map[string]string{"id": id, "chat": user, "user": user, "text": text})
-	must(s.t, err)
+	musttest.Do(s.t, err)
 	s.mu.Lock()
 	_, err = s.bot.Write(append(b, '\n'))
 	s.mu.Unlock()
-	must(s.t, err)
+	musttest.Do(s.t, err)
 	s.awaitLine("acknowledgement of "+id, func(l exampleLine) bool { return l.Ack == id })
 }
 
@@ -262,9 +261,8 @@ func TestANewcomerAddsAChannelAndAProtocolWithAFolderAndALineEach(t *testing.T) 
 func (n *newcomer) serve(server *exampleServer) {
 	t := n.t
 	config := filepath.Join(n.dir, "config.json")
-	must(t, os.WriteFile(filepath.Join(n.dir, "token"), []byte("sesame\n"), 0o600))
-	text, err := os.ReadFile(config)
-	must(t, err)
+	musttest.Do(t, os.WriteFile(filepath.Join(n.dir, "token"), []byte("sesame\n"), 0o600))
+	text := musttest.Get(os.ReadFile(config))(t)
 	n.configure(strings.Replace(string(text), "env:EXAMPLE_TOKEN", "file:token", 1))
 	n.expectOutput(0, []string{"example: printed", "example", "can be reached"}, "doctor")
 
@@ -282,8 +280,7 @@ func (n *newcomer) serve(server *exampleServer) {
 	n.expectOutput(0, []string{"example:@bob:example.org may talk to the bot now."}, "pair", "example:@bob:example.org")
 	server.awaitAnswer("@bob:example.org", "E> you said let me in")
 	n.expectOutput(0, []string{"example:@bob:example.org no longer has access."}, "pair", "--revoke", "example:@bob:example.org")
-	record, err := os.ReadFile(filepath.Join(n.dir, ".nanobot", "audit.jsonl"))
-	must(t, err)
+	record := musttest.Get(os.ReadFile(filepath.Join(n.dir, ".nanobot", "audit.jsonl")))(t)
 	if !strings.Contains(string(record), `"@bob:example.org"`) {
 		t.Errorf("no @bob:example.org in the audit log:\n%s", record)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // fakeManager hears what a daemon tells the service manager.
@@ -29,10 +30,7 @@ func startManager(t *testing.T) *fakeManager {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "socket")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := musttest.Get(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"}))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", path)
 	return &fakeManager{t, conn}
@@ -41,9 +39,7 @@ func startManager(t *testing.T) *fakeManager {
 // nextNotification returns the lines of the next message that comes within a time, or nil.
 func (m *fakeManager) nextNotification(within time.Duration) []string {
 	m.t.Helper()
-	if err := m.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
-		m.t.Fatal(err)
-	}
+	musttest.Do(m.t, m.conn.SetReadDeadline(time.Now().Add(within)))
 	b := make([]byte, 4096)
 	n, err := m.conn.Read(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

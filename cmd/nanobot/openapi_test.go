@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/musttest"
 )
 
 // describedAgent does what there is to be described.
@@ -56,9 +57,7 @@ func newAPI(t *testing.T) *api {
 		return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}
 	}
 	var pic bytes.Buffer
-	if err := png.Encode(&pic, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, png.Encode(&pic, image.NewGray(image.Rect(0, 0, 30, 20))))
 	a.picture = pic.String()
 	for name, content := range map[string]string{
 		"agent.sh": describedAgent, "token": webToken, "pic.png": a.picture,
@@ -68,17 +67,12 @@ func newAPI(t *testing.T) *api {
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
 		}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	a.b.start()
 	a.ann, a.bob, a.op = &a.b.signIn("--user", "ann").Client, &a.b.signIn("--user", "bob").Client, &a.b.signIn("--role", "operator").Client
 	url := "http://" + a.b.listen
-	resp, err := a.op.Get(url + "/api/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(a.op.Get(url + "/api/openapi.json"))(t)
 	defer resp.Body.Close()
 	a.apiDescription = newAPIDescription(t, url, resp.Body)
 	return a
@@ -90,10 +84,7 @@ func (a *api) followEvents() {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/api/events", nil)
-	resp, err := a.op.Do(req)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	resp := musttest.Get(a.op.Do(req))(a.t)
 	a.seen["get /api/events 200"] = true
 	a.checkResponse("the stream", resp, nil, "paths", "/api/events", "get", "responses", "200")
 	events, done := make(chan [2]string, 10_000), make(chan struct{})
@@ -255,16 +246,11 @@ func (a *api) checkMessages() {
 	}
 	a.request(206, apiRequest{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: http.Header{"Range": {"bytes=1-2"}}})
 	get(404, a.bob, media, "/api/media/{id}")
-	resp, err := a.ann.Get(a.url + media)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	resp := musttest.Get(a.ann.Get(a.url + media))(a.t)
 	resp.Body.Close()
 	known := http.Header{"If-None-Match": {resp.Header.Get("ETag")}}
 	a.request(304, apiRequest{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: known})
-	if err := os.RemoveAll(filepath.Join(filepath.Dir(a.b.cfg), "users")); err != nil {
-		a.t.Fatal(err)
-	}
+	musttest.Do(a.t, os.RemoveAll(filepath.Join(filepath.Dir(a.b.cfg), "users")))
 	get(410, a.ann, media, "/api/media/{id}")
 	get(200, a.ann, hereAt+"?limit=200", messagesAt)
 }
@@ -299,9 +285,7 @@ func (a *api) checkTurns() {
 	a.next("gone")
 	turn(slow, `"status":"stopped"`)
 	post(409, id, "stop")
-	if err := os.WriteFile(filepath.Join(filepath.Dir(a.b.cfg), "go"), nil, 0o600); err != nil {
-		a.t.Fatal(err)
-	}
+	musttest.Do(a.t, os.WriteFile(filepath.Join(filepath.Dir(a.b.cfg), "go"), nil, 0o600))
 	post(202, id, "retry")
 	turn(slow, `"status":"done"`)
 	for _, what := range []string{"stop", "retry"} {
@@ -357,10 +341,7 @@ func (a *api) checkDaemon() {
 // serves.
 func TestAllThatIsServedIsDescribed(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../channels/web/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile("../../channels/web/openapi.json"))(t)
 	c := newAPIDescription(t, "", bytes.NewReader(b))
 	known := []string{"GET /", "GET /api/"} // the page, and what there is not
 	c.forEachOperation(func(method, template string, _ jsonObject) { known = append(known, method+" "+template) })
@@ -371,10 +352,7 @@ func TestAllThatIsServedIsDescribed(t *testing.T) {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := musttest.Get(os.ReadFile(file))(t)
 			for _, m := range pattern.FindAllSubmatch(source, -1) {
 				if found++; !slices.Contains(known, string(m[1])) {
 					t.Errorf("%s serves %s, which is not described", file, m[1])

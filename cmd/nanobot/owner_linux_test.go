@@ -14,6 +14,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 )
 
 const stranger = 4711
@@ -33,29 +34,26 @@ func newOtherUsersState(t *testing.T, closed bool) *otherUsersState {
 		t.Skip("only root can give files away")
 	}
 	dir, err := os.MkdirTemp("/tmp", "held-state-") // where others may look
-	must(t, err)
+	musttest.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	s := &otherUsersState{t: t, dir: dir, cfg: filepath.Join(dir, "config.json"), state: filepath.Join(dir, "private/state"), victim: filepath.Join(dir, "victim")}
-	must(t, os.MkdirAll(s.state, 0o700))
+	musttest.Do(t, os.MkdirAll(s.state, 0o700))
 	if !closed {
-		must(t, os.Chmod(filepath.Dir(s.state), 0o755))
+		musttest.Do(t, os.Chmod(filepath.Dir(s.state), 0o755))
 	}
-	must(t, os.Mkdir(s.victim, 0o755))
-	must(t, os.WriteFile(s.cfg, []byte(`{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}, "gateway": {"stateDir": "private/state"}}`), 0o644))
-	cfg, err := config.Load(s.cfg, nil, extensions())
-	must(t, err)
-	db, err := openStore(t.Context(), cfg, false)
-	must(t, err)
+	musttest.Do(t, os.Mkdir(s.victim, 0o755))
+	musttest.Do(t, os.WriteFile(s.cfg, []byte(`{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}, "gateway": {"stateDir": "private/state"}}`), 0o644))
+	cfg := musttest.Get(config.Load(s.cfg, nil, extensions()))(t)
+	db := musttest.Get(openStore(t.Context(), cfg, false))(t)
 	s.code = "ABCDEFGH"
-	_, err = db.RequestPairing(t.Context(), store.PairingRequest{
+	musttest.Get(db.RequestPairing(t.Context(), store.PairingRequest{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "telegram", ID: "8"}, ID: "1", User: channels.User{ID: "8"}},
 		Code: s.code, Limits: store.CodeLimits{Life: intake.CodeLifetime, Open: 10, PerHour: 10},
-	})
-	must(t, err)
-	must(t, closeStore(db))
-	must(t, filepath.WalkDir(s.state, func(path string, _ fs.DirEntry, err error) error {
-		must(t, err)
+	}))(t)
+	musttest.Do(t, closeStore(db))
+	musttest.Do(t, filepath.WalkDir(s.state, func(path string, _ fs.DirEntry, err error) error {
+		musttest.Do(t, err)
 		return os.Lchown(path, stranger, stranger)
 	}))
 	return s
@@ -84,8 +82,8 @@ func TestRootsCommandsDoNotChangeTheOwnerOfTheState(t *testing.T) {
 			if out, err := s.runAsRoot("link", "--list"); err != nil || strings.Count(out, "link") != 1 {
 				t.Errorf("list of links: %v, %s", err, out)
 			}
-			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
-				must(t, err)
+			musttest.Do(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
+				musttest.Do(t, err)
 				if info, err := e.Info(); err != nil || trust.FileUID(info) != stranger {
 					t.Errorf("%s belongs to somebody else: %v", path, err)
 				}
@@ -102,12 +100,12 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			s := newOtherUsersState(t, closed)
 			old, file := filepath.Join(s.victim, strings.Repeat("0a", 32)), filepath.Join(s.victim, "file") // the first is named like a link
 			for _, path := range []string{old, file} {
-				must(t, os.WriteFile(path, []byte("root's"), 0o644))
+				musttest.Do(t, os.WriteFile(path, []byte("root's"), 0o644))
 			}
-			must(t, os.Chtimes(old, time.Time{}, time.Now().Add(-24*time.Hour)))
+			musttest.Do(t, os.Chtimes(old, time.Time{}, time.Now().Add(-24*time.Hour)))
 			trap := func(name, to string) {
 				_ = os.Remove(filepath.Join(s.state, name))
-				must(t, os.Symlink(to, filepath.Join(s.state, name)))
+				musttest.Do(t, os.Symlink(to, filepath.Join(s.state, name)))
 			}
 			expect := func(words string, args ...string) {
 				t.Helper()
@@ -142,9 +140,9 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 
 func TestRootRefusesAStateThatOthersCanReplace(t *testing.T) {
 	s := newOtherUsersState(t, false)
-	must(t, os.Chown(filepath.Dir(s.state), stranger, stranger))
-	must(t, os.Rename(s.state, s.state+".old"))
-	must(t, os.Symlink(s.victim, s.state))
+	musttest.Do(t, os.Chown(filepath.Dir(s.state), stranger, stranger))
+	musttest.Do(t, os.Rename(s.state, s.state+".old"))
+	musttest.Do(t, os.Symlink(s.victim, s.state))
 	for _, args := range [][]string{{"pair", "--list"}, {"link"}} {
 		if out, err := s.runAsRoot(args...); err == nil || !strings.Contains(out, "who could replace it") {
 			t.Errorf("%v: %v, %s", args, err, out)

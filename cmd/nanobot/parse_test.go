@@ -9,6 +9,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
 
@@ -42,8 +43,8 @@ func TestTheFormatOfAnOutputIsOneOfItsProtocol(t *testing.T) {
 func TestAnOutputThatIsTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "output")
-	must(t, os.WriteFile(file, nil, 0o600))
-	must(t, os.Truncate(file, maxParsed+1))
+	musttest.Do(t, os.WriteFile(file, nil, 0o600))
+	musttest.Do(t, os.Truncate(file, maxParsed+1))
 	if _, err := readOutput([]string{file}, nil); err == nil || err.Error() != "read output from "+file+": it is larger than 64 MiB" {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 // intruder is a model of the protocol blocks that meddles with a state folder, STATE, and stores
@@ -58,11 +59,11 @@ func TestCommandBlocksReachNothingOfTheState(t *testing.T) {
 			b := newBot(t)
 			dir := filepath.Dir(b.cfg)
 			if c.state == "." {
-				must(t, os.RemoveAll(filepath.Join(dir, ".nanobot")))
+				musttest.Do(t, os.RemoveAll(filepath.Join(dir, ".nanobot")))
 			}
-			must(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
-			must(t, os.Symlink(c.state, filepath.Join(dir, "link")))
-			must(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(strings.ReplaceAll(intruder, "STATE", c.state)), 0o600))
+			musttest.Do(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
+			musttest.Do(t, os.Symlink(c.state, filepath.Join(dir, "link")))
+			musttest.Do(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(strings.ReplaceAll(intruder, "STATE", c.state)), 0o600))
 			b.configure(t, `{"gateway": {"stateDir": "`+c.state+`"}, "terminal": {"command": "cd work; exec sh ../agent.sh", "protocol": "blocks", "blocks": {"approve": "never"}, "sandbox": "`+c.sandbox+`"}`+anybody)
 			b.program = startProgram(t, "serve", "--config", b.cfg)
 			b.net.UserWrites("1", "7", "meddle")
@@ -81,10 +82,8 @@ func TestCommandBlocksReachNothingOfTheState(t *testing.T) {
 func (b *bot) checkIntrusion(state, name string) {
 	b.t.Helper()
 	dir := filepath.Dir(b.cfg)
-	first, err := os.ReadFile(filepath.Join(dir, "work", "told-0"))
-	must(b.t, err)
-	second, err := os.ReadFile(filepath.Join(dir, "work", "told-1"))
-	must(b.t, err)
+	first := musttest.Get(os.ReadFile(filepath.Join(dir, "work", "told-0")))(b.t)
+	second := musttest.Get(os.ReadFile(filepath.Join(dir, "work", "told-1")))(b.t)
 	for _, path := range []string{"nanobot.db-journal", "spool/deep/new", "history", "agents.txt", "daemon.lock", "nanobot.db"} {
 		if want := "REJECTED: Path '" + name + "/" + path + "' is outside workspace"; !strings.Contains(string(second), want) {
 			b.t.Errorf("the model is not told %q", want)
@@ -113,13 +112,13 @@ func TestAnACPAgentWritesNothingToTheState(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	state := filepath.Join(dir, ".nanobot")
-	must(t, os.Mkdir(state, 0o700))
-	must(t, os.WriteFile(filepath.Join(state, "other.txt"), []byte("SECRET"), 0o600))
+	musttest.Do(t, os.Mkdir(state, 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(state, "other.txt"), []byte("SECRET"), 0o600))
 	var script strings.Builder
 	for _, path := range []string{"/nanobot.db-journal", "/not/known/yet", "/other.txt"} {
 		script.WriteString("write " + state + path + " planted\nread " + state + path + "\n")
 	}
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"acp": {"permissions": "allow"}}}`), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"acp": {"permissions": "allow"}}}`), 0o600))
 	out := runProgramIn(t, dir, "", "run", "--config", "config.json", "--protocol", "acp", "--command", acpAgent(t, ""), script.String()+"write "+dir+"/allowed written")
 	if n := strings.Count(out, "one of the gateway's own files"); n != 6 || strings.Contains(out, "SECRET") {
 		t.Errorf("%d of 6 are refused: %s", n, out)
@@ -151,10 +150,9 @@ func TestAFileThatIsPutIntoTheStateIsNotSent(t *testing.T) {
 }
 
 func TestTheStateFolderIsPrivateUnlessAgentsWorkInIt(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
-	must(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
-	must(t, os.Symlink(dir, filepath.Join(dir, "link")))
+	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	musttest.Do(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
+	musttest.Do(t, os.Symlink(dir, filepath.Join(dir, "link")))
 	for name, c := range map[string]struct {
 		state, cwd string
 		whole      bool

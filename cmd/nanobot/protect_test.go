@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func TestServeReloadsTheProtectedFiles(t *testing.T) {
@@ -13,12 +15,12 @@ func TestServeReloadsTheProtectedFiles(t *testing.T) {
 	const cfg = `{"terminal": {"protocol": "blocks", "command": "sh agent.sh", "protect": [%s], "blocks": {"approve": "never"}}` + anybody
 	b := newBot(t)
 	file := func(name string) string { return filepath.Join(filepath.Dir(b.cfg), name) }
-	must(t, os.WriteFile(file("agent.sh"), []byte(`cat > /dev/null; printf '[CREATE_FILE path="Makefile"]\nall:\n[/CREATE_FILE]\n[DONE]\nend\n[/DONE]\n'`), 0o600))
+	musttest.Do(t, os.WriteFile(file("agent.sh"), []byte(`cat > /dev/null; printf '[CREATE_FILE path="Makefile"]\nall:\n[/CREATE_FILE]\n[DONE]\nend\n[/DONE]\n'`), 0o600))
 	b.configure(t, fmt.Sprintf(cfg, ""))
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	b.net.UserWrites("1", "7", "hello")
 	b.awaitText("1", "Created: ")
-	must(t, os.Remove(file("Makefile")))
+	musttest.Do(t, os.Remove(file("Makefile")))
 	b.configure(t, fmt.Sprintf(cfg, `"Makefile"`))
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")

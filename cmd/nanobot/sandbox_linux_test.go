@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // requireLandlock skips the test if the kernel has no Landlock.
@@ -59,7 +60,7 @@ func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
 	requireLandlock(t)
 	dir := outsideTemp(t)
 	work := filepath.Join(dir, "work")
-	must(t, os.Mkdir(work, 0o755))
+	musttest.Do(t, os.Mkdir(work, 0o755))
 	cfg := `{"workspace": "work", "terminal": {"command": "cat > /dev/null; echo x > made && ls && ls .nanobot; echo listed", "protocol": "plain", "sandbox": "landlock"}` + anybody
 	b := startBotIn(t, dir, cfg, nil)
 	if strings.Contains(b.log(), "no mount namespaces here") {
@@ -78,13 +79,13 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	requireLandlock(t)
 	dir := outsideTemp(t)
 	path := filepath.Join(dir, "config.json")
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}}`), 0o600))
-	must(t, os.Link(path, filepath.Join(dir, "other")))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}}`), 0o600))
+	musttest.Do(t, os.Link(path, filepath.Join(dir, "other")))
 	p := startProgram(t, "serve", "--config", path)
 	if got := p.awaitExit(); got != exit.Config || !strings.Contains(p.log(), path+" has another hard link") {
 		t.Errorf("status %d:\n%s", got, p.log())
 	}
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}}`), 0o600))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}}`), 0o600))
 	all, _, _ := runDoctor(t, path, false)
 	all.expectFinding(t, "isolation", channels.Doubtful, path+" has another hard link")
 }
@@ -98,7 +99,7 @@ func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
 		t.Fatal(out)
 	}
 	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
 	all, _, _ := runDoctor(t, path, false)
 	all.expectFinding(t, "isolation", channels.Good, "it can neither list, create, rename nor delete anything")
 }
@@ -107,7 +108,7 @@ func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
 func startBotIn(t *testing.T, dir, cfg string, files map[string]string) *bot {
 	t.Helper()
 	for name, text := range files {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	b := newBot(t)
 	b.cfg = filepath.Join(dir, "config.json")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // awaitMessageID waits until the message with an ID shows some words.
@@ -41,7 +42,7 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 	}
 	b.pressButton(board, "Take over")
 	b.awaitMessage(7, "The terminal is yours")
-	must(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600)) // the agent answers, and is held
+	musttest.Do(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600)) // the agent answers, and is held
 	b.api.UserSends(7, "hello")
 	board = b.awaitMessage(7, "\ngot hello")
 	b.pressButton(board, "Enter")

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
 )
 
 const password = "hunter2-4711"
@@ -39,7 +40,7 @@ const everything = `, "onCrash": "retry"}, "log": {"level": "debug"}, "audit": {
 func checkNoSecret(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
-	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -97,7 +98,7 @@ func TestAPasswordThatAnAgentAsksForStaysNowhere(t *testing.T) {
 	checkNoSecret(t, filepath.Dir(b.cfg)) // the turn has it, and still runs
 	b.awaitMessage(7, "Password?\n\n→ 🔒 not shown (by ")
 	b.awaitDeletion(m)
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurns(1)
 	b.checkNoTrace()
 }
@@ -150,17 +151,15 @@ func TestAPasswordThatWasStoredWhenTheDaemonWasKilledReachesTheTurnAndIsRemovedT
 	state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
 	b.restart(syscall.SIGKILL, func() {
 		// The daemon was killed between the answer's storage and its delivery to the turn.
-		s, err := sqlite.Open(t.Context(), state, sqlite.Options{})
-		must(t, err)
+		s := musttest.Get(sqlite.Open(t.Context(), state, sqlite.Options{}))(t)
 		chat := channels.Chat{Channel: "telegram", ID: "7"}
 		open, err := s.OpenQuestions(t.Context(), chat)
 		if err != nil || len(open) != 1 {
 			t.Fatalf("open are %+v, %v", open, err)
 		}
 		in := channels.Incoming{Chat: chat, ID: "4711", User: channels.User{ID: "7", Name: "Ann"}, Text: password}
-		_, err = s.Receive(t.Context(), store.ReceiveRequest{In: in, Secret: true, Reply: &store.Reply{Question: open[0].ID, Text: password, By: "7"}})
-		must(t, err)
-		must(t, s.Close())
+		musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: in, Secret: true, Reply: &store.Reply{Question: open[0].ID, Text: password, By: "7"}}))(t)
+		musttest.Do(t, s.Close())
 	})
 	b.awaitMessage(7, passwordSum())
 	if calls, ok := b.api.AwaitCalls("deleteMessage", telegramtest.WaitLimit, func(all []telegramtest.Call) bool {
@@ -210,7 +209,7 @@ func TestALineTypedIntoATerminalWithoutEchoStaysNowhere(t *testing.T) {
 	check := func(mark string) {
 		b.awaitMessage(7, "read "+mark)
 		sum, err := os.ReadFile(filepath.Join(home, mark))
-		if must(t, err); !strings.HasPrefix("sum "+string(sum), passwordSum()) {
+		if musttest.Do(t, err); !strings.HasPrefix("sum "+string(sum), passwordSum()) {
 			t.Errorf("the program has read %s", sum)
 		}
 	}
@@ -265,7 +264,7 @@ func TestADiscordUserIsAskedToDeleteAPasswordInADirectMessage(t *testing.T) {
 func TestAPasswordIsRemovedFromThePageAndItsHistory(t *testing.T) {
 	t.Parallel()
 	b := newWebBot(t)
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "agent.sh"), []byte(secretAgent), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "agent.sh"), []byte(secretAgent), 0o600))
 	ann := b.signIn("--user", "ann")
 	next := ann.openEventStream()
 	const chat = "web-a-known-to-nobody-else"
@@ -291,8 +290,8 @@ func TestAPasswordIsRemovedFromThePageAndItsHistory(t *testing.T) {
 func TestAPasswordIsNotShownWhileItIsTypedInAChat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(secretAgent), 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true}}`), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(secretAgent), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true}}`), 0o600))
 	shown := typeOnATerminal(t, []string{"log in\r", password + "\r", "\x04"}, []string{"--config", filepath.Join(dir, "config.json")}, "TERM=xterm")
 	if strings.Contains(shown, password) || !strings.Contains(shown, passwordSum()) {
 		t.Errorf("shown is %q", shown)

@@ -16,6 +16,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 )
 
 // useTestNetwork gives the program a network on loopback.
@@ -66,9 +67,7 @@ func startBot(t *testing.T, cfg string) *bot {
 
 func (b *bot) configure(t *testing.T, cfg string) {
 	t.Helper()
-	if err := os.WriteFile(b.cfg, []byte(cfg), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(b.cfg, []byte(cfg), 0o600))
 }
 
 // awaitText waits until a chat was shown a text.
@@ -101,17 +100,12 @@ func (b *bot) runCommand(args ...string) (string, error) {
 func (b *bot) lockState() (unlock func()) {
 	b.t.Helper()
 	path := filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", path, waitTimeout.Milliseconds()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", path, waitTimeout.Milliseconds())))(b.t)
 	b.t.Cleanup(func() { _ = db.Close() })
 	db.SetMaxOpenConns(1)
 	exec := func(query string) {
 		b.t.Helper()
-		if _, err := db.ExecContext(context.Background(), query); err != nil {
-			b.t.Fatal(err)
-		}
+		musttest.Get(db.ExecContext(context.Background(), query))(b.t)
 	}
 	exec("BEGIN IMMEDIATE")
 	return func() { exec("ROLLBACK") }
@@ -135,9 +129,7 @@ func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 		t.Errorf("a second daemon says %q, %v", out, err)
 	}
 	b.signal(syscall.SIGTERM)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	if got := b.awaitExit(); got != 0 {
 		t.Errorf("status %d", got)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // waitTimeout is how long a test waits for something that must happen. Only a failing test takes so
@@ -86,18 +87,15 @@ func linkProgram(t *testing.T, path string) {
 		return
 	}
 	self, err := os.ReadFile(os.Args[0]) // on another file system, or with an unusual umask
-	must(t, err)
-	must(t, os.WriteFile(path, self, 0o755))
-	must(t, os.Chmod(path, 0o755))
+	musttest.Do(t, err)
+	musttest.Do(t, os.WriteFile(path, self, 0o755))
+	musttest.Do(t, os.Chmod(path, 0o755))
 }
 
 // runtimeDir is a folder for sockets, whose paths must be short.
 func runtimeDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "nb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(os.MkdirTemp("", "nb"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
@@ -109,10 +107,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd, dir string) *program {
 	p.in, _ = cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
 	p.out, p.end = bufio.NewReader(out), out
-	log, err := os.Create(filepath.Join(p.dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := musttest.Get(os.Create(filepath.Join(p.dir, "log")))(t)
 	defer log.Close()
 	cmd.Stderr = log
 	p.child = killtest.Start(t, cmd)
@@ -122,10 +117,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd, dir string) *program {
 // log is what the program has said on stderr.
 func (p *program) log() string {
 	p.t.Helper()
-	b, err := os.ReadFile(filepath.Join(p.dir, "log"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(p.dir, "log")))(p.t)
 	return string(b)
 }
 
@@ -161,18 +153,13 @@ func (p *program) awaitExit() int {
 
 func (p *program) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.child.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, p.child.Signal(s))
 }
 
 // awaitAgentExit waits until the process whose ID an agent has written to a file has ended.
 func (p *program) awaitAgentExit(file string) {
 	p.t.Helper()
-	b, err := os.ReadFile(filepath.Join(p.dir, file))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(filepath.Join(p.dir, file)))(p.t)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -244,14 +231,10 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 		dir := t.TempDir()
 		script := filepath.Join(dir, "agent.sh")
 		loop := "sleep 300 & echo $! > pid\nwhile :; do echo '{\"type\":\"message\",\"text\":\"more\"}'; sleep 0.01; done\n"
-		if err := os.WriteFile(script, []byte(loop), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(script, []byte(loop), 0o600))
 		p := startProgram(t, "run", "--protocol", "rich", "--command", "sh "+script+"; true", "hi")
 		_ = p.readLine()
-		if err := p.end.Close(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.end.Close())
 		if got := p.awaitExit(); got != exit.Failed {
 			t.Errorf("status %d", got)
 		}

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // soakAgent does what the second word of a message says, and leaves its number behind a or b. It
@@ -154,9 +155,7 @@ func newSoak(t *testing.T) *soak {
 		"agent.sh": []byte(soakAgent), "telegram": []byte(s.tg.Token), "discord": []byte(s.dc.Token), "http": []byte(soakToken),
 		"a.png": telegramtest.PNG(40, 40), "b.png": telegramtest.PNG(50, 50), "c.png": telegramtest.PNG(60, 60),
 	} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(s.dir, name), content, 0o600))
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -187,22 +186,15 @@ func (s *soak) configure(version int) {
 		"http": {"listen": %q, "token": "file:http"},
 		"gateway": {"maxConcurrent": 8, "onCrash": "retry", "drainTimeout": 3},
 	}`, key, max(0, version)%3, warm, s.tg.URL, s.dc.URL, `"`+strings.Join(s.users, `", "`)+`"`, s.listen)
-	if err := os.WriteFile(s.cfg+".new", []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.Rename(s.cfg+".new", s.cfg); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Do(s.t, os.WriteFile(s.cfg+".new", []byte(text), 0o600))
+	musttest.Do(s.t, os.Rename(s.cfg+".new", s.cfg))
 }
 
 // start begins a daemon, whose log goes to a file, and in a folder of its own, so that only agents
 // are at home in the workspace.
 func (s *soak) start() {
 	s.t.Helper()
-	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	log := musttest.Get(os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(s.t)
 	defer log.Close()
 	s.began = len(s.log())
 	cmd := exec.Command(s.program, "serve", "--config", s.cfg)

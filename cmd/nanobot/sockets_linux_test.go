@@ -10,6 +10,7 @@ import (
 
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/musttest"
 )
 
 // Without CAP_SYS_ADMIN there are no mount namespaces that could hide a socket.
@@ -23,13 +24,12 @@ func TestASandboxThatLeavesSocketsOpenIsRefused(t *testing.T) {
 		t.Skipf("version %d of Landlock restricts sockets", abi)
 	}
 	socket := filepath.Join(outsideTemp(t), "foreign")
-	l, err := net.Listen("unix", socket)
-	must(t, err)
+	l := musttest.Get(net.Listen("unix", socket))(t)
 	defer func() { _ = l.Close() }()
 	path := filepath.Join(outsideTemp(t), "config.json")
 	for keys, open := range map[string]bool{"": true, `, "sandboxPaths": ["` + socket + `"]`: false} {
 		for required, want := range map[string]int{"true": exit.Config, "false": 0} {
-			must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": `+required+keys+`}}`), 0o600))
+			musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": `+required+keys+`}}`), 0o600))
 			run := func(args ...string) (string, int) {
 				cmd := exec.Command(setpriv, append([]string{"--bounding-set=-sys_admin", "--inh-caps=-sys_admin", os.Args[0]}, append(args, "--config", path)...)...)
 				cmd.Dir, cmd.Env = t.TempDir(), append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
@@ -73,18 +73,17 @@ func TestAnAgentOfAnotherUserReachesNoAbstractSockets(t *testing.T) {
 		t.Skip(err)
 	}
 	dir, err := os.MkdirTemp("/srv", "nanobot-test-") // where other users may go
-	must(t, err)
+	musttest.Do(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	name := filepath.Base(dir)
-	l, err := net.Listen("unix", "@"+name)
-	must(t, err)
+	l := musttest.Get(net.Listen("unix", "@"+name))(t)
 	defer func() { _ = l.Close() }()
 	path := filepath.Join(dir, "config.json")
 	for _, tc := range []struct{ user, capability, want string }{
 		{`"root"`, "+all", "0"}, {`"nobody"`, "+all", "1"}, {`"nobody"`, "-sys_admin", "1"},
 	} {
-		must(t, os.WriteFile(path, []byte(`{"terminal": {"user": `+tc.user+`, "command": "`+python+` -c 'import socket; print(\"connect\", socket.socket(socket.AF_UNIX).connect_ex(\"\\0`+name+`\"))'"}}`), 0o600))
+		musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"user": `+tc.user+`, "command": "`+python+` -c 'import socket; print(\"connect\", socket.socket(socket.AF_UNIX).connect_ex(\"\\0`+name+`\"))'"}}`), 0o600))
 		cmd := exec.Command(setpriv, "--bounding-set="+tc.capability, os.Args[0], "run", "--config", path, "hi")
 		cmd.Dir, cmd.Env = dir, append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "connect "+tc.want+"\n") { // 1 is EPERM

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nanobot/internal/musttest"
 )
 
 // v18Run is the run of the fixture.
@@ -36,7 +38,7 @@ func TestAStateOfSchema18OpensAndContinues(t *testing.T) {
 	for deadline := time.Now().Add(waitTimeout); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		var shown struct{ Messages []webMessage }
 		_, page := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
-		must(t, json.Unmarshal([]byte(page), &shown))
+		musttest.Do(t, json.Unmarshal([]byte(page), &shown))
 		got = nil
 		for _, m := range shown.Messages {
 			got = append(got, m.From+": "+m.Text)
@@ -60,17 +62,16 @@ func openStateV18(t *testing.T) *earlierBot {
 	t.Helper()
 	b := &earlierBot{dir: t.TempDir()}
 	b.webBot = webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(b.dir, "config.json")}
-	archive, err := zip.OpenReader(filepath.Join("testdata", "state-v18.zip"))
-	must(t, err)
+	archive := musttest.Get(zip.OpenReader(filepath.Join("testdata", "state-v18.zip")))(t)
 	defer archive.Close()
-	must(t, os.CopyFS(b.dir, archive))
+	musttest.Do(t, os.CopyFS(b.dir, archive))
 	b.makePrivate()
 	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
 	execSQL(t, db, "UPDATE question SET expires = ?", time.Now().Add(time.Hour).UnixMicro())
 	// By this name a daemon finds the agents that it left.
 	execSQL(t, db, "UPDATE memory SET value = ? WHERE chat = ':' AND key = 'kept'", rand.Text())
-	must(t, db.Close())
-	must(t, os.WriteFile(b.cfg, fmt.Appendf(nil, `{
+	musttest.Do(t, db.Close())
+	musttest.Do(t, os.WriteFile(b.cfg, fmt.Appendf(nil, `{
 		"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true},
 		"channels": {"web": {"enabled": true}},
 		"http": {"listen": %q, "hosts": ["bot.example.com"]},

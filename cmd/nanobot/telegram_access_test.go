@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // runPair runs nanobot pair while the daemon runs.
@@ -59,10 +60,7 @@ func (b *telegramBot) awaitFile(name string) []string {
 // awaitProcessExit waits until a process that an agent wrote down has ended.
 func (b *telegramBot) awaitProcessExit(pid string) {
 	b.t.Helper()
-	n, err := strconv.Atoi(pid)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	n := musttest.Get(strconv.Atoi(pid))(b.t)
 	for until := time.Now().Add(telegramtest.WaitLimit); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
@@ -265,13 +263,8 @@ func TestTelegramPersonRemovedFromTheConfigLosesAccess(t *testing.T) {
 	b.api.UserSends(8, "work")
 	b.api.WaitForText(t, 8, "beginning")
 	b.api.UserSends(8, "quick")
-	text, err := os.ReadFile(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.cfg, []byte(strings.Replace(string(text), `"7", "8"`, `"7"`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(b.cfg))(t)
+	musttest.Do(t, os.WriteFile(b.cfg, []byte(strings.Replace(string(text), `"7", "8"`, `"7"`, 1)), 0o600))
 	b.signal(syscall.SIGHUP)
 	for _, name := range []string{"agent", "child", "job"} {
 		b.awaitProcessExit(b.awaitFile(name)[0])
@@ -302,15 +295,10 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	}
 	b.api.UserSends(7, "hello")
 	b.api.WaitForText(t, 7, "you said hello")
-	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")+"?_pragma=busy_timeout(10000)"))(t)
 	defer func() { _ = db.Close() }()
 	for kept := 0; kept == 0; time.Sleep(5 * time.Millisecond) { // until the last one has been received
-		if err := db.QueryRow("SELECT count(*) FROM pairing WHERE message LIKE '%please 299%'").Scan(&kept); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, db.QueryRow("SELECT count(*) FROM pairing WHERE message LIKE '%please 299%'").Scan(&kept))
 	}
 	if out := b.mustRunPair("--list"); strings.Count(out, "waiting, code") != 20 || strings.Contains(out, "telegram:100\t") {
 		t.Errorf("the list is %q", out)

@@ -19,6 +19,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // benchBot is the binary as it is released, at work against a Telegram on loopback.
@@ -60,10 +61,7 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 // readMemory returns a line of a file with sizes in KiB, in MiB.
 func readMemory(b *testing.B, file, name string) float64 {
 	b.Helper()
-	content, err := os.ReadFile(file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(file))(b)
 	for line := range strings.Lines(string(content)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
@@ -222,34 +220,23 @@ func BenchmarkServeReady(b *testing.B) {
 	start := func() time.Duration {
 		cmd := exec.Command(binary, "serve", "--config", cfg)
 		cmd.Dir, cmd.Env = filepath.Dir(cfg), environWithoutTestSettings()
-		log, err := cmd.StderrPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
+		log := musttest.Get(cmd.StderrPipe())(b)
 		began := time.Now()
 		daemon := killtest.Start(b, cmd)
 		lines := bufio.NewScanner(log)
 		for lines.Scan() && !strings.Contains(lines.Text(), `"ready"`) {
 		}
 		took := time.Since(began)
-		if err := daemon.Signal(syscall.SIGTERM); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, log); err != nil {
-			b.Fatal(err)
-		}
-		if err := daemon.Wait(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, daemon.Signal(syscall.SIGTERM))
+		musttest.Get(io.Copy(io.Discard, log))(b)
+		musttest.Do(b, daemon.Wait())
 		return took
 	}
 	start() // creates the database
 	var ours, floor []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if err := exec.Command("/bin/true").Run(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, exec.Command("/bin/true").Run())
 		floor = append(floor, time.Since(began))
 		ours = append(ours, start())
 	}
@@ -268,12 +255,8 @@ func BenchmarkTelegramUpload(b *testing.B) {
 			for b.Loop() {
 				bot := startBenchBot(b, binary, telegramSetup{command: `read -r line; echo "{\"type\":\"message\",\"text\":\"here\",\"media\":[\"$PWD/big.bin\"]}"`})
 				big := filepath.Join(bot.dir, "big.bin")
-				if err := os.WriteFile(big, []byte("big"), 0o600); err != nil {
-					b.Fatal(err)
-				}
-				if err := os.Truncate(big, 45_000_000); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Do(b, os.WriteFile(big, []byte("big"), 0o600))
+				musttest.Do(b, os.Truncate(big, 45_000_000))
 				for i := range chats {
 					bot.api.UserSends(1000+int64(i), "send it")
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // Each bot numbers its updates and the messages of its private chats from the start.
@@ -23,16 +24,11 @@ func TestTelegramAnotherBotInTheSameFolderReceivesEveryMessage(t *testing.T) {
 	b.awaitExit()
 	next := telegramtest.New(t)
 	next.Token, next.Bot.ID = "222222222:BBBdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", 222222222
-	cfg, err := os.ReadFile(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := musttest.Get(os.ReadFile(b.cfg))(t)
 	for path, content := range map[string]string{
 		b.cfg: strings.ReplaceAll(string(cfg), b.api.URL, next.URL), filepath.Join(filepath.Dir(b.cfg), "token"): next.Token,
 	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	b.api = next
 	b.program = startProgram(t, "serve", "--config", b.cfg)

@@ -18,6 +18,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/store"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // killAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
@@ -133,10 +134,7 @@ func (s *telegramKillTest) start() (c *killtest.Child, ready func() bool) {
 // startDaemon starts the real daemon, whose log goes to a file beside its config.
 func startDaemon(t *testing.T, cfg string) *killtest.Child {
 	t.Helper()
-	log, err := os.OpenFile(cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := musttest.Get(os.OpenFile(cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Dir = filepath.Dir(cfg)
@@ -208,13 +206,8 @@ func (s *telegramKillTest) finishAndStop() {
 			s.t.Fatal("the last daemon was never ready")
 		}
 	}
-	cfg, err := config.Load(s.cfg, environWithoutTestSettings(), extensions())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if s.state, err = openStore(s.t.Context(), cfg, true); err != nil {
-		s.t.Fatal(err)
-	}
+	cfg := musttest.Get(config.Load(s.cfg, environWithoutTestSettings(), extensions()))(s.t)
+	s.state = musttest.Get(openStore(s.t.Context(), cfg, true))(s.t)
 	s.t.Cleanup(func() { _ = s.state.Close() })
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
@@ -332,10 +325,7 @@ func (s *telegramKillTest) checkAnswers() {
 func (s *telegramKillTest) checkInbox(chat int64, asked int) {
 	s.t.Helper()
 	name := channels.Chat{Channel: telegram.Name, ID: strconv.FormatInt(chat, 10)}
-	inbounds, err := s.state.Recent(s.t.Context(), name, asked+100)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	inbounds := musttest.Get(s.state.Recent(s.t.Context(), name, asked+100))(s.t)
 	slices.Reverse(inbounds)
 	if len(inbounds) != asked {
 		s.t.Errorf("chat %d: %d were asked and %d received", chat, asked, len(inbounds))

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/musttest"
 )
 
 // telegramSetup is a bot: its agent, and what its sections say beyond the usual, as JSON that
@@ -43,9 +44,7 @@ func (s telegramSetup) writeConfig(t testing.TB, api *telegramtest.Server) strin
 		files[string(rune('a'+i))+".png"] = telegramtest.PNG(size, size)
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return filepath.Join(dir, "config.json")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal/acp/agentstest"
 )
 
@@ -70,10 +71,7 @@ func toolModel(t *testing.T) func(agentstest.Request) agentstest.Reply {
 // through the tools that the daemon serves.
 func checkRealAgent(t *testing.T, a agentstest.Agent) {
 	t.Helper()
-	env, err := json.Marshal(a.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := musttest.Get(json.Marshal(a.Env))(t)
 	b := &telegramBot{api: telegramtest.New(t)}
 	b.cfg = telegramSetup{
 		command: a.Command, protocol: "acp", terminal: `, "timeout": 300, "acp": {"permissions": "allow"}, "env": ` + string(env),
@@ -127,8 +125,7 @@ func checkCalls(t *testing.T, out string, want int) {
 // clientCommand is the command line of the client from npm, which starts nanobot mcp.
 func clientCommand(t *testing.T, program string, args ...string) []string {
 	t.Helper()
-	script, err := filepath.Abs("../../gateway/tools/testdata/client.mjs")
-	must(t, err)
+	script := musttest.Get(filepath.Abs("../../gateway/tools/testdata/client.mjs"))(t)
 	return append([]string{"node", script, agentstest.MCPClient(t), program, "mcp"}, args...)
 }
 
@@ -137,8 +134,8 @@ func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 	program := copyProgram(t)
 	b.cfg = telegramSetup{agent: strings.Join(clientCommand(t, program), " ") + ` > calls 2> errors; mv calls done`, terminal: `, "timeout": 300`}.writeConfig(t, b.api)
 	work := filepath.Dir(b.cfg)
-	must(t, os.Mkdir(filepath.Join(work, "runbooks"), 0o700))
-	must(t, os.WriteFile(filepath.Join(work, "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
+	musttest.Do(t, os.Mkdir(filepath.Join(work, "runbooks"), 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(work, "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
 	b.program = startBinary(t, program, nil, "serve", "--config", b.cfg)
 	b.api.UserSends(7, "hello")
 	for _, text := range []string{"Ship it?", "Which?"} {
@@ -151,12 +148,11 @@ func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
 
 func TestTheClientFromNPMCallsEveryToolWithoutADaemon(t *testing.T) {
 	cfg := telegramSetup{agent: "true"}.writeConfig(t, telegramtest.New(t))
-	must(t, os.Mkdir(filepath.Join(filepath.Dir(cfg), "runbooks"), 0o700))
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(cfg), "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
+	musttest.Do(t, os.Mkdir(filepath.Join(filepath.Dir(cfg), "runbooks"), 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(cfg), "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
 	line := clientCommand(t, copyProgram(t), "--config", cfg)
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
 	cmd.Env = environWithoutTestSettings()
-	out, err := cmd.Output()
-	must(t, err)
+	out := musttest.Get(cmd.Output())(t)
 	checkCalls(t, string(out), 9)
 }

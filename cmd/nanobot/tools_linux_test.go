@@ -19,14 +19,14 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/toolsocket"
+	"nanobot/internal/musttest"
 )
 
 // toolBot starts a daemon whose agent does what the scripts say that it is sent. more is more of
 // the config.
 func toolBot(t *testing.T, more string) *bot {
 	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
+	self := musttest.Get(os.Executable())(t)
 	return startBot(t, fmt.Sprintf(`{"terminal": {"command": "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec %s"}%s`, self, more)+anybody)
 }
 
@@ -72,7 +72,7 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 	b := toolBot(t, "")
 	work := filepath.Dir(b.cfg)
 	for _, name := range []string{"a.png", "b.png"} {
-		must(t, os.WriteFile(filepath.Join(work, name), []byte("picture "+name), 0o600))
+		musttest.Do(t, os.WriteFile(filepath.Join(work, name), []byte("picture "+name), 0o600))
 	}
 	b.net.UserWrites("1", "7", toolScript{}.
 		withCall("progress", map[string]any{"text": "looking"}).
@@ -176,7 +176,7 @@ func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
 			t.Errorf("%s says %q", name, said)
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)
 	for chat, want := range map[string]map[string]int{"1": {"from one": 1, "my own": 0, "stolen": 0}, "2": {"from one": 0, "my own": 2, "stolen": 0}} {
 		for text, n := range want {
@@ -189,7 +189,7 @@ func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
 	if err != nil {
 		book, err = os.ReadFile(filepath.Join(filepath.Dir(b.cfg), "audit.jsonl"))
 	}
-	must(t, err)
+	musttest.Do(t, err)
 	if n := strings.Count(string(book), `"event":"denied"`); n != 2 || strings.Contains(string(book), token) || strings.Count(string(book), `"event":"tool"`) != 3 ||
 		!strings.Contains(string(book), `"tool":"send_message"`) {
 		t.Errorf("the audit log is %s", book)
@@ -208,7 +208,7 @@ func (b *bot) countMessages(chat, text string) (n int) {
 
 func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 	b, token := newBotWithStolenToken(t)
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)
 	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	if got, isError := c.call("send_message", map[string]any{"text": "between turns"}); isError {
@@ -220,10 +220,9 @@ func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 			t.Errorf("%s says %v", tool, got)
 		}
 	}
-	must(t, c.Close())
+	musttest.Do(t, c.Close())
 	c = b.connectClient()
-	listed, err := c.ListTools(t.Context(), nil)
-	must(t, err)
+	listed := musttest.Get(c.ListTools(t.Context(), nil))(t)
 	var names []string
 	for _, tool := range listed.Tools {
 		names = append(names, tool.Name)
@@ -231,7 +230,7 @@ func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 	if slices.Contains(names, "send_message") || !slices.Contains(names, "kairos_begin") {
 		t.Errorf("without a token there are %q", names)
 	}
-	must(t, c.Close())
+	musttest.Do(t, c.Close())
 	if out, err := runMCP(b, "NANOBOT_CHAT_TOKEN=nonsense"); err == nil || !strings.Contains(out, "is no chat's") {
 		t.Errorf("with no chat's token: %v, %s", err, out)
 	}
@@ -247,11 +246,10 @@ func runMCP(b *bot, env ...string) (string, error) {
 
 func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
 	b, token := newBotWithStolenToken(t)
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)
 	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
-	cfg, err := os.ReadFile(b.cfg)
-	must(t, err)
+	cfg := musttest.Get(os.ReadFile(b.cfg))(t)
 	b.configure(t, strings.Replace(string(cfg), `["*"]`, `["8"]`, 1))
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
@@ -260,7 +258,7 @@ func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
 			t.Errorf("%s says %v", tool, got)
 		}
 	}
-	must(t, c.Close())
+	musttest.Do(t, c.Close())
 	if b.countMessages("1", "secret") > 0 {
 		t.Error("it was sent")
 	}
@@ -286,8 +284,7 @@ func TestAFloodOfMessagesIsBoundedForTheWholeChat(t *testing.T) {
 func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 	b := toolBot(t, "")
 	b.awaitLog("ready")
-	path, err := os.ReadFile(b.socketFile())
-	must(t, err)
+	path := musttest.Get(os.ReadFile(b.socketFile()))(t)
 	var mu sync.Mutex
 	var open []interface{ Close() error }
 	refused := 0
@@ -400,12 +397,12 @@ func TestAQuestionEndsWithItsClientAndWithItsTurn(t *testing.T) {
 	b.net.UserWrites("1", "7", "/stop")
 	asking.Wait()
 	b.awaitShown("1", "And now?\n\n→ no answer")
-	must(t, c.Close())
+	musttest.Do(t, c.Close())
 }
 
 func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 	b, token := newBotWithStolenToken(t)
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)
 	c := b.connectClient("NANOBOT_CHAT_TOKEN=" + token)
 	book := "# Release\n\n## Go\n\nReady?\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Release it?\"}}}\n```\n\n## Say it\n\nTell.\n"
@@ -431,7 +428,7 @@ func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
 	question := b.awaitText("1", "Release it?")
 	b.net.UserPresses("1", "7", question.Buttons[0])
 	proving.Wait()
-	must(t, c.Close())
+	musttest.Do(t, c.Close())
 }
 
 // toolBotIn is a bot in a sandbox or with agents of another user, in a folder outside of the temp
@@ -448,7 +445,7 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for _, folder := range []string{dir, filepath.Join(dir, "bin"), filepath.Join(dir, "work")} {
 		_ = os.Mkdir(folder, 0o755)
-		must(t, os.Chmod(folder, 0o755))
+		musttest.Do(t, os.Chmod(folder, 0o755))
 	}
 	program := filepath.Join(dir, "bin", "nanobot")
 	linkProgram(t, program)
@@ -456,11 +453,10 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 	if terminal["sandbox"] != nil {
 		terminal["sandboxPaths"] = []string{filepath.Dir(program) + ":ro"}
 	}
-	cfg, err := json.Marshal(map[string]any{
+	cfg := musttest.Get(json.Marshal(map[string]any{
 		"workspace": "work", "gateway": map[string]any{"stateDir": filepath.Join(dir, "state")}, "terminal": terminal,
 		"channels": map[string]any{"net": map[string]any{"allowFrom": []string{"*"}}},
-	})
-	must(t, err)
+	}))(t)
 	b := newBot(t)
 	b.cfg = filepath.Join(dir, "config.json")
 	b.configure(t, string(cfg))
@@ -497,7 +493,7 @@ func checkSandboxedTools(t *testing.T, b *bot) {
 	if !strings.Contains(said, `send_message: {"sent":true}`) || !strings.Contains(said, "no such file") || strings.Count(said, "NOT_SENT") != 2 {
 		t.Fatalf("the agent says %q\n%s", said, b.log())
 	}
-	must(t, os.WriteFile(filepath.Join(own, "x.png"), []byte("x"), 0o644))
+	musttest.Do(t, os.WriteFile(filepath.Join(own, "x.png"), []byte("x"), 0o644))
 	s.Detached = true
 	if said := b.runScript("1", s); !strings.Contains(said, `send_files: {"sent":true,"files":1}`) {
 		t.Errorf("a detached process says %q\n%s", said, b.log())

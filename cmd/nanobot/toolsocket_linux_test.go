@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 // socketFile is the file of the state that names the socket.
@@ -66,10 +67,7 @@ func TestTheSocketOfAKilledDaemonIsRemovedByTheNext(t *testing.T) {
 func TestASecondDaemonLeavesTheSocketOfTheFirstAlone(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo here $NANOBOT_SOCKET"}`+anybody)
 	b.awaitLog("ready")
-	before, err := os.ReadFile(b.socketFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := musttest.Get(os.ReadFile(b.socketFile()))(t)
 	if out, err := b.runCommand("serve"); err == nil {
 		t.Fatalf("a second daemon runs: %s", out)
 	}
@@ -103,9 +101,7 @@ func TestTheFolderOfTheSocketIsChosen(t *testing.T) {
 
 func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 	closed, open, workspace := runtimeDir(t), runtimeDir(t), runtimeDir(t)
-	if err := os.Chmod(open, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chmod(open, 0o711))
 	for name, test := range map[string]struct {
 		terminal config.Terminal
 		parents  []string
@@ -141,8 +137,6 @@ func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 func newLongFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(runtimeDir(t), strings.Repeat("x", 100))
-	if err := os.Mkdir(dir, 0o711); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(dir, 0o711))
 	return dir
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // newPublicFolder returns a folder that other users than root may read.
@@ -14,10 +16,9 @@ func newPublicFolder(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	dir, err := os.MkdirTemp("/tmp", "open-folder-")
-	must(t, err)
+	dir := musttest.Get(os.MkdirTemp("/tmp", "open-folder-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -25,16 +26,15 @@ func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(t *testing.T, dir string){
 		"of another user": func(t *testing.T, dir string) {
-			must(t, os.Chown(filepath.Join(dir, "config.json"), stranger, stranger))
+			musttest.Do(t, os.Chown(filepath.Join(dir, "config.json"), stranger, stranger))
 		},
-		"that others can write":                func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o666)) },
-		"in their folder":                      func(t *testing.T, dir string) { must(t, os.Chown(dir, stranger, stranger)) },
-		"in a folder that others can write to": func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o775)) },
+		"that others can write":                func(t *testing.T, dir string) { musttest.Do(t, os.Chmod(filepath.Join(dir, "config.json"), 0o666)) },
+		"in their folder":                      func(t *testing.T, dir string) { musttest.Do(t, os.Chown(dir, stranger, stranger)) },
+		"in a folder that others can write to": func(t *testing.T, dir string) { musttest.Do(t, os.Chmod(dir, 0o775)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newPublicFolder(t)
-			server, err := net.Listen("tcp", "127.0.0.1:0")
-			must(t, err)
+			server := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			defer server.Close()
 			asked := make(chan struct{})
 			go func() {
@@ -43,10 +43,10 @@ func TestRootIgnoresConfigsThatOthersCanChange(t *testing.T) {
 					_ = c.Close()
 				}
 			}()
-			must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:roots-own"), 0o600))
-			must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"workspace": "work", "terminal": {"command": "touch `+dir+`/ran"}, "gateway": {"stateDir": "`+dir+`/made"},
+			musttest.Do(t, os.WriteFile(filepath.Join(dir, "token"), []byte("123456:roots-own"), 0o600))
+			musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"workspace": "work", "terminal": {"command": "touch `+dir+`/ran"}, "gateway": {"stateDir": "`+dir+`/made"},
 				"channels": {"web": {"enabled": true}, "telegram": {"enabled": true, "token": "file:token", "apiBase": "http://`+server.Addr().String()+`"}}, "http": {"listen": "127.0.0.1:8080"}}`), 0o644))
-			must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
+			musttest.Do(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
 			harm(t, dir)
 			for _, args := range [][]string{{"doctor"}, {"pair", "--list"}, {"link"}} {
 				out, err := programCommand(t, append(args, "--config", filepath.Join(dir, "config.json"))...).CombinedOutput()
@@ -73,9 +73,9 @@ func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []int{0, stranger} {
 		dir := newPublicFolder(t)
-		must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))
-		must(t, os.Chown(dir, owner, owner))
-		must(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))
+		musttest.Do(t, os.Chown(dir, owner, owner))
+		musttest.Do(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
 		for _, args := range [][]string{{"chat"}, {"run", "hello"}} {
 			cmd := programCommand(t, append(args, "--config", filepath.Join(dir, "config.json"))...)
 			cmd.Stdin = strings.NewReader("hello\n")
@@ -90,10 +90,10 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 	dir := newPublicFolder(t)
 	path := filepath.Join(dir, "config.json")
 	for _, name := range []string{"state", "state/workspace"} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
+		musttest.Do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		musttest.Do(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
 	}
-	must(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
 	for _, args := range [][]string{{"run", "hello"}, {"chat"}} {
 		cmd := programCommand(t, append(args, "--config", path)...)
 		cmd.Stdin = strings.NewReader("hello\n")

@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // twentySteps is a prompt of a turn with twenty tool calls, four changed files and some remarks.
@@ -69,7 +70,7 @@ func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "example-turn.md")
 	got := durations.ReplaceAllString(page.String(), "9 s")
 	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	if want, err := os.ReadFile(path); err != nil || string(want) != got {
 		t.Errorf("docs/example-turn.md is not what is shown now (write it with -update): %v\n%s", err, got)
@@ -91,7 +92,7 @@ func twentyStepsOnTelegram(t *testing.T, signal string) string {
 	b.api.UserSends(7, twentySteps(signal))
 	board := b.awaitMessage(7, "step 13")
 	out := "While the agent works:\n\n" + transcriptMessage(board.Silent, board.TextOrCaption())
-	must(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
 	b.awaitMessage(7, "All parts are reviewed")
 	shown, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		return slices.ContainsFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "20 steps") })
@@ -136,7 +137,7 @@ func twentyStepsOnDiscord(t *testing.T, signal string) string {
 	b.api.UserSends(b.dm, ada, twentySteps(signal))
 	board := awaitContent("step 13")[0]
 	out := "While the agent works:\n\n" + transcriptMessage(isSilent(board), board.Content)
-	must(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
 	awaitContent("All parts are")
 	shown := awaitContent("20 steps")
 	if len(shown) != 2 {
@@ -164,14 +165,14 @@ func twentyStepsOnThePage(t *testing.T, signal string) string {
 		board = next("progress")
 	}
 	out := "While the agent works:\n\n" + transcriptMessage(true, board.data.Text)
-	must(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
 	for e := next("message"); !strings.Contains(e.data.Text, "20 steps"); e = next("message") {
 	}
 	var history struct {
 		Messages []struct{ From, Text, Details string }
 	}
 	status, body := ann.request("GET", "/api/chats/"+chat+"/messages", "", nil)
-	must(t, json.Unmarshal([]byte(body), &history))
+	musttest.Do(t, json.Unmarshal([]byte(body), &history))
 	if shown := len(history.Messages); status != http.StatusOK || shown != 3 {
 		t.Errorf("%d messages are shown: %s", shown, body)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // namingFiles may name a channel or a protocol: the list itself, and what is about the web page or
@@ -42,8 +44,7 @@ func TestNoOtherPackageNamesAChannelOrAProtocol(t *testing.T) {
 	seen := 0
 	for _, file := range ownSources(t) {
 		seen++
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", file), nil, 0)
-		must(t, err)
+		parsed := musttest.Get(parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", file), nil, 0))(t)
 		imports := map[*ast.BasicLit]bool{}
 		for _, i := range parsed.Imports {
 			imports[i.Path] = true
@@ -91,7 +92,7 @@ func ownSources(t *testing.T) []string {
 	var files []string
 	root := filepath.Join("..", "..")
 	for _, dir := range []string{"config", "cmd", "gateway", "internal", "channels", "terminal"} {
-		must(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+		musttest.Do(t, filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // datedAgent prints frames that contain the time at which they were printed. For the message
@@ -72,9 +73,7 @@ func (v *visibleDelays) addTelegramCalls(calls []telegramtest.Call) {
 // letWorkersAnswer creates the file that datedAgent waits for.
 func letWorkersAnswer(b *testing.B, dir string) {
 	b.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 }
 
 // BenchmarkVisibleTelegramPrivate reports how long after a frame was printed its call reaches

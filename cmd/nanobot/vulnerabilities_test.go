@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // The stand-in for go fails, as govulncheck does when it finds something.
@@ -23,12 +25,10 @@ func TestVulnerabilitiesAreLookedForWhereTheirDatabaseCanBeReached(t *testing.T)
 		}
 	}))
 	bin := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n[ \"$3\" = -version ] && exit \"${FETCH:-0}\"\necho \"go $*\"; exit 3\n"), 0o755))
-	shell, err := exec.LookPath("sh")
-	must(t, err)
-	dirname, err := exec.LookPath("dirname")
-	must(t, err)
-	must(t, os.Symlink(dirname, filepath.Join(bin, "dirname")))
+	musttest.Do(t, os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n[ \"$3\" = -version ] && exit \"${FETCH:-0}\"\necho \"go $*\"; exit 3\n"), 0o755))
+	shell := musttest.Get(exec.LookPath("sh"))(t)
+	dirname := musttest.Get(exec.LookPath("dirname"))(t)
+	musttest.Do(t, os.Symlink(dirname, filepath.Join(bin, "dirname")))
 	run := func(env ...string) (string, int) {
 		cmd := exec.Command(shell, "../../.ci/vulnerabilities")
 		cmd.Env = append(append(os.Environ(), "GOVULNDB="+db.URL, "PATH="+bin+":"+os.Getenv("PATH"), "NO_PROXY=127.0.0.1"), env...)
@@ -37,7 +37,7 @@ func TestVulnerabilitiesAreLookedForWhereTheirDatabaseCanBeReached(t *testing.T)
 		if errors.As(err, &failed) {
 			return string(out), failed.ExitCode()
 		}
-		must(t, err)
+		musttest.Do(t, err)
 		return string(out), 0
 	}
 	if out, status := run(); status != 3 || !strings.HasPrefix(out, "go run golang.org/x/vuln/cmd/govulncheck@") || !strings.HasSuffix(out, " -db "+db.URL+" ./...\n") {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/internal/musttest"
 )
 
 // warmBot is the daemon with an agent of which processes wait: each writes its PID to the file
@@ -36,9 +38,7 @@ func (b *bot) awaitStarts(n int) (pids []string) {
 func (b *bot) awaitGone(pids []string) {
 	b.t.Helper()
 	for _, pid := range pids {
-		if err := os.WriteFile(filepath.Join(b.dir, "pid"), []byte(pid), 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		musttest.Do(b.t, os.WriteFile(filepath.Join(b.dir, "pid"), []byte(pid), 0o600))
 		b.awaitAgentExit("pid")
 	}
 }
@@ -68,10 +68,7 @@ func TestProcessesWaitForMessagesAndEndWithTheDaemon(t *testing.T) {
 func TestAReloadReplacesTheProcessesThatWait(t *testing.T) {
 	b, _ := warmBot(t)
 	before := b.awaitStarts(1)
-	content, err := os.ReadFile(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(b.cfg))(t)
 	b.configure(t, strings.Replace(string(content), "served", "newly served", 1))
 	b.signal(syscall.SIGHUP)
 	b.awaitGone(before)

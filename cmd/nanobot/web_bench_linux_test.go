@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // BenchmarkWebStreams has 200 browsers watch, each as an operator who is told of everything, while
@@ -90,9 +91,7 @@ func startBenchWeb(b *testing.B) *benchWeb {
 	listen := freeAddress(b)
 	cfg := `{"terminal": {"protocol": "rich", "command": "read -r line; echo '{\"type\":\"message\",\"text\":\"**hi**\"}'"},
 		"channels": {"web": {"enabled": true}}, "http": {"listen": "` + listen + `", "token": "` + webToken + `"}, "log": {"level": "warn"}}`
-	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(cfg), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, os.WriteFile(filepath.Join(dir, "config.json"), []byte(cfg), 0o600))
 	cmd := exec.Command(buildBinary(b), "serve", "--config", filepath.Join(dir, "config.json"))
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, environWithoutTestSettings(), os.Stderr
 	w := &benchWeb{b, "http://" + listen, killtest.Start(b, cmd).PID(), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}

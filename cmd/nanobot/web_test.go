@@ -23,6 +23,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
 )
 
 // webBot is the real daemon with the chat page.
@@ -69,9 +70,7 @@ func newWebBotWith(t *testing.T, terminal string) *webBot {
 			"gateway": {"onCrash": "retry", "queueLimit": 0},
 		}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	b.start()
 	return b
@@ -115,10 +114,7 @@ type browser struct {
 // signIn makes a link and returns a browser that has signed in with it.
 func (b *webBot) signIn(args ...string) *browser {
 	b.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	jar := musttest.Get(cookiejar.New(nil))(b.t)
 	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
 	b.t.Cleanup(p.CloseIdleConnections)
 	status, body := p.request("POST", strings.TrimPrefix(b.link(args...), "http://"+b.listen), "", nil)
@@ -333,10 +329,7 @@ func TestTheWebChatNeedsASignIn(t *testing.T) {
 		if c.token != "" {
 			req.Header.Set("Authorization", "Bearer "+c.token)
 		}
-		resp, err := ann.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(ann.Do(req))(t)
 		resp.Body.Close()
 		if got := resp.StatusCode; got != c.want && (c.want != 202 || got != http.StatusCreated) {
 			t.Errorf("%s: answered %d", c.name, got)
@@ -378,9 +371,7 @@ func TestOutputDuringTheShutdownReachesTheWebChat(t *testing.T) {
 	b.signal(syscall.SIGTERM)
 	b.awaitLog("stopping")
 	ann.sendMessage("web-b-known-to-nobody-else", "said while it ends")
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	if e := next("message"); e.data.Text != "done" {
 		t.Errorf("shown was %+v", e)
 	}
@@ -404,9 +395,7 @@ func TestALinkWithoutTheWebChatIsRefused(t *testing.T) {
 		`{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`: "with port 0",
 	} {
 		path := filepath.Join(dir, "config.json")
-		if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(cfg), 0o600))
 		cmd := exec.Command(os.Args[0], "link", "--config", path)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
@@ -419,15 +408,9 @@ func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
-	db, err := openStore(t.Context(), cfg, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := musttest.Get(openStore(t.Context(), cfg, false))(t)
 	defer db.Close()
-	s, err := openSite(t.Context(), siteOptions{cfg: cfg, records: db, log: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(openSite(t.Context(), siteOptions{cfg: cfg, records: db, log: zap.NewNop()}))(t)
 	s.handleForOperators("GET /api/turns", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "turns") }))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -447,18 +430,12 @@ func TestHandlersForOperatorsRefuseOthers(t *testing.T) {
 		defer p.CloseIdleConnections()
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/turns", nil)
 		if role.Valid() {
-			code, err := links.Make(t.Context(), "", role)
-			if err != nil {
-				t.Fatal(err)
-			}
+			code := musttest.Get(links.Make(t.Context(), "", role))(t)
 			p.request("POST", httpd.EnterPath+code, "", nil)
 		} else if role != "" {
 			req.Header.Set("Authorization", "Bearer "+webToken)
 		}
-		resp, err := p.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(p.Do(req))(t)
 		resp.Body.Close()
 		if got := resp.StatusCode; got != want {
 			t.Errorf("%q is answered %d", role, got)
@@ -471,15 +448,12 @@ func TestTheDaemonsPagesAreInThePersonsLanguageAndWords(t *testing.T) {
 	person := b.signIn()
 	get := func(c *http.Client, accept string) string {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.listen+"/", nil)
-		must(t, err)
+		req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+b.listen+"/", nil))(t)
 		req.Header.Set("Accept", accept)
 		req.Header.Set("Accept-Language", "de")
-		resp, err := c.Do(req)
-		must(t, err)
+		resp := musttest.Get(c.Do(req))(t)
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		must(t, err)
+		body := musttest.Get(io.ReadAll(resp.Body))(t)
 		return string(body)
 	}
 	expect := func(signOut, signedOut string) {
@@ -492,10 +466,9 @@ func TestTheDaemonsPagesAreInThePersonsLanguageAndWords(t *testing.T) {
 		}
 	}
 	expect("Abmelden", "Du bist abgemeldet")
-	cfg, err := os.ReadFile(b.cfg)
-	must(t, err)
+	cfg := musttest.Get(os.ReadFile(b.cfg))(t)
 	own := strings.Replace(string(cfg), `"gateway": {`, `"gateway": {"language": "en", "words": {"pageSignOut": "Leave"}, `, 1)
-	must(t, os.WriteFile(b.cfg, []byte(own), 0o600))
+	musttest.Do(t, os.WriteFile(b.cfg, []byte(own), 0o600))
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("reloaded")
 	expect("Leave", "You are signed out")

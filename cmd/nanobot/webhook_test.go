@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/addrtest"
+	"nanobot/internal/musttest"
 )
 
 // webhookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict
@@ -62,9 +63,7 @@ func newWebhookBot(t *testing.T) *webhookBot {
 			"http": {"listen": "` + b.listen + `"}, "gateway": {"onCrash": "retry"},
 		}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
 	b.start()
 	return b
@@ -129,10 +128,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	if n := len(b.api.Calls("getUpdates")); n != 0 {
 		t.Errorf("it polled %d times", n)
 	}
-	resp, err := http.Get("http://" + b.listen + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := musttest.Get(http.Get("http://" + b.listen + "/healthz"))(t)
 	alive, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || string(alive) != "ok\n" {
@@ -157,15 +153,9 @@ func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 	b.api.WaitForText(t, 7, "you said hi")
 	update := `{"update_id":1,"message":{"message_id":99,"text":"let me in","chat":{"id":7,"type":"private"},"from":{"id":7}}}`
 	for _, secret := range []string{"", "guessed"} {
-		req, err := http.NewRequest(http.MethodPost, b.proxy.URL+"/telegram", strings.NewReader(update))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := musttest.Get(http.NewRequest(http.MethodPost, b.proxy.URL+"/telegram", strings.NewReader(update)))(t)
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := musttest.Get(http.DefaultClient.Do(req))(t)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusUnauthorized {
 			t.Errorf("with the secret %q it answers %d", secret, resp.StatusCode)

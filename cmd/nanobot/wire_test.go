@@ -13,6 +13,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -84,16 +85,12 @@ func writeConfigDir(t *testing.T, config string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, sub := range []string{"folder", "damaged/telegram-updates"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(dir, sub), 0o700))
 	}
 	for name, text := range map[string]string{
 		"config.json": config, "empty.txt": "\n", "odd.txt": "a b!", "discord.txt": discordToken + "\n", "damaged/telegram-updates/moved.json": "{",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -183,9 +180,7 @@ func TestSandboxedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
 	dir := t.TempDir()
 	workspace, elsewhere := filepath.Join(dir, "work"), filepath.Join(dir, "elsewhere")
 	for _, folder := range []string{workspace, elsewhere} {
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Mkdir(folder, 0o755))
 	}
 	cfg := config.Default()
 	cfg.Workspace, cfg.Runbooks.Folder = workspace, filepath.Join(workspace, "runbooks")
@@ -196,9 +191,7 @@ func TestSandboxedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
 	if got := runbooksFolder(&cfg); got != "" {
 		t.Errorf("before it is made it is %q", got)
 	}
-	if err := os.Symlink(elsewhere, cfg.Runbooks.Folder); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(elsewhere, cfg.Runbooks.Folder))
 	if got := runbooksFolder(&cfg); got != "" {
 		t.Errorf("a link leads to %q", got)
 	}

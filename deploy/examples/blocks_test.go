@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // roundLine is the progress line of a round.
@@ -37,12 +39,8 @@ else printf '[DONE]\nThe file is written.\n[/DONE]\n'
 fi
 `
 	bin := filepath.Join(workspace, "bin")
-	if err := os.Mkdir(bin, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bin, "ollama"), []byte(program), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(bin, 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(bin, "ollama"), []byte(program), 0o755))
 	config := filepath.Join(workspace, "config.json")
 	path := `"terminal": { "env": { "PATH": "` + bin + string(os.PathListSeparator) + os.Getenv("PATH") + `" },`
 	putFile(t, config, []byte(strings.Replace(string(readFile(t, config)), `"terminal": {`, path, 1)))

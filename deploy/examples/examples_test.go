@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // example is one folder: the programs that it needs, and a conversation in which each step builds
@@ -251,10 +253,7 @@ func TestEveryConfigPassesCheckConfigWithoutAWarning(t *testing.T) {
 
 func TestEveryExampleIsInTheTableAndSaysHowToTryIt(t *testing.T) {
 	t.Parallel()
-	table, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := musttest.Get(os.ReadFile("README.md"))(t)
 	for _, name := range exampleFolders(t) {
 		if !bytes.Contains(table, []byte("["+name+"]("+name+")")) {
 			t.Errorf("README.md does not list %s", name)

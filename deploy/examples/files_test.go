@@ -11,21 +11,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func putFile(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, content, 0o600))
 }
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(path))(t)
 	return content
 }
 
@@ -124,9 +121,7 @@ var blank = image.NewGray(image.Rect(0, 0, 8, 8))
 func pngWith(t *testing.T, comment string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, blank); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, png.Encode(&b, blank))
 	named := append([]byte("tEXt"), comment...)
 	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(comment)))
 	chunk = append(chunk, named...)
@@ -139,9 +134,7 @@ func pngWith(t *testing.T, comment string) []byte {
 func jpegWith(t *testing.T, comment string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, blank, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, jpeg.Encode(&b, blank, nil))
 	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(2+len(comment)))
 	return insert(b.Bytes(), 2, append(segment, comment...))
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 var bin string // folder of the binary under test
@@ -72,10 +73,7 @@ func skipWithout(t *testing.T, programs ...string) {
 // exampleFolders returns the names of the example folders.
 func exampleFolders(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := musttest.Get(os.ReadDir("."))(t)
 	var names []string
 	for _, e := range entries {
 		if e.IsDir() {
@@ -88,11 +86,8 @@ func exampleFolders(t *testing.T) []string {
 // copyFolder copies an example without the files that earlier runs have left there.
 func copyFolder(t *testing.T, name string) string {
 	t.Helper()
-	to, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+	to := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+	musttest.Do(t, filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -106,10 +101,7 @@ func copyFolder(t *testing.T, name string) string {
 			return err
 		}
 		return os.WriteFile(filepath.Join(to, strings.TrimPrefix(path, name)), content, 0o755)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return to
 }
 
@@ -155,10 +147,7 @@ func builtProgram(t *testing.T) string {
 	t.Helper()
 	killtest.SkipIfShort(t)
 	skipWithout(t, "go")
-	path, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := musttest.Get(build())(t)
 	return path
 }
 

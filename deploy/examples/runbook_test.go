@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // serve runs an example as a bot on Telegram until the test ends.
@@ -24,9 +25,7 @@ func serve(t *testing.T, program, workspace string, api *telegramtest.Server) {
 	putFile(t, config, []byte(strings.Replace(string(readFile(t, config)), `"terminal": {`, channels, 1)))
 	cmd := exec.Command(program, "serve", "--config", config)
 	cmd.Stderr = t.Output()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {

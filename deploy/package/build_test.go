@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 )
 
 // dist is the folder in which the packages are built, once for all tests.
@@ -64,9 +65,7 @@ func packages(t *testing.T, pattern string) string {
 		t.Skip("packages are built on Linux")
 	}
 	killtest.SkipIfShort(t)
-	if err := build(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, build())
 	found, err := filepath.Glob(filepath.Join(dist, pattern))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%s: found %v, %v; want one file", pattern, found, err)
@@ -75,20 +74,14 @@ func packages(t *testing.T, pattern string) string {
 }
 
 func TestAllPackagesAreBuiltWithChecksums(t *testing.T) {
-	sums, err := os.ReadFile(packages(t, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := musttest.Get(os.ReadFile(packages(t, "SHA256SUMS")))(t)
 	for pattern, magic := range map[string]string{
 		"nanobot_1.2.3_*.deb":          "!<arch>\n",
 		"nanobot-1.2.3-1.*.rpm":        "\xed\xab\xee\xdb",
 		"nanobot-1.2.3-linux-*.tar.gz": "\x1f\x8b",
 	} {
 		path := packages(t, pattern)
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := musttest.Get(os.ReadFile(path))(t)
 		if !bytes.HasPrefix(content, []byte(magic)) {
 			t.Errorf("%s begins with %q; want %q", path, content[:8], magic)
 		}

@@ -9,15 +9,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 // instruction returns the arguments of an instruction in the last stage of the Containerfile.
 func instruction(t *testing.T, word string) string {
 	t.Helper()
-	content, err := os.ReadFile("Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile("Containerfile"))(t)
 	joined := strings.ReplaceAll(string(content), "\\\n", " ")
 	found := regexp.MustCompile(`(?m)^`+word+` +(.*)$`).FindAllStringSubmatch(joined, -1)
 	if found == nil {
@@ -56,19 +55,12 @@ func startAsInContainer(t *testing.T) (address string, stop func()) {
 	t.Helper()
 	bot := t.TempDir()
 	config := `{"terminal": {"command": "cat"}, "channels": {"web": {"enabled": true}}}`
-	if err := os.WriteFile(filepath.Join(bot, "config.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(config), 0o600))
 	environ := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+filepath.Join(bot, "state"), ":8080", ":0").Replace(instruction(t, "ENV"))
 	cmd := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "serve")
 	cmd.Env = append(strings.Fields(environ), "PATH="+os.Getenv("PATH"))
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stderr := musttest.Get(cmd.StderrPipe())(t)
+	musttest.Do(t, cmd.Start())
 	lines := bufio.NewScanner(stderr)
 	stop = func() {
 		if cmd.ProcessState != nil {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
@@ -143,13 +145,8 @@ func nextVersion(t *testing.T, deb string) string {
 		t.Fatalf("unpack: %v\n%s", err, out)
 	}
 	control := filepath.Join(dir, "DEBIAN/control")
-	content, err := os.ReadFile(control)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(control, bytes.Replace(content, []byte("\nVersion: 1.2.3\n"), []byte("\nVersion: 1.2.4\n"), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(control))(t)
+	musttest.Do(t, os.WriteFile(control, bytes.Replace(content, []byte("\nVersion: 1.2.3\n"), []byte("\nVersion: 1.2.4\n"), 1), 0o644))
 	if out, err := exec.Command("dpkg-deb", "-Znone", "--root-owner-group", "--build", dir, next).CombinedOutput(); err != nil {
 		t.Fatalf("pack: %v\n%s", err, out)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"nanobot/internal/musttest"
 )
 
 // packageInfo has the fields of both files about the packages. The files have different names for
@@ -23,10 +25,7 @@ type packageInfo struct {
 
 func readYAML(t *testing.T, path string, into any) {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := musttest.Get(os.ReadFile(path))(t)
 	if err := yaml.Unmarshal(content, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/musttest"
 )
 
 // machine is a systemd that runs in its own namespaces.
@@ -38,9 +39,7 @@ func startMachine(t *testing.T) machine {
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	boot.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := boot.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, boot.Start())
 	m := machine{T: t}
 	t.Cleanup(func() {
 		_ = boot.Process.Kill() // its init dies with it, and everything with that
@@ -65,10 +64,7 @@ func startMachine(t *testing.T) machine {
 // cgroup2 returns the path of a cgroup that does not exist yet.
 func cgroup2(t *testing.T) string {
 	t.Helper()
-	mounts, err := os.ReadFile("/proc/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mounts := musttest.Get(os.ReadFile("/proc/mounts"))(t)
 	for line := range strings.Lines(string(mounts)) {
 		if f := strings.Fields(line); len(f) > 2 && f[2] == "cgroup2" {
 			return filepath.Join(f[1], "units-test-"+strconv.Itoa(os.Getpid()))

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"nanobot/internal/musttest"
 )
 
 var units = []string{"nanobot.service", "nanobot@.service"}
@@ -29,10 +31,7 @@ func analyze(t *testing.T, args ...string) (string, error) {
 
 func readUnit(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(os.ReadFile(name))(t)
 	return string(b)
 }
 
@@ -53,18 +52,11 @@ func TestTheUnitsExposeLittle(t *testing.T) {
 func verify(t *testing.T, unit, dropIn string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	text := strings.ReplaceAll(readUnit(t, unit), "/usr/bin/nanobot", self)
 	for name, content := range map[string]string{unit: text, unit + ".d/relax.conf": dropIn} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	return analyze(t, "verify", "--man=no", filepath.Join(dir, unit))
 }

@@ -15,14 +15,8 @@ import (
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/systemd/systemdtest"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // botsServer is a server on which systemd seems to run.
 type botsServer struct {
@@ -61,7 +55,7 @@ func (f botsServer) bots(args ...string) (out string, status int) {
 		}
 	}
 	err := s.ResolveRoot()
-	must(f.t, err)
+	musttest.Do(f.t, err)
 	switch args[0] {
 	case "create":
 		err = s.Create(names[0], d)
@@ -100,7 +94,7 @@ func TestBotsListAsksSystemdOnceForAll(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	must(t, os.WriteFile(filepath.Join(f.Root, "etc/nanobot/two/config.json"), []byte("{"), 0o644))
+	musttest.Do(t, os.WriteFile(filepath.Join(f.Root, "etc/nanobot/two/config.json"), []byte("{"), 0o644))
 	f.SetUnits(systemdtest.UnitText("one", "loaded", "enabled", "active", "success", 0, 4711, 2) +
 		systemdtest.UnitText("three", "not-found", "", "inactive", "success", 0, 0, 0) + systemdtest.UnitText("two", "loaded", "enabled", "failed", "exit-code", 78, 0, 0))
 	out, status := f.bots("list")
@@ -137,7 +131,7 @@ func TestBotsDoNotWaitForEachOthersDrain(t *testing.T) {
 	}
 	// Each stop ends when all three have begun.
 	program := fmt.Sprintf("#!/bin/sh\n[ $2 = disable ] || exit 0\n: > %[1]s/$4\nfor i in $(seq 200); do\n[ -e %[1]s/nanobot@one.service -a -e %[1]s/nanobot@two.service -a -e %[1]s/nanobot@three.service ] && exit 0\nsleep 0.05\ndone\nexit 1\n", f.Root)
-	must(t, os.WriteFile(filepath.Join(f.Root, "bin/systemctl"), []byte(program), 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(f.Root, "bin/systemctl"), []byte(program), 0o755))
 	if out, status := f.bots("stop", "--all"); status != 0 {
 		t.Errorf("status %d: %s", status, out)
 	}
@@ -146,7 +140,7 @@ func TestBotsDoNotWaitForEachOthersDrain(t *testing.T) {
 func TestSystemctlIsNotCalledForTheBotsOfAnotherMachine(t *testing.T) {
 	f := newBotsServer(t)
 	other := botsServer{&systemdtest.Server{Root: t.TempDir()}, t}
-	must(t, os.MkdirAll(filepath.Join(other.Root, "run/systemd/system"), 0o755))
+	musttest.Do(t, os.MkdirAll(filepath.Join(other.Root, "run/systemd/system"), 0o755))
 	for _, args := range [][]string{{"create", "faq", "--command", "cat"}, {"list"}, {"start", "faq"}, {"remove", "faq", "--yes"}} {
 		if out, status := other.bots(args...); (status == 0) != (args[0] != "start") {
 			t.Errorf("%s: status %d: %s", args, status, out)

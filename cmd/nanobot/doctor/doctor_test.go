@@ -17,15 +17,9 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 var (
 	network = telegram.Describe(telegram.Timing{})
@@ -48,11 +42,11 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
 	token := filepath.Join(f.Root, "token")
-	must(t, os.WriteFile(token, []byte("123456:abcdef\n"), 0o600))
+	musttest.Do(t, os.WriteFile(token, []byte("123456:abcdef\n"), 0o600))
 	server := bots.Server{Networks: []channels.Description{network}, Extensions: parts, Root: f.Root, Out: io.Discard, Err: io.Discard}
-	must(t, server.Create("faq", bots.Draft{Command: "cat", TokenFiles: map[string]*string{telegram.Name: &token}}))
+	musttest.Do(t, server.Create("faq", bots.Draft{Command: "cat", TokenFiles: map[string]*string{telegram.Name: &token}}))
 	state := filepath.Join(f.Root, "var/lib/nanobot/faq")
-	must(t, os.MkdirAll(state, 0o700))
+	musttest.Do(t, os.MkdirAll(state, 0o700))
 	f.SetUnits(systemdtest.UnitText("faq", "loaded", "enabled", "active", "success", 0, 4711, 0))
 	d := &doctor{Options: Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Load: load, Prepare: openTelegram}}
 	bot, _ := systemd.FindBot(d.Path)
@@ -67,9 +61,8 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 
 func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "echo ok"}}`), 0o600))
-	cfg, err := config.Load(path, nil, parts)
-	must(t, err)
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "echo ok"}}`), 0o600))
+	cfg := musttest.Get(config.Load(path, nil, parts))(t)
 	lock := filepath.Join(cfg.Gateway.StateDir, "daemon.lock")
 	want := func(pid int) {
 		t.Helper()
@@ -78,12 +71,11 @@ func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
 		}
 	}
 	want(0)
-	s, err := sqlite.Open(t.Context(), cfg.Gateway.StateDir, sqlite.Options{})
-	must(t, err)
+	s := musttest.Get(sqlite.Open(t.Context(), cfg.Gateway.StateDir, sqlite.Options{}))(t)
 	want(os.Getpid())
-	must(t, s.Close())
+	musttest.Do(t, s.Close())
 	want(0) // the number is still in it, and is that of a process
-	must(t, os.WriteFile(lock, []byte("nonsense\n"), 0o600))
+	musttest.Do(t, os.WriteFile(lock, []byte("nonsense\n"), 0o600))
 	want(0)
 }
 

@@ -9,17 +9,11 @@ import (
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/internal/musttest"
 )
 
 // stranger is the user ID of nobody on this machine.
 const stranger = 4711
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // openFolder is one where others than root may look.
 func openFolder(t *testing.T) string {
@@ -27,10 +21,9 @@ func openFolder(t *testing.T) string {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	dir, err := os.MkdirTemp("/tmp", "open-folder-")
-	must(t, err)
+	dir := musttest.Get(os.MkdirTemp("/tmp", "open-folder-"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	must(t, os.Chmod(dir, 0o755))
+	musttest.Do(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -38,22 +31,22 @@ func TestRootReliesOnlyOnPathsThatNobodyElseCanChange(t *testing.T) {
 	dir := openFolder(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	folder := func(name string, uid int, mode os.FileMode) {
-		must(t, os.MkdirAll(at(name), 0o755))
-		must(t, os.Chmod(at(name), mode))
-		must(t, os.Chown(at(name), uid, uid))
+		musttest.Do(t, os.MkdirAll(at(name), 0o755))
+		musttest.Do(t, os.Chmod(at(name), mode))
+		musttest.Do(t, os.Chown(at(name), uid, uid))
 	}
 	link := func(to, name string, uid int) {
-		must(t, os.Symlink(to, at(name)))
-		must(t, os.Lchown(at(name), uid, uid))
+		musttest.Do(t, os.Symlink(to, at(name)))
+		musttest.Do(t, os.Lchown(at(name), uid, uid))
 	}
 	folder("roots/inner", 0, 0o755)
 	folder("theirs", stranger, 0o775)
 	folder("theirs/inner", stranger, 0o755)
 	folder("theirs/roots", 0, 0o755)
 	folder("group/inner", 0, 0o755)
-	must(t, os.Chmod(at("group"), 0o775))
+	musttest.Do(t, os.Chmod(at("group"), 0o775))
 	folder("sticky/inner", 0, 0o755)
-	must(t, os.Chmod(at("sticky"), 0o777|os.ModeSticky))
+	musttest.Do(t, os.Chmod(at("sticky"), 0o777|os.ModeSticky))
 	link(at("roots"), "link", 0)
 	link("roots/../theirs/inner", "relative", 0)
 	link(at("roots"), "sticky/link", stranger)
@@ -84,17 +77,17 @@ func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	dir := openFolder(t)
 	path := filepath.Join(dir, "etc/nanobot/faq/config.json")
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true"}}`), 0o644))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true"}}`), 0o644))
 	look := func() (state string, err error) {
-		must(t, os.Unsetenv("STATE_DIRECTORY"))
+		musttest.Do(t, os.Unsetenv("STATE_DIRECTORY"))
 		b, ok := systemd.FindBot(path)
 		if !ok {
 			t.Fatal("it is no bot's config")
 		}
 		b.SetEnviron()
 		cfg, err := config.Load(path, os.Environ(), config.Extensions{})
-		must(t, err)
+		musttest.Do(t, err)
 		return cfg.Gateway.StateDir, trust.CheckAgent(cfg)
 	}
 	beside := filepath.Join(filepath.Dir(path), ".nanobot")
@@ -104,11 +97,11 @@ func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
 	was := systemd.Booted
 	defer func() { systemd.Booted = was }()
 	systemd.Booted = filepath.Join(dir, "run/systemd/system")
-	must(t, os.MkdirAll(systemd.Booted, 0o755))
+	musttest.Do(t, os.MkdirAll(systemd.Booted, 0o755))
 	if state, err := look(); state != filepath.Join(dir, "var/lib/nanobot/faq") || err == nil || !strings.Contains(err.Error(), "journalctl -u nanobot@faq.service") {
 		t.Errorf("with systemd: %s, %v", state, err)
 	}
-	must(t, os.Mkdir(beside, 0o700)) // somebody has started it by hand
+	musttest.Do(t, os.Mkdir(beside, 0o700)) // somebody has started it by hand
 	if state, err := look(); state != beside || err != nil {
 		t.Errorf("with a state beside it: %s, %v", state, err)
 	}

@@ -8,14 +8,8 @@ import (
 	"testing"
 
 	"nanobot/cmd/nanobot/systemd"
+	"nanobot/internal/musttest"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Server is the root of a server on which systemd seems to run: a program named systemctl records
 // its calls and answers show with the properties that are set here.
@@ -31,10 +25,10 @@ func New(t *testing.T) *Server {
 	before := systemd.Booted
 	systemd.Booted = filepath.Join(s.Root, "run/systemd/system")
 	t.Cleanup(func() { systemd.Booted = before })
-	must(t, os.MkdirAll(systemd.Booted, 0o755))
-	must(t, os.MkdirAll(filepath.Join(s.Root, "bin"), 0o755))
+	musttest.Do(t, os.MkdirAll(systemd.Booted, 0o755))
+	musttest.Do(t, os.MkdirAll(filepath.Join(s.Root, "bin"), 0o755))
 	program := fmt.Sprintf("#!/bin/sh\necho \"$*\" >> %[1]s/calls\ncase \"$*\" in *broken*) echo 'Job for it failed.' >&2; exit 1;; esac\ncase $2 in show) cat %[1]s/shown;; esac\n", s.Root)
-	must(t, os.WriteFile(filepath.Join(s.Root, "bin/systemctl"), []byte(program), 0o755))
+	musttest.Do(t, os.WriteFile(filepath.Join(s.Root, "bin/systemctl"), []byte(program), 0o755))
 	s.SetUnits("")
 	t.Setenv("PATH", filepath.Join(s.Root, "bin")+":"+os.Getenv("PATH"))
 	return s
@@ -43,7 +37,7 @@ func New(t *testing.T) *Server {
 // SetUnits sets what systemctl show prints: texts of UnitText.
 func (s *Server) SetUnits(text string) {
 	s.t.Helper()
-	must(s.t, os.WriteFile(filepath.Join(s.Root, "shown"), []byte(text), 0o600))
+	musttest.Do(s.t, os.WriteFile(filepath.Join(s.Root, "shown"), []byte(text), 0o600))
 }
 
 // Calls returns the arguments of all calls of systemctl, a line each.
