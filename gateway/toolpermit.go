@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 
 	"nanobot/gateway/audit"
 	"nanobot/gateway/tools"
@@ -85,15 +84,7 @@ func (c *toolChat) sendCommand(ctx context.Context, w words.Words, command strin
 	if err := c.g.rates.messages.allow(c.chat); err != nil {
 		return err
 	}
-	err := terminal.SendDocument(w, "command.txt", command, func(f terminal.Frame) error {
-		file, err := os.Open(f.Media[0])
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		f.Checked = []terminal.File{{Path: f.Media[0], Size: int64(len(command)), Open: file}}
-		return c.emit(f)
-	})
+	err := terminal.SendDocument(w, "command.txt", command, c.emit)
 	if errors.Is(err, turn.ErrNotRunning) {
 		return errNoTurnToAsk
 	}

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -44,22 +42,15 @@ func Excerpt(w words.Words, text string, n int) (shown string, whole bool) {
 // SendDocument sends a text that the next question shows only in part as a document. emit sends the
 // message and has read the document when it returns. After an error the question must not be asked.
 func SendDocument(w words.Words, name, text string, emit func(Frame) error) error {
-	parent, err := filepath.EvalSymlinks(os.TempDir())
+	var temp TempFiles
+	defer temp.Remove()
+	file, err := temp.Add(name, []byte(text))
 	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(parent, "nanobot-question-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder that stays is removed with the temporary files
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
 	return emit(Frame{
-		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: dir, Media: []string{path},
-		MediaRequired: true,
+		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: temp.Dir(), Media: []string{file.Path},
+		MediaRequired: true, Checked: []File{file},
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -168,17 +169,12 @@ func (cs *controls) runControl(ctx context.Context, c *control) {
 	}
 	// An unsent reply is dropped when the person loses access.
 	m := &outbox.Message{Message: replyMessage(c.in, reply), About: c.inbound}
-	files, err := writeFiles(reply.Files)
-	if err != nil {
+	var temp terminal.TempFiles
+	defer temp.Remove()
+	if m.Media, err = writeFiles(&temp, reply.Files); err != nil {
 		log.Warn("files of a reply not written", zap.Error(err))
 		m.Text = strings.TrimLeft(m.Text+"\n"+w.Text(words.FileNotWritten), "\n")
 	}
-	m.Media = files.files
-	defer func() {
-		if err := files.remove(); err != nil {
-			log.Warn("temporary files not removed", zap.Error(err))
-		}
-	}()
 	if m.Text == "" && m.Screen == nil && len(m.Media) == 0 {
 		return
 	}
@@ -193,6 +189,24 @@ func (cs *controls) runControl(ctx context.Context, c *control) {
 	if err = errors.Join(err, refused); err != nil {
 		log.Error("reply not posted", zap.Error(err))
 	}
+}
+
+// writeFiles writes the files of a reply to disk. It returns those that it has written before an
+// error, too.
+func writeFiles(temp *terminal.TempFiles, all []terminal.ControlFile) (files []channels.File, err error) {
+	for _, f := range all {
+		if len(f.Content) == 0 {
+			continue // networks refuse empty files
+		}
+		file, err := temp.Add(f.Name, f.Content)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, channels.File{
+			Path: file.Path, Name: filepath.Base(f.Name), Kind: channels.KindOf(f.Name), Size: file.Size, Open: file.Open,
+		})
+	}
+	return files, nil
 }
 
 // callControl calls the protocol. A panic fails this command only.

@@ -216,7 +216,7 @@ func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
 			t.Errorf("the screen is %+v", posted.screen)
 		}
 		for _, path := range posted.paths {
-			if _, err := os.Stat(filepath.Dir(filepath.Dir(path))); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s stays (%v)", path, err)
 			}
 		}

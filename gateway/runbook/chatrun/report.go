@@ -3,8 +3,6 @@ package chatrun
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"go.uber.org/zap"
@@ -23,11 +21,12 @@ func (e *execution) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, remove, err := recordsFile(export)
+	var temp terminal.TempFiles
+	defer temp.Remove()
+	file, err := temp.Add("run-"+export.Run+".json", []byte(export.Encode()+"\n"))
 	if err != nil {
-		return err
+		return fmt.Errorf("write records: %w", err)
 	}
-	defer remove()
 	frame := terminal.Frame{
 		Kind: terminal.Message, Text: reportText(e.runWords(e.run), e.run), Sequence: reportSequence,
 		Checked: []terminal.File{file},
@@ -96,30 +95,6 @@ func proofNotes(w words.Words, r runbook.Run) map[int]string {
 		}
 	}
 	return notes
-}
-
-// recordsFile writes the export of a run to a file. remove deletes it.
-func recordsFile(export runbook.Export) (file terminal.File, remove func(), err error) {
-	dir, err := os.MkdirTemp("", "nanobot-run-")
-	if err != nil {
-		return file, nil, fmt.Errorf("write records: %w", err)
-	}
-	path := filepath.Join(dir, "run-"+export.Run+".json")
-	content := export.Encode() + "\n"
-	err = os.WriteFile(path, []byte(content), 0o600)
-	var open *os.File
-	if err == nil {
-		open, err = os.Open(path)
-	}
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return file, nil, fmt.Errorf("write records: %w", err)
-	}
-	remove = func() {
-		_ = open.Close()
-		_ = os.RemoveAll(dir)
-	}
-	return terminal.File{Path: path, Size: int64(len(content)), Open: open}, remove, nil
 }
 
 func runFields(r runbook.Run) []zap.Field {

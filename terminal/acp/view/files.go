@@ -1,10 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/steps"
@@ -15,41 +11,23 @@ const maxAlbum = 10
 
 // pendingFiles are files that wait to be sent as one message.
 type pendingFiles struct {
-	dir   string // of files that the gateway wrote; "" if there are none
+	temp  terminal.TempFiles
 	paths []string
 }
 
-// write stores a file in a temporary folder. The chat's folder is not safe, because the agent may
-// have created symbolic links in it.
+// write stores a file.
 func (p *pendingFiles) write(name string, data []byte) error {
-	if p.dir == "" {
-		parent, err := filepath.EvalSymlinks(os.TempDir())
-		if err != nil {
-			return err
-		}
-		if p.dir, err = os.MkdirTemp(parent, "nanobot-acp-"); err != nil {
-			return err
-		}
+	file, err := p.temp.Add(name, data)
+	if err == nil {
+		p.paths = append(p.paths, file.Path)
 	}
-	path := filepath.Join(p.dir, name)
-	if _, err := os.Lstat(path); err == nil {
-		ext := filepath.Ext(name)
-		path = filepath.Join(p.dir, fmt.Sprintf("%s-%d%s", name[:len(name)-len(ext)], len(p.paths)+1, ext))
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		_ = os.Remove(path)
-		return err
-	}
-	p.paths = append(p.paths, path)
-	return nil
+	return err
 }
 
 // remove clears the list and deletes the files that the gateway wrote.
 func (p *pendingFiles) remove() {
-	if p.dir != "" {
-		_ = os.RemoveAll(p.dir)
-	}
-	*p = pendingFiles{}
+	p.temp.Remove()
+	p.paths = nil
 }
 
 // addFile queues a file to be sent together with others that follow soon.
@@ -87,7 +65,7 @@ func (m *messages) sendFiles() {
 // emitFiles sends files with a message. Emit has copied them when it returns.
 func (m *messages) emitFiles(files *pendingFiles, f terminal.Frame) {
 	m.due.files.Cancel()
-	f.Kind, f.Media, f.ProtocolDir, f.GroupDocuments = terminal.Message, files.paths, files.dir, true
+	f.Kind, f.Media, f.ProtocolDir, f.GroupDocuments = terminal.Message, files.paths, files.temp.Dir(), true
 	m.emit(f)
 	files.remove()
 }
