@@ -49,8 +49,8 @@ func SendDocument(w words.Words, name, text string, emit func(Frame) error) erro
 		return err
 	}
 	return emit(Frame{
-		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: temp.Dir(), Media: []string{file.Path},
-		MediaRequired: true, Checked: []File{file},
+		Kind: Message, Text: w.Text(words.QuestionDocument), Silent: true, ProtocolDir: temp.Dir(),
+		Media: []string{file.Path}, MediaRequired: true, Checked: []File{file},
 	})
 }
 

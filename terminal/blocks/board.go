@@ -49,7 +49,8 @@ func (b *board) addResult(r Result) error {
 	}
 	b.running = nil
 	*step = steps.Step{
-		Kind: stepKinds[r.Type], Title: visibleLine(r.describe(b.Words)), State: steps.Done, Output: steps.LastLines(r.Output),
+		Kind: stepKinds[r.Type], Title: visibleLine(r.describe(b.Words)), State: steps.Done,
+		Output: steps.LastLines(r.Output),
 	}
 	if !r.Success {
 		step.State = steps.Failed

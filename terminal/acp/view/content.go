@@ -44,7 +44,8 @@ func (m *messages) showResource(r *rpc.Resource) {
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
 		m.flush()
-		m.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), steps.TitleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
+		name := terminal.CodeSpan(terminal.OneLine(fileName(r.URI), steps.TitleLength))
+		m.emitText(name + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
 		m.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
