@@ -201,7 +201,7 @@ func (p *runApprovers) checkRun() {
 	} else {
 		fx.t.Errorf("the records are %q", provenBy(records))
 	}
-	runs, err := runbook.Runs{Records: fx.store}.List(fx.t.Context())
+	runs, err := runbook.Runs{Records: fx.store}.List(fx.t.Context(), "")
 	if err != nil || len(runs) != 1 {
 		fx.t.Errorf("there are %d runs: %v", len(runs), err)
 	}

@@ -117,7 +117,7 @@ func checkRunsAfterKills(t *testing.T, dir string, chats []*runChat) {
 	}
 	s := musttest.Get(sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(t)
 	defer s.Close()
-	runs, err := runbook.Runs{Records: s}.List(t.Context())
+	runs, err := runbook.Runs{Records: s}.List(t.Context(), "")
 	if err != nil || len(runs) != begun {
 		t.Errorf("there are %d runs, not %d: %v", len(runs), begun, err)
 	}

@@ -34,7 +34,7 @@ func (fx *fixture) awaitGates(chat string, n int) (gates []gatewaytest.Call) {
 // listRuns returns all runs, the oldest first.
 func (fx *fixture) listRuns() []runbook.Run {
 	fx.t.Helper()
-	runs := musttest.Get(runbook.Runs{Records: fx.store}.List(fx.t.Context()))(fx.t)
+	runs := musttest.Get(runbook.Runs{Records: fx.store}.List(fx.t.Context(), ""))(fx.t)
 	return runs
 }
 

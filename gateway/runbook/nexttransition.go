@@ -12,8 +12,6 @@ var (
 	ErrNoRun = errors.New("there is no such run. Call kairos_begin to begin one")
 	// ErrDamaged means that a stored run cannot be read.
 	ErrDamaged = errors.New("the run cannot be read")
-	// ErrExists means that there is a run with this ID.
-	ErrExists = errors.New("there is a run with this ID")
 	// ErrEnded means that the run has ended before all steps were proved.
 	ErrEnded = errors.New("the run has ended. Call kairos_begin to begin a new one")
 	// ErrUnknownURI means that the URI names no step of the run.
@@ -32,14 +30,13 @@ type Start struct {
 	Chat    string // the chat of the run, or ""
 	Step    int    // the requested step; a run starts with the first one nevertheless
 
-	ID     string          // ID of the run; "" means a random one
 	Driver json.RawMessage // initial value of Run.Driver
 }
 
 // Begin creates a run and shows its first step.
 func Begin(start Start, env Env) (Run, Answer) {
 	r := Run{
-		Version: runVersion, ID: cmp.Or(start.ID, env.randomHex(6)), Source: start.Source, Text: start.Runbook.Text,
+		Version: runVersion, ID: env.randomHex(6), Source: start.Source, Text: start.Runbook.Text,
 		Hash: start.Runbook.Hash,
 		By:   start.By, Chat: start.Chat, Began: env.now(), Status: Waiting, book: start.Runbook, Driver: start.Driver,
 	}

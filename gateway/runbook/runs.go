@@ -46,10 +46,7 @@ func (rs Runs) env() Env {
 	return Env{Now: now(), Random: rs.Random}
 }
 
-// NewID returns an ID for a new run.
-func (rs Runs) NewID() string { return rs.env().randomHex(6) }
-
-// Begin starts a run and stores it. The error is ErrExists if another run has the ID.
+// Begin starts a run and stores it.
 func (rs Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 	if _, err := rs.key(ctx); err != nil { // created here, so that the report of the run needs no room for it
 		return Run{}, Answer{}, err
@@ -57,12 +54,9 @@ func (rs Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 	for {
 		r, a := Begin(start, rs.env())
 		stored, err := rs.Records.SwapRecord(ctx, runPrefix+r.ID, "", r.Encode())
-		if err != nil || stored {
+		if err != nil || stored { // otherwise another run has the same random ID
 			return r, a, err
 		}
-		if start.ID != "" {
-			return r, a, ErrExists
-		} // otherwise another run has the same random ID: try again
 	}
 }
 
@@ -123,20 +117,26 @@ func Transition[D any](ctx context.Context, rs Runs, id string, transition func(
 	return r, a, err
 }
 
-// List returns all runs, oldest first. The error names those that cannot be read.
-func (rs Runs) List(ctx context.Context) ([]Run, error) {
+// List returns the runs of a chat, oldest first, or those of all chats for "". The error names those
+// that cannot be read; the others are returned, too.
+func (rs Runs) List(ctx context.Context, chat string) ([]Run, error) {
 	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
 		return nil, err
 	}
 	runs, broken := []Run{}, []error{}
+	field := `"chat":` + string(mustEncode(chat))
 	for _, value := range values {
-		r, err := DecodeRun(value)
-		if err != nil {
-			broken = append(broken, err)
+		if chat != "" && !strings.Contains(value, field) {
 			continue
 		}
-		runs = append(runs, r)
+		r, err := DecodeRun(value)
+		switch {
+		case err != nil:
+			broken = append(broken, err)
+		case chat == "" || r.Chat == chat:
+			runs = append(runs, r)
+		}
 	}
 	slices.SortFunc(runs, func(a, b Run) int {
 		return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.ID, b.ID))

@@ -166,13 +166,33 @@ func TestARunIsFoundByItsNonces(t *testing.T) {
 			t.Errorf("%q: %v", nonce, err)
 		}
 	}
-	list, err := runs.List(t.Context())
+	list, err := runs.List(t.Context(), "")
 	if err != nil || len(list) != 2 || list[0].Began.After(list[1].Began) {
 		t.Errorf("%v, %+v", err, list)
 	}
 	m.values["runbook/run/bad"] = "{"
-	if list, err := runs.List(t.Context()); err == nil || len(list) != 2 {
+	if list, err := runs.List(t.Context(), ""); err == nil || len(list) != 2 {
 		t.Errorf("with a run that cannot be read: %v, %d", err, len(list))
+	}
+}
+
+func TestTheRunsOfAChatAreListed(t *testing.T) {
+	m := &memoryStore{values: map[string]string{}}
+	runs := runbook.Runs{Records: m}
+	var own []string
+	for _, chat := range []string{`net:a"<b>`, "net:1", `net:a"<b>`, ""} {
+		r, _, err := runs.Begin(t.Context(), runbook.Start{Runbook: parse(t, deploy), Source: source, Chat: chat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chat == `net:a"<b>` {
+			own = append(own, r.ID)
+		}
+	}
+	m.values["runbook/run/bad"] = "{" // of no chat
+	list, err := runs.List(t.Context(), `net:a"<b>`)
+	if err != nil || len(list) != 2 || list[0].ID != own[0] || list[1].ID != own[1] {
+		t.Errorf("%v, %+v, want %q", err, list, own)
 	}
 }
 

@@ -8,11 +8,9 @@ package chatrun
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"go.uber.org/zap"
@@ -121,68 +119,18 @@ func changeDriver(change func(r runbook.Run, d *driver) error) func(runbook.Run,
 	}
 }
 
-const (
-	// chatPrefix is the prefix of the keys that list the newest runs of a chat.
-	chatPrefix = "runbook/chat/"
-	// maxListed limits the runs of a chat in its list, unless more of them wait.
-	maxListed = 20
-)
-
-// listRuns returns the runs in the chat's list that the gateway executes, newest first.
+// listRuns returns the runs of a chat that the gateway executes, newest first.
 func (rb *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
-	ids, err := rb.o.Runs.Records.LoadRecord(ctx, chatPrefix+chat.String())
-	if err != nil {
-		return nil, err
+	runs, err := rb.o.Runs.List(ctx, chat.String())
+	switch {
+	case runs == nil:
+		return nil, fmt.Errorf("list runs: %w", err)
+	case err != nil:
+		rb.o.Log.Error("runs not listed", zap.Stringer("chat", chat), zap.Error(err))
 	}
-	var runs []runbook.Run
-	for _, id := range strings.Fields(ids) {
-		r, err := rb.o.Runs.Load(ctx, id)
-		switch {
-		case errors.Is(err, runbook.ErrNoRun): // a crash came before the run was stored
-		case errors.Is(err, runbook.ErrDamaged):
-			rb.o.Log.Error("run not listed", zap.String("runbook_run", id), zap.Error(err))
-		case err != nil:
-			return nil, fmt.Errorf("load run %s: %w", id, err)
-		default:
-			runs = append(runs, r)
-		}
-	}
+	runs = slices.DeleteFunc(runs, func(r runbook.Run) bool { return !IsExecuted(r) })
+	slices.Reverse(runs)
 	return runs, nil
-}
-
-// addToList adds a run that is about to start.
-func (rb *Runbooks) addToList(ctx context.Context, chat channels.Chat, id string) error {
-	key := chatPrefix + chat.String()
-	for {
-		old, err := rb.o.Runs.Records.LoadRecord(ctx, key)
-		if err != nil {
-			return err
-		}
-		ids := append([]string{id}, strings.Fields(old)...)
-		if ids, err = rb.dropEnded(ctx, ids); err != nil {
-			return err
-		}
-		swapped, err := rb.o.Runs.Records.SwapRecord(ctx, key, old, strings.Join(ids, " "))
-		if err != nil || swapped {
-			return err
-		}
-	}
-}
-
-// dropEnded removes the oldest ended runs from a list that is too long, so that all waiting runs
-// can be found.
-func (rb *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
-	for i := len(ids) - 1; i > 0 && len(ids) > maxListed; i-- {
-		r, err := rb.o.Runs.Load(ctx, ids[i])
-		switch {
-		case err == nil && r.Status == runbook.Waiting:
-			continue
-		case err != nil && !errors.Is(err, runbook.ErrNoRun) && !errors.Is(err, runbook.ErrDamaged):
-			return nil, err
-		}
-		ids = slices.Delete(ids, i, i+1)
-	}
-	return ids, nil
 }
 
 // findNewest returns the newest run of a chat that matches.

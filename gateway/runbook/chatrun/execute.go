@@ -106,12 +106,8 @@ func (e *execution) beginRun(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, e.sendNote(cannotRunText(e.turn.Words(), name, err))
 	}
-	id := e.o.Runs.NewID()
-	if err := e.addToList(ctx, in.Chat, id); err != nil {
-		return false, err
-	}
 	e.run, _, err = e.o.Runs.Begin(ctx, runbook.Start{
-		Runbook: book, Source: source, By: by(in.Chat, in.User.ID), Chat: in.Chat.String(), ID: id,
+		Runbook: book, Source: source, By: by(in.Chat, in.User.ID), Chat: in.Chat.String(),
 		Driver: driver{Inbound: e.turn.Inbound.ID, Language: in.User.Language}.encode(),
 	})
 	return err == nil, err
