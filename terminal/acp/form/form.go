@@ -82,7 +82,7 @@ func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View
 	}
 	if err != nil {
 		e.reportUnanswered(ctx, err)
-		answer = response{Action: actionCancel}
+		answer = Cancelled
 	}
 	if answer.Action != actionAccept {
 		v.MarkRejected()
@@ -138,20 +138,19 @@ func parseLink(address string) (string, *rpc.Error) {
 // see where it leads.
 func (e asker) askLink(ctx context.Context, request elicitation, link string) (response, error) {
 	message := terminal.Shorten(strings.TrimSpace(terminal.Clean(request.Message)), maxElicitMessage)
-	opened, cancel := e.text(words.ButtonDone), e.text(words.ButtonCancel)
-	answer, err := e.ask(ctx, terminal.Question{
-		Text: strings.TrimSpace(message + "\n\n<" + link + ">"), Options: []string{opened, cancel},
-		OtherText: terminal.OtherTextDismisses,
-	})
+	opened, err := e.askEither(ctx, strings.TrimSpace(message+"\n\n<"+link+">"), words.ButtonDone, words.ButtonCancel)
 	switch {
-	case errors.Is(context.Cause(ctx), terminal.ErrDoneElsewhere):
-		return response{Action: actionAccept}, nil
-	case err != nil:
-		return response{}, err
-	case answer == opened:
+	case errors.Is(context.Cause(ctx), terminal.ErrDoneElsewhere), err == nil && opened:
 		return response{Action: actionAccept}, nil
 	}
-	return response{Action: actionCancel}, nil
+	return Cancelled, err
+}
+
+// askEither asks a question with two options, and reports whether the first was chosen.
+func (e asker) askEither(ctx context.Context, text string, first, second words.Key) (bool, error) {
+	options := []string{e.text(first), e.text(second)}
+	answer, err := e.ask(ctx, terminal.Question{Text: text, Options: options, OtherText: terminal.OtherTextDismisses})
+	return answer == options[0], err
 }
 
 // Links are the links that people are asked to open. The zero value has none.

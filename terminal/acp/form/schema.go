@@ -132,7 +132,7 @@ func (e asker) askForm(ctx context.Context, request elicitation) (response, erro
 		}
 		value, err := q.askField(ctx)
 		if errors.Is(err, errFormCancelled) {
-			return response{Action: actionCancel}, nil
+			return Cancelled, nil
 		}
 		if err != nil {
 			return response{}, err
@@ -174,18 +174,11 @@ func (f *formField) isNote(other formField) bool {
 
 // confirm asks about a form without fields.
 func (e asker) confirm(ctx context.Context, message string) (response, error) {
-	yes, no := e.text(words.ButtonYes), e.text(words.ButtonNo)
-	answer, err := e.ask(ctx, terminal.Question{
-		Text: message, Options: []string{yes, no},
-		OtherText: terminal.OtherTextDismisses,
-	})
-	switch {
-	case err != nil:
-		return response{}, err
-	case answer == yes:
-		return response{Action: actionAccept, Content: &map[string]any{}}, nil
+	yes, err := e.askEither(ctx, message, words.ButtonYes, words.ButtonNo)
+	if err != nil || !yes {
+		return response{Action: actionDecline}, err
 	}
-	return response{Action: actionDecline}, nil
+	return response{Action: actionAccept, Content: &map[string]any{}}, nil
 }
 
 // isSecret reports whether the person writes a password. ACP does not name this format, but JSON
