@@ -19,10 +19,13 @@ var verbLabels = map[runbook.Verb]words.Key{
 }
 
 // askCurrentStep asks for a decision about the current step of a run, unless that question is open.
-// With again, an open question is repeated below later messages. If the run has changed meanwhile,
-// it returns runbook.ErrStale.
-func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool) error {
+// With again, an open question is repeated below later messages. admit is called before a question
+// is asked; its error is returned. If the run has changed meanwhile, the error is runbook.ErrStale.
+func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again bool, admit func() error) error {
 	id, ask, err := rb.prepareQuestion(ctx, r, again)
+	if err == nil && ask {
+		err = admit()
+	}
 	if err != nil || !ask {
 		return err
 	}

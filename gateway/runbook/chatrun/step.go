@@ -22,7 +22,7 @@ import (
 func (e *execution) executeStep(ctx context.Context) (waits bool, err error) {
 	step, _ := e.run.CurrentStep()
 	if needsApproval(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
-		return true, e.askCurrentStep(ctx, e.run, e.askAgain)
+		return true, e.askCurrentStep(ctx, e.run, e.askAgain, func() error { return nil })
 	}
 	// Marked until the proof is recorded, so that after a crash the agent's work and the command
 	// are not repeated silently.

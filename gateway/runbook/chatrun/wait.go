@@ -74,21 +74,16 @@ func (rb *Runbooks) awaitDecision(ctx context.Context, s Step, admit func() erro
 func (rb *Runbooks) askForAgent(ctx context.Context, r runbook.Run, admit func() error) error {
 	rb.askMu.Lock() // so that concurrent questions do not exceed maxOpen together
 	defer rb.askMu.Unlock()
-	_, needed, err := rb.prepareQuestion(ctx, r, false)
-	if err != nil || !needed {
-		return err
-	}
-	open, err := rb.countOpen(ctx, r)
-	if err != nil {
-		return err
-	}
-	if open >= maxOpen {
-		return ErrManyOpen
-	}
-	if err := admit(); err != nil {
-		return err
-	}
-	return rb.askCurrentStep(ctx, r, false)
+	return rb.askCurrentStep(ctx, r, false, func() error {
+		open, err := rb.countOpen(ctx, r)
+		switch {
+		case err != nil:
+			return err
+		case open >= maxOpen:
+			return ErrManyOpen
+		}
+		return admit()
+	})
 }
 
 // countOpen counts the agent-executed runs of the chat with an open question about their current
