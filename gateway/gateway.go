@@ -185,7 +185,7 @@ func New(o Options) *Gateway {
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
 		Access: g.access, Choice: g.choice, Notices: g.notices,
 		Settings:  func() intake.Settings { return g.settings.Load().intake },
-		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Dismissed: g.turns.Dismiss,
+		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer,
 		Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,

@@ -85,11 +85,11 @@ func (i *Intake) answerTurn(ctx context.Context, in channels.Incoming, q store.Q
 	switch {
 	case result.Replied:
 		q.Answer = &text // the turn may have erased it
-		i.o.Answered(q.ID, terminal.Answer{Text: text, By: in.User.ID})
+		i.o.Answered(q.ID, terminal.Answer{Text: text, By: in.User.ID}, nil)
 		i.auditAnswer(in, q)
 		i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
 	case q.Answer != nil:
-		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
+		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By}, nil)
 	case settled && q.By == "": // the turn has ended, or the question has expired
 		i.o.Outbox.ShowOutcome(q, i.words(in).Text(words.NoAnswer)) // a crash may have left its buttons
 		return true, i.postNotice(ctx, in, i.words(in).Text(words.QuestionClosed))

@@ -101,11 +101,14 @@ func runIntake(t *testing.T, test func(fx *fixture)) {
 				return fx.about[agent], nil
 			},
 			AgentChanged: func(chat channels.Chat, agent string) { fx.chosen = append(fx.chosen, chat.ID+": "+agent) },
-			Answered: func(q string, a terminal.Answer) {
+			Answered: func(q string, a terminal.Answer, err error) {
+				var dismissed *terminal.DismissedError
+				if errors.As(err, &dismissed) {
+					a = terminal.Answer{Text: "dismissed", By: dismissed.By}
+				}
 				fx.answered = append(fx.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
 			},
-			Dismissed: func(q, by string) { fx.answered = append(fx.answered, q+": dismissed by "+by) },
-			Stopped:   errStopped, Interrupted: errInterrupted,
+			Stopped: errStopped, Interrupted: errInterrupted,
 			Events: func(e events.Event) { fx.events = append(fx.events, e) },
 			Audit: func(a audit.Record) {
 				fx.recordMu.Lock()

@@ -190,10 +190,9 @@ type Options struct {
 	// AgentChanged is called when another agent is chosen for a chat.
 	AgentChanged func(chat channels.Chat, agent string)
 	Runbooks     Runbooks // nil: there are none
-	// Answered is called with each answer to a question.
-	Answered func(question string, a terminal.Answer)
-	// Dismissed is called with each question that a person has dismissed by writing something else.
-	Dismissed func(question, by string)
+	// Answered is called with each answer to a question, and with a terminal.DismissedError if a
+	// person has dismissed it by writing something else.
+	Answered func(question string, a terminal.Answer, err error)
 	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
 	Words                *words.Catalogue // nil: without the operator's settings

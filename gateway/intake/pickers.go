@@ -153,7 +153,7 @@ func (e *enqueuer) dismissQuestions(ctx context.Context, in channels.Incoming, a
 			return err
 		}
 		if closed { // neither answered nor expired meanwhile
-			e.o.Dismissed(q.ID, in.User.ID)
+			e.o.Answered(q.ID, terminal.Answer{}, &terminal.DismissedError{By: in.User.ID})
 		}
 	}
 	return nil

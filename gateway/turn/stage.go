@@ -275,12 +275,8 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 	return t
 }
 
-// Answer delivers the answer of a question to the turn that waits for it, if there still is one.
-func (s *Stage) Answer(question string, a terminal.Answer) {
-	s.answers.Deliver(question, reply{answer: a})
-}
-
-// Dismiss tells the turn that waits for an answer that the person has written something else.
-func (s *Stage) Dismiss(question, by string) {
-	s.answers.Deliver(question, reply{err: &terminal.DismissedError{By: by}})
+// Answer delivers the answer of a question, or the reason why there is none, to the turn that waits
+// for it, if there still is one.
+func (s *Stage) Answer(question string, a terminal.Answer, err error) {
+	s.answers.Deliver(question, reply{a, err})
 }
