@@ -39,8 +39,8 @@ type Question struct {
 // IsPicker reports whether the options of the question are commands.
 func (q *Question) IsPicker() bool { return len(q.Commands) > 0 }
 
-// FindOption returns the number of the option that a person has typed, by its number or its text; 0:
-// it is none of the options.
+// FindOption returns the number of the option that a person has typed, by its number or its text;
+// 0: it is none of the options.
 func (q *Question) FindOption(said string) int {
 	said = strings.TrimSpace(said)
 	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(q.Options) {

@@ -94,8 +94,8 @@ func (i *Intake) storeDuplicate(ctx context.Context, in channels.Incoming) (bool
 	return true, i.storeWithoutTurn(ctx, in, "")
 }
 
-// continueRun stores a message about a run, with the answer that it gives to a question, or gives it
-// a turn in which the run continues.
+// continueRun stores a message about a run, with the answer that it gives to a question, or gives
+// it a turn in which the run continues.
 func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
 	set := i.o.Settings()
 	set.WhileRunning, set.QueueLimit = Queue, 0

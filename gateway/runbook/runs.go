@@ -117,8 +117,8 @@ func Transition[D any](ctx context.Context, rs Runs, id string, transition func(
 	return r, a, err
 }
 
-// List returns the runs of a chat, oldest first, or those of all chats for "". The error names those
-// that cannot be read; the others are returned, too.
+// List returns the runs of a chat, oldest first, or those of all chats for "". The error names
+// those that cannot be read; the others are returned, too.
 func (rs Runs) List(ctx context.Context, chat string) ([]Run, error) {
 	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
