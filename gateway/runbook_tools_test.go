@@ -9,8 +9,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"nanobot/channels"
 	"nanobot/gateway"
+	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
@@ -158,6 +161,35 @@ func TestAQuestionSurvivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
 			fx.awaitText("1", "→ Approve (by bob)")
 		})
 	}
+}
+
+func TestADecisionThatACrashKeptFromItsRunCountsWhenTheAgentAsksAgain(t *testing.T) {
+	t.Parallel()
+	fx := newRunbookFixture(t, "true", map[string]string{"gate": gateRunbook})
+	fx.start()
+	fx.writeGreeting("1")
+	c := fx.connectTools()
+	call := c.beginGateRun()
+	result := c.startNext(call)
+	pressed, ok := press.ParseAnswer(fx.awaitGates("1", 1)[0].Buttons[0])
+	if !ok {
+		t.Fatal("the button of the gate answers no question")
+	}
+	c.closeConnection()
+	<-result
+	chat := channels.Chat{Channel: "net", ID: "1"}
+	received, err := fx.store.Receive(t.Context(), store.ReceiveRequest{
+		In: channels.Incoming{ID: "stored", Chat: chat, User: channels.User{ID: "bob"}}, Settle: true,
+		Reply: &store.Reply{Question: pressed.Question, Text: "Approve", By: "bob", Turn: true},
+	})
+	if err != nil || !received.Replied {
+		t.Fatal(received, err)
+	}
+	fx.expectStatuses(runbook.Waiting)
+	if a := <-fx.connectTools().startNext(call); a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
+		t.Errorf("the agent was told %+v", a)
+	}
+	fx.expectStatuses(runbook.Complete)
 }
 
 // solutionForm finds the URI, the run and the solution in what an agent is told about an mcp step.
