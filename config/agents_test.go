@@ -7,13 +7,12 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 )
 
 func TestAgentsHaveTheDefaultsOfTerminalAndNotItsValues(t *testing.T) {
 	c := loadConfig(t, `{"terminal":{"command":"x","timeout":7,"env":{"A":"1"}},"agents":{"b":{"command":"y"},"a":{"command":"z","timeout":8}}}`)
-	if got := c.AgentNames(); !slices.Equal(got, []string{"default", "a", "b"}) {
-		t.Errorf("the agents are %v", got)
-	}
+	wanttest.EqualSlices(t, "the agents are", c.AgentNames(), []string{"default", "a", "b"})
 	b, found := c.ForAgent("b")
 	if !found || b.Terminal.Command != "y" || b.Terminal.Timeout != 120 || len(b.Terminal.Env) != 0 || b.AgentKey() != "agents.b" {
 		t.Errorf("b is %+v in %s", b.Terminal, b.AgentKey())

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
@@ -69,9 +70,7 @@ func TestTheTerminalIsOnWhenACommandIsSetUnlessSwitchedOff(t *testing.T) {
 		`{"terminal":{"command":""}}`:                        false,
 		"// a comment\n{\"terminal\":{\"command\":\"x\",},}": true,
 	} {
-		if got := loadConfig(t, text).Terminal.On(); got != want {
-			t.Errorf("%s: on = %v", text, got)
-		}
+		wanttest.Equal(t, text+": on =", loadConfig(t, text).Terminal.On(), want)
 	}
 }
 
@@ -150,9 +149,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", field.Name, got, want)
 		}
 	}
-	if got := string(telegramSettings(c).Token); got != string(telegramSettings(&want).Token) {
-		t.Errorf("token reference %q", got)
-	}
+	wanttest.Equal(t, "token reference", string(telegramSettings(c).Token), string(telegramSettings(&want).Token))
 }
 
 // coderAgent returns the second agent of everything.json: its own values on top of the defaults,
@@ -187,9 +184,7 @@ func TestUserKeysSurviveUntouched(t *testing.T) {
 			t.Errorf("provider %s: %v", name, p)
 		}
 	}
-	if len(c.Terminal.Providers) != 3 {
-		t.Errorf("%d providers", len(c.Terminal.Providers))
-	}
+	wanttest.Equal(t, "providers:", len(c.Terminal.Providers), 3)
 }
 
 func TestPathsAreMadeAbsolute(t *testing.T) {
@@ -254,9 +249,7 @@ func TestFileReferencesAreRelativeToTheConfigFile(t *testing.T) {
 	if got := c.Terminal.Providers["a"].APIKeys; !reflect.DeepEqual(got, want) {
 		t.Errorf("keys %q", []string{string(got[0]), string(got[1]), string(got[2]), string(got[3])})
 	}
-	if got := string(telegramSettings(c).Token); got != "file:"+folder+"/t" {
-		t.Errorf("token %q", got)
-	}
+	wanttest.Equal(t, "token", string(telegramSettings(c).Token), "file:"+folder+"/t")
 }
 
 // BenchmarkLoad measures a config that sets every key, and a usual one.

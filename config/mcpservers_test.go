@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheTransportOfAnMCPServerDependsOnItsKeys(t *testing.T) {
@@ -36,9 +37,7 @@ func TestVariablesSetTheKeysOfMCPServers(t *testing.T) {
 	if got := coder.MCPServers["my__files"]; got.Command != "b" || !slices.Equal(got.Args, []string{"c", "d"}) || string(got.Env["OPTIONS"]) != `{"a":1}` {
 		t.Errorf("coder has %+v", coder.MCPServers)
 	}
-	if !slices.Equal(coder.Approvers, []string{"telegram:1", "discord:2"}) {
-		t.Errorf("the approvers of coder are %q", coder.Approvers)
-	}
+	wanttest.EqualSlices(t, "the approvers of coder are", coder.Approvers, []string{"telegram:1", "discord:2"})
 }
 
 // Texts that contain a secret of another agent are hidden from an agent, so a literal value such as
@@ -54,12 +53,8 @@ func TestTheSecretsOfAnAgentsMCPServersAreKeptFromOthers(t *testing.T) {
 	got := c.SecretsToHide()
 	slices.Sort(got)
 	want := []config.Secret{"Bearer abc", "env:OF_CODER", config.Secret("file:" + filepath.Join(filepath.Dir(c.File()), "key"))}
-	if !slices.Equal(got, want) {
-		t.Errorf("the default agent is kept from %#q, want %#q", got, want)
-	}
-	if files := c.SecretFiles(); !slices.Equal(files, []string{filepath.Join(filepath.Dir(c.File()), "key")}) {
-		t.Errorf("the files of secrets are %q", files)
-	}
+	wanttest.EqualSlices(t, "the default agent is kept from", got, want)
+	wanttest.EqualSlices(t, "the files of secrets are", c.SecretFiles(), []string{filepath.Join(filepath.Dir(c.File()), "key")})
 	coder, _ := c.ForAgent("coder")
 	if got := coder.SecretsToHide(); len(got) != 0 {
 		t.Errorf("coder is kept from %d secrets", len(got))

@@ -1,8 +1,9 @@
 package config_test
 
 import (
-	"slices"
 	"testing"
+
+	"nanobot/internal/wanttest"
 )
 
 func TestEachAgentHasItsOwnProtectedFiles(t *testing.T) {
@@ -11,7 +12,5 @@ func TestEachAgentHasItsOwnProtectedFiles(t *testing.T) {
 	if got := c.Terminal.Protect; len(got) != 6 {
 		t.Errorf("terminal has %q", got)
 	}
-	if got := c.Agents["coder"].Protect; !slices.Equal(got, []string{"one", "two/three"}) {
-		t.Errorf("coder has %q", got)
-	}
+	wanttest.EqualSlices(t, "coder has", c.Agents["coder"].Protect, []string{"one", "two/three"})
 }

@@ -3,12 +3,12 @@ package config_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/acp"
 )
 
@@ -25,18 +25,12 @@ func TestADefaultCommandBelongsToItsProtocol(t *testing.T) {
 		t.Errorf("the command is %q", c.Terminal.Command)
 	}
 	c.SetProtocol("plain")
-	if c.Terminal.Command != "" {
-		t.Errorf("another protocol has the command %q", c.Terminal.Command)
-	}
+	wanttest.Equal(t, "another protocol has the command", c.Terminal.Command, "")
 	c.SetProtocol("screen")
-	if c.Terminal.Command != "exec '/bin/sh'" {
-		t.Errorf("the command is %q", c.Terminal.Command)
-	}
+	wanttest.Equal(t, "the command is", c.Terminal.Command, "exec '/bin/sh'")
 	c.Terminal.Command = "htop"
 	c.SetProtocol("plain")
-	if c.Terminal.Command != "htop" {
-		t.Errorf("a command that was configured is %q", c.Terminal.Command)
-	}
+	wanttest.Equal(t, "a command that was configured is", c.Terminal.Command, "htop")
 }
 
 func TestAProtocolChecksTheSectionThatItShares(t *testing.T) {
@@ -49,22 +43,14 @@ func TestAProtocolChecksTheSectionThatItShares(t *testing.T) {
 func TestADefaultTimeoutBelongsToItsProtocol(t *testing.T) {
 	c := musttest.Get(loadText(t, `{"terminal": {"command": "x", "protocol": "acp"}, "agents": {
 		"short": {"command": "y", "protocol": "acp", "timeout": 120}, "other": {"command": "z"}, "long": {"command": "z", "protocol": "acp"}}}`))(t)
-	if got := []int{c.Terminal.Timeout, c.Agents["short"].Timeout, c.Agents["other"].Timeout, c.Agents["long"].Timeout}; !slices.Equal(got, []int{3600, 120, 120, 3600}) {
-		t.Errorf("the timeouts are %v", got)
-	}
+	wanttest.EqualSlices(t, "the timeouts are", []int{c.Terminal.Timeout, c.Agents["short"].Timeout, c.Agents["other"].Timeout, c.Agents["long"].Timeout}, []int{3600, 120, 120, 3600})
 	c.SetProtocol("plain")
-	if c.Terminal.Timeout != 120 {
-		t.Errorf("with plain it is %d", c.Terminal.Timeout)
-	}
+	wanttest.Equal(t, "with plain it is", c.Terminal.Timeout, 120)
 	c.SetProtocol("acp")
-	if c.Terminal.Timeout != 3600 {
-		t.Errorf("with acp it is %d", c.Terminal.Timeout)
-	}
+	wanttest.Equal(t, "with acp it is", c.Terminal.Timeout, 3600)
 }
 
 func TestACommandOfAnACPAgentMayHaveNoTimeLimit(t *testing.T) {
 	c := musttest.Get(loadText(t, `{"terminal": {"command": "x", "protocol": "acp", "acp": {"terminalTimeout": 0}}}`))(t)
-	if got := acp.SettingsOf(c.Terminal).TerminalTimeout; got != 0 {
-		t.Errorf("the limit is %d", got)
-	}
+	wanttest.Equal(t, "the limit is", acp.SettingsOf(c.Terminal).TerminalTimeout, 0)
 }

@@ -3,12 +3,12 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
@@ -74,9 +74,7 @@ func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {
 			t.Errorf("%s has no bounds", path)
 		}
 	})
-	if !slices.Equal(required, []string{"apiKeys"}) {
-		t.Errorf("required: %q", required)
-	}
+	wanttest.EqualSlices(t, "required:", required, []string{"apiKeys"})
 }
 
 func TestTheSchemaKnowsTheDefaults(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const canary = "CANARY7kq"
@@ -40,12 +41,8 @@ func TestASecretNeverPrints(t *testing.T) {
 			t.Errorf("JSON of %T shows it: %s, %v", value, out, err)
 		}
 	}
-	if got := fmt.Sprint(secret); got != "[secret]" {
-		t.Errorf("prints as %q", got)
-	}
-	if got := fmt.Sprint(config.Secret("")); got != "" {
-		t.Errorf("an unset one prints as %q", got)
-	}
+	wanttest.Equal(t, "prints as", fmt.Sprint(secret), "[secret]")
+	wanttest.Equal(t, "an unset one prints as", fmt.Sprint(config.Secret("")), "")
 }
 
 func TestAReferenceIsFollowed(t *testing.T) {

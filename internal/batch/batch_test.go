@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"nanobot/internal/batch"
+	"nanobot/internal/wanttest"
 )
 
 func TestCallersThatArriveDuringABatchShareTheNextOne(t *testing.T) {
@@ -82,9 +83,7 @@ func TestCloseWaitsForSubmittedItemsAndRefusesLaterOnes(t *testing.T) {
 		synctest.Wait()
 		go func() {
 			q.Close()
-			if done.Load() != 2 {
-				t.Errorf("closed after %d of 2", done.Load())
-			}
+			wanttest.Equal(t, "closed after … of 2:", done.Load(), 2)
 			close(closed)
 		}()
 		synctest.Wait()

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestALinkSignsOnePersonInOnce(t *testing.T) {
@@ -48,9 +49,7 @@ func TestALinkUsedByManyAtOnceSignsOneIn(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if in.Load() != 1 {
-		t.Errorf("%d got in", in.Load())
-	}
+	wanttest.Equal(t, "got in:", in.Load(), 1)
 }
 
 func TestLookingAtALinkDoesNotUseItUp(t *testing.T) {
@@ -134,9 +133,7 @@ func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 			})
 		}
 		done.Wait()
-		if n := taken.Load(); n != 1 {
-			t.Errorf("%d have taken it", n)
-		}
+		wanttest.Equal(t, "have taken it:", taken.Load(), 1)
 	}
 }
 
@@ -273,9 +270,7 @@ func TestOnlyOperatorsCanBeNamedOperator(t *testing.T) {
 func TestWithoutATokenNoBearerIsAccepted(t *testing.T) {
 	access := musttest.Get(httpd.NewAccess(t.Context(), httpd.Options{Records: openStore(t, t.TempDir(), sqlite.Options{})}))(t)
 	for _, auth := range []string{"Bearer ", "Bearer", "Bearer x"} {
-		if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Authorization": auth}).Code; got != 401 {
-			t.Errorf("%q is answered %d", auth, got)
-		}
+		wanttest.Equal(t, auth+": is answered", serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Authorization": auth}).Code, 401)
 	}
 }
 
@@ -309,9 +304,7 @@ func TestUnreadableRecordsAreReported(t *testing.T) {
 	in := header{"Cookie": r.cookie("chat.ann.9999999999.S")}
 	for _, want := range []int{200, 503, 200} {
 		records.broken.Store(want == 503)
-		if got := serve(h, "GET", in).Code; got != want {
-			t.Errorf("answered %d, want %d", got, want)
-		}
+		wanttest.Equal(t, "answered", serve(h, "GET", in).Code, want)
 	}
 }
 

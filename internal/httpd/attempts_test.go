@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // attemptsFixture is an Access that tests attack, without a network.
@@ -266,9 +267,7 @@ func TestWrongAttemptsAreLoggedOnceAMinuteWithCountAndAddress(t *testing.T) {
 			t.Fatalf("at first %d lines are logged", g.logs.Len())
 		}
 		time.Sleep(59 * time.Second)
-		if g.logs.Len() != 1 {
-			t.Errorf("within the minute %d lines are logged", g.logs.Len())
-		}
+		wanttest.Equal(t, "within the minute … lines are logged:", g.logs.Len(), 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		all := g.logs.All()
@@ -283,9 +282,7 @@ func TestWrongAttemptsAreLoggedOnceAMinuteWithCountAndAddress(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if g.logs.Len() != 2 {
-			t.Errorf("without attempts %d lines are logged", g.logs.Len())
-		}
+		wanttest.Equal(t, "without attempts … lines are logged:", g.logs.Len(), 2)
 		g.request("127.0.0.1:1", "GET", "/", header{"Authorization": "Bearer x", "X-Forwarded-For": "2001:db8::7"})
 		if f := g.logs.All()[2].ContextMap(); f["address"] != "2001:db8::/64" || f["via"] != "127.0.0.1" {
 			t.Errorf("by a proxy it is %v", f)
@@ -317,8 +314,6 @@ func TestManyAddressesTakeBoundedMemoryAndLockNobodyOut(t *testing.T) {
 		g.expect(429, "192.0.2.7:1", "GET", "/", wrongToken) // counted with all others
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
-		if n := g.wrong.Len(); n != 0 {
-			t.Errorf("%d addresses are kept forever", n)
-		}
+		wanttest.Equal(t, "addresses are kept forever:", g.wrong.Len(), 0)
 	})
 }

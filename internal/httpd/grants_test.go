@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // grants returns the Grants of a command that runs beside the daemon.
@@ -249,9 +250,7 @@ func TestDamagedRecordsAreNotListed(t *testing.T) {
 		musttest.Do(t, r.store.SaveRecords(t.Context(), map[string]string{prefix + all64: "{", prefix + "x": "nonsense"}))
 	}
 	lines, _ := r.listed()
-	if got := strings.Join(lines, ", "); got != "browser ann chat" {
-		t.Errorf("listed are %s", got)
-	}
+	wanttest.Equal(t, "listed are", strings.Join(lines, ", "), "browser ann chat")
 }
 
 func TestEverybodyIsRevoked(t *testing.T) {

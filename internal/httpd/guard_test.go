@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // serve calls a handler without a network.
@@ -60,9 +61,7 @@ func TestTheLocalAddressOfTheConnectionIsAKnownHost(t *testing.T) {
 		local := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 8080}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
-		if w.Code != want {
-			t.Errorf("%s is answered %d", host, w.Code)
-		}
+		wanttest.Equal(t, host+": is answered", w.Code, want)
 	}
 }
 
@@ -156,9 +155,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if got := <-ended; got != "with the server" {
-		t.Errorf("the stream ended %s", got)
-	}
+	wanttest.Equal(t, "the stream ended", <-ended, "with the server")
 }
 
 func TestARequestThroughAProxyIsNotLocal(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // startServer serves a handler until the test ends.
@@ -25,9 +26,7 @@ func startServer(t *testing.T, h http.HandlerFunc, bodyTimeout time.Duration) (a
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	server := musttest.Get(httpd.Listen(t.Context(), "127.0.0.1:0", zap.New(core)))(t)
-	if server.BodyTimeout != 30*time.Second {
-		t.Errorf("a body may take %s", server.BodyTimeout)
-	}
+	wanttest.Equal(t, "a body may take", server.BodyTimeout, 30*time.Second)
 	if bodyTimeout > 0 {
 		server.BodyTimeout = bodyTimeout
 	}

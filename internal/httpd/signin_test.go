@@ -10,6 +10,7 @@ import (
 
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -33,9 +34,7 @@ func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 			strings.Contains(body, "<script") || !strings.Contains(body, `<a href="/">Stay signed in as operator</a>`) {
 			t.Errorf("%s leads to %d %q", address, resp.status, body)
 		}
-		if got := resp.Header.Get("Referrer-Policy"); got != "same-origin" {
-			t.Errorf("with Referrer-Policy %q a browser hides where the form is", got)
-		}
+		wanttest.Equal(t, "with Referrer-Policy … a browser hides where the form is:", resp.Header.Get("Referrer-Policy"), "same-origin")
 	}
 	if _, body := b.request("GET", r.url, nil); body != "operator operator" {
 		t.Errorf("she is %q", body)

@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestSigningOutEndsOneSessionForGood(t *testing.T) {
@@ -32,9 +33,7 @@ func TestSigningOutEndsOneSessionForGood(t *testing.T) {
 	if resp, body := here.request("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 204 || body != "" {
 		t.Errorf("answered %d %q", resp.status, body)
 	}
-	if left := here.cookies(r.url); left != "" {
-		t.Errorf("the browser keeps %q", left)
-	}
+	wanttest.Equal(t, "the browser keeps", here.cookies(r.url), "")
 	for range 2 {
 		if resp, _ := newBrowser(t).request("GET", r.url, stolen); resp.status != 401 {
 			t.Errorf("a copy of the cookie is answered %d", resp.status)
@@ -84,9 +83,7 @@ func TestASignOutThatCannotBeStoredIsReported(t *testing.T) {
 	if answer.Code != 503 || !strings.Contains(answer.Body.String(), "only until the bot restarts") {
 		t.Errorf("answered %d %q", answer.Code, answer.Body)
 	}
-	if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Cookie": cookie}).Code; got != 401 {
-		t.Errorf("the cookie is answered %d", got)
-	}
+	wanttest.Equal(t, "the cookie is answered", serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Cookie": cookie}).Code, 401)
 }
 
 // unwritableRecords are records that can only be read.
@@ -126,9 +123,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	browsers["ann"].request("POST", url+"/out", header{"Origin": url})
 	select {
 	case who := <-ended:
-		if who != "ann" {
-			t.Errorf("%s's stream ended", who)
-		}
+		wanttest.Equal(t, "the stream ended of", who, "ann")
 	case <-time.After(5 * time.Minute):
 		t.Error("her stream goes on")
 	}

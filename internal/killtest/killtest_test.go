@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAKillLoopKillsEachChildWhileUsersWrite(t *testing.T) {
@@ -54,9 +55,7 @@ func TestAChildEndsOnceHoweverOftenItIsKilled(t *testing.T) {
 
 func TestASeedCanBeGiven(t *testing.T) {
 	t.Setenv("NANOBOT_SEED", "17")
-	if got := killtest.Seed(); got != 17 {
-		t.Errorf("got %d", got)
-	}
+	wanttest.Equal(t, "got", killtest.Seed(), 17)
 	t.Setenv("NANOBOT_SEED", "")
 	if killtest.Seed() == 17 {
 		t.Error("without the variable the seed is the same")

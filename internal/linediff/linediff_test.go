@@ -13,6 +13,7 @@ import (
 
 	"nanobot/internal/linediff"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestADiffLeadsFromOneTextToTheOther(t *testing.T) {
@@ -100,9 +101,7 @@ func TestGitAppliesAUnifiedDiff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hunks := map[string]int{"two hunks": 2, "far hunks": 2}[name]
-			if got := strings.Count(linediff.Compare(c[0], c[1]).Unified(), "@@ -"); got != max(1, hunks) {
-				t.Errorf("%d hunks", got)
-			}
+			wanttest.Equal(t, "hunks:", strings.Count(linediff.Compare(c[0], c[1]).Unified(), "@@ -"), max(1, hunks))
 			dir := t.TempDir()
 			put := func(name, text string) {
 				musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/modebits"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // user has a primary group and a supplementary group.
@@ -58,9 +59,7 @@ func TestAllowAgreesWithTheKernel(t *testing.T) {
 				}
 			}
 			fmt.Fprintln(&want)
-			if both := modebits.Allow(user, info, modebits.Read) && modebits.Allow(user, info, modebits.Write); both != modebits.Allow(user, info, modebits.Read|modebits.Write) {
-				t.Errorf("%s: reading and writing are not both: %v", path, both)
-			}
+			wanttest.Equal(t, path+": reading and writing are not both:", modebits.Allow(user, info, modebits.Read) && modebits.Allow(user, info, modebits.Write), modebits.Allow(user, info, modebits.Read|modebits.Write))
 		}
 	}
 	got := runAsUser(t, dir, `for f in *; do s=; [ -r $f ] && s="$s 4"; [ -w $f ] && s="$s 2"; [ -x $f ] && s="$s 1"; echo "$f$s"; done`)
@@ -106,9 +105,7 @@ func TestAllowRemoveAgreesWithTheKernel(t *testing.T) {
 			musttest.Do(t, err)
 			runAsUser(t, dir, "rm -f '"+name+"/f' 2>/dev/null; true")
 			_, err = os.Lstat(filepath.Join(path, "f"))
-			if removed := os.IsNotExist(err); removed != modebits.AllowRemove(user, in, entry) {
-				t.Errorf("%s: the kernel says %v", name, removed)
-			}
+			wanttest.Equal(t, name+": the kernel says", os.IsNotExist(err), modebits.AllowRemove(user, in, entry))
 		}
 	}
 }

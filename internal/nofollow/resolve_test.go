@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
+	"nanobot/internal/wanttest"
 )
 
 func TestAllLinksOfAPathAreResolvedEvenIfTheEndDoesNotExist(t *testing.T) {
@@ -64,8 +65,6 @@ func TestAPathIsWithinAFolderIfItIsTheFolderOrBelowIt(t *testing.T) {
 		"/a/b": true, "/a/b/": true, "/a/b/c": true, "/a/b/..c": true, "/a/b/../b/c": true,
 		"/a": false, "/a/bc": false, "/a/b/../c": false, "b": false, "/": false,
 	} {
-		if got := nofollow.Within("/a/b", path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		wanttest.Equal(t, path+":", nofollow.Within("/a/b", path), want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/internal/musttest"
 	"nanobot/internal/placeholder"
+	"nanobot/internal/wanttest"
 )
 
 // placeholderCase is one line of testdata/cases.txt.
@@ -63,9 +64,7 @@ func TestASpaceIsAddedOnlyWhereADashCouldStartAnOption(t *testing.T) {
 		"grep -e {message} a{message} {message}": "grep -e <-x> a<-x> < -x>",
 	} {
 		c := musttest.Get(placeholder.Parse("/bin/sh", command))(t)
-		if got := c.Expand("-x", quote); got != want {
-			t.Errorf("%s: %s", command, got)
-		}
+		wanttest.Equal(t, command+":", c.Expand("-x", quote), want)
 		if got := c.Expand("{message}", quote); strings.Count(got, "<{message}>") != strings.Count(command, placeholder.Message) {
 			t.Errorf("a placeholder in the text: %s", got)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheNameOfAProgramCannotForgeOtherFields(t *testing.T) {
@@ -47,9 +48,7 @@ func TestReadStatMatchesTheKernel(t *testing.T) {
 	if !ok || s.Pid != pid || s.Parent != os.Getpid() || s.Session != sid || s.Dead() || s.Start < before || s.Start > procfs.TicksSinceBoot() {
 		t.Errorf("stat %+v, %v", s, ok)
 	}
-	if env := string(procfs.Environ(pid)); env != "MARK=here\x00" {
-		t.Errorf("environment %q", env)
-	}
+	wanttest.Equal(t, "environment", string(procfs.Environ(pid)), "MARK=here\x00")
 	if !slices.Contains(procfs.Pids(), pid) {
 		t.Error("it is not listed")
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -47,9 +48,7 @@ func TestPlaceholdersAndPluralsAreFilled(t *testing.T) {
 		{de.Text(words.WaitingLeft, 3), "3 Nachrichten warten noch; /stop all verwirft sie."},
 		{en.Text(words.AnsweredBy, "{person}", "Ann"), "{person} (by Ann)"}, // a value is not a template
 	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
-		}
+		wanttest.Equal(t, "got", c.got, c.want)
 	}
 }
 
@@ -63,14 +62,10 @@ func TestAnOperatorOverridesTextsAndFixesTheLanguage(t *testing.T) {
 		{c.For("de").Text(words.SameAgent, "main"), "Yes, main."},
 		{c.For("de").Text(words.StillWorking), "Ich arbeite noch. Sende zuerst /stop."},
 	} {
-		if x.got != x.want {
-			t.Errorf("got %q, want %q", x.got, x.want)
-		}
+		wanttest.Equal(t, "got", x.got, x.want)
 	}
 	c.Reload(words.Settings{Language: "de"})
-	if got := c.For("en").Text(words.Cancelled); got != "Abgebrochen." {
-		t.Errorf("with a fixed language got %q", got)
-	}
+	wanttest.Equal(t, "with a fixed language got", c.For("en").Text(words.Cancelled), "Abgebrochen.")
 }
 
 func TestOverridesAreChecked(t *testing.T) {
