@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/wanttest"
 )
 
 func TestThePropertiesOfAButtonAreInItsEncodedData(t *testing.T) {
@@ -15,9 +16,7 @@ func TestThePropertiesOfAButtonAreInItsEncodedData(t *testing.T) {
 		if got := b.Encode(); got != want {
 			t.Errorf("%q is now %q", want, got)
 		}
-		if got := channels.DecodeButton(want); got != b {
-			t.Errorf("%q is decoded as %+v", want, got)
-		}
+		wanttest.Equal(t, want+": is decoded as", channels.DecodeButton(want), b)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -74,18 +75,12 @@ func TestTheTextOfAScreenKeepsColumnsAndHidesWhatIsHidden(t *testing.T) {
 		{{Text: "  $ ", Width: 4}},
 		{{Text: "  ", Width: 2}},
 	}}
-	if got, want := s.Text(), "pass:     |\n\n  $"; got != want {
-		t.Errorf("%q instead of %q", got, want)
-	}
+	wanttest.Equal(t, "got", s.Text(), "pass:     |\n\n  $")
 }
 
 func TestAFenceIsLongerThanAllBackticksOfTheScreen(t *testing.T) {
-	if got, want := rows("a ```` b").Fenced(" The *end* \n"), "The *end*\n\n`````\na ```` b\n`````"; got != want {
-		t.Errorf("%q instead of %q", got, want)
-	}
-	if got, want := rows("").Fenced(""), "```\n(the screen is blank)\n```"; got != want {
-		t.Errorf("%q instead of %q", got, want)
-	}
+	wanttest.Equal(t, "got", rows("a ```` b").Fenced(" The *end* \n"), "The *end*\n\n`````\na ```` b\n`````")
+	wanttest.Equal(t, "got", rows("").Fenced(""), "```\n(the screen is blank)\n```")
 }
 
 func TestAScreenHasNoBidiControls(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
@@ -138,9 +139,7 @@ func TestNormalizationKeepsOnlyWhatMustArrive(t *testing.T) {
 		"a picture of several characters is intact": {StripMarkup, "👨‍👩‍👧‍👦 1️⃣", "👨‍👩‍👧‍👦1️⃣"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.normal(c.in); got != c.out {
-				t.Errorf("got %q, want %q", got, c.out)
-			}
+			wanttest.Equal(t, "got", c.normal(c.in), c.out)
 		})
 	}
 }

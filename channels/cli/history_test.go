@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/channels/cli"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func historyLines(h *cli.History) []string {
@@ -27,12 +27,8 @@ func TestHistoryIsNewestFirstAndOutlivesTheProgram(t *testing.T) {
 		h.Add(line)
 	}
 	want := []string{"größer 日本", "two", "one"}
-	if got := historyLines(h); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, want) {
-		t.Errorf("reopened: got %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "got", historyLines(h), want)
+	wanttest.EqualSlices(t, "reopened: got", historyLines(cli.OpenHistory(path)), want)
 }
 
 func TestHistoryLeavesOutBlankAndRepeatedLines(t *testing.T) {
@@ -42,14 +38,10 @@ func TestHistoryLeavesOutBlankAndRepeatedLines(t *testing.T) {
 		h.Add(line)
 	}
 	want := []string{"one", "two", "one"}
-	if got := historyLines(h); !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "got", historyLines(h), want)
 	h = cli.OpenHistory(path)
 	h.Add("one")
-	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, want) {
-		t.Errorf("reopened: got %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "reopened: got", historyLines(cli.OpenHistory(path)), want)
 }
 
 func TestHistoryIsBounded(t *testing.T) {
@@ -80,9 +72,7 @@ func TestHistoryIsForItsOwnerOnly(t *testing.T) {
 		}
 		for p, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
 			info := musttest.Get(os.Stat(p))(t)
-			if got := info.Mode().Perm(); got != want {
-				t.Errorf("%s has mode %o, want %o", p, got, want)
-			}
+			wanttest.Equal(t, p+": has mode", info.Mode().Perm(), want)
 		}
 	}
 }
@@ -94,9 +84,7 @@ func TestAVeryLongLineDoesNotEndHistory(t *testing.T) {
 	h.Add("before")
 	h.Add(long)
 	h.Add("after")
-	if got := historyLines(cli.OpenHistory(path)); !slices.Equal(got, []string{"after", long, "before"}) {
-		t.Errorf("got %.100q", got)
-	}
+	wanttest.EqualSlices(t, "got", historyLines(cli.OpenHistory(path)), []string{"after", long, "before"})
 }
 
 func TestAHistoryThatCannotBeReadOrWrittenStillWorksInMemory(t *testing.T) {
@@ -113,8 +101,6 @@ func TestAHistoryThatCannotBeReadOrWrittenStillWorksInMemory(t *testing.T) {
 			t.Errorf("%s: remembers %q", name, historyLines(h))
 		}
 		h.Add("one")
-		if got := historyLines(h); !slices.Equal(got, []string{"one"}) {
-			t.Errorf("%s: got %q", name, got)
-		}
+		wanttest.EqualSlices(t, name+":", historyLines(h), []string{"one"})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels/cli"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const (
@@ -106,9 +107,7 @@ func TestTheArrowUpBringsBackEarlierMessages(t *testing.T) {
 			t.Errorf("%q gives %q, %v; want %q", c.keys, got.text, got.err, c.want)
 		}
 	}
-	if got := cli.OpenHistory(path).At(0); got != "from last time!" {
-		t.Errorf("the newest line on disk is %q", got)
-	}
+	wanttest.Equal(t, "the newest line on disk is", cli.OpenHistory(path).At(0), "from last time!")
 }
 
 func TestCtrlCAndCtrlDEndTheInput(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/cli"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/wanttest"
 )
 
 func TestMarkdownIsRenderedOnATerminal(t *testing.T) {
@@ -27,17 +28,13 @@ func TestMarkdownIsRenderedOnATerminal(t *testing.T) {
 		"***":                                  "———\n",
 		"a\r\nb":                               "a\nb\n",
 	} {
-		if got := printAll(t, &cli.TerminalPrinter{Style: true}, answer(source)); got != want {
-			t.Errorf("%q is shown as %q, want %q", source, got, want)
-		}
+		wanttest.Equal(t, source+": is shown as", printAll(t, &cli.TerminalPrinter{Style: true}, answer(source)), want)
 	}
 }
 
 func TestATerminalWithoutStylesShowsTheLayout(t *testing.T) {
 	source := "# a\n\n**b** and `c`\n\n```go\nd()\n\ne()\n```\n\n> f\n> ```\n> g\n> ```"
-	if got, want := printAll(t, &cli.TerminalPrinter{}, answer(source)), "a\n\nb and `c`\n\n    d()\n\n    e()\n\n│ f\n│     g\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", printAll(t, &cli.TerminalPrinter{}, answer(source)), "a\n\nb and `c`\n\n    d()\n\n    e()\n\n│ f\n│     g\n")
 }
 
 func TestATableIsAsWideAsTheTerminal(t *testing.T) {
@@ -66,9 +63,7 @@ func TestTheColumnsOfATableLineUp(t *testing.T) {
 
 func TestTextWithControlCharactersIsNotRendered(t *testing.T) {
 	for _, text := range []string{"\x1b[31m# red\x1b[0m **x**", "10%\r**20%**", "a\b*b*", "\u009b31m*a*"} {
-		if got := printAll(t, &cli.TerminalPrinter{Style: true}, answer(text)); got != text+"\n" {
-			t.Errorf("%q is printed as %q", text, got)
-		}
+		wanttest.Equal(t, text+": is printed as", printAll(t, &cli.TerminalPrinter{Style: true}, answer(text)), text+"\n")
 	}
 }
 
@@ -80,9 +75,7 @@ func TestAScreenIsNotReadAsMarkdown(t *testing.T) {
 	if err != nil || len(plan) != 1 {
 		t.Fatalf("planned %v, %v", plan, err)
 	}
-	if got, want := printAll(t, &cli.TerminalPrinter{Style: true}, plan...), "The \x1b[3mend\x1b[0m:\n# ls *.go\n> **x**\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", printAll(t, &cli.TerminalPrinter{Style: true}, plan...), "The \x1b[3mend\x1b[0m:\n# ls *.go\n> **x**\n")
 }
 
 // whole matches a line in which every style that is opened is closed.

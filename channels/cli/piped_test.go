@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"nanobot/channels/cli"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestPipedInputIsOneMessageALine(t *testing.T) {
@@ -45,9 +45,7 @@ func TestPipedInputIsOneMessageALine(t *testing.T) {
 				if _, err := p.Read(t.Context()); !errors.Is(err, io.EOF) {
 					t.Errorf("behind the end: %v", err)
 				}
-				if !slices.Equal(got, c.want) {
-					t.Errorf("got %.200q, want %.200q", got, c.want)
-				}
+				wanttest.EqualSlices(t, "got", got, c.want)
 			}
 		})
 	}
@@ -58,9 +56,7 @@ func TestPipedBlankLinesAreNoMessages(t *testing.T) {
 	for _, m := range runChannel(t, cli.NewPiped(strings.NewReader("\n one\n\r\n\t\ntwo\n\n"))) {
 		got = append(got, m.Text)
 	}
-	if !slices.Equal(got, []string{" one", "two"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", got, []string{" one", "two"})
 }
 
 func TestWaitingForPipedInputEndsWithTheContextAndLosesNothing(t *testing.T) {

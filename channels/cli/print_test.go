@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/cli"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -120,9 +121,7 @@ func TestAnOrdinaryFileNameIsPrintedAsItIs(t *testing.T) {
 		var out strings.Builder
 		o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{{Path: path, Kind: channels.Image}}}
 		musttest.Do(t, (cli.TextPrinter{Out: &out}).Show(o))
-		if want := "📎 " + path + " (image, 0 bytes)\n"; out.String() != want {
-			t.Errorf("got %q, want %q", out.String(), want)
-		}
+		wanttest.Equal(t, "got", out.String(), "📎 "+path+" (image, 0 bytes)\n")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/cli"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // over is the sequence that overwrites the last line of a terminal.
@@ -37,28 +38,20 @@ func answer(text string) channels.Outgoing {
 
 func TestProgressIsOverwrittenOnOneLine(t *testing.T) {
 	got := printAll(t, &cli.TerminalPrinter{}, progress("one"), progress("two"), answer("done"))
-	if want := over + "one" + over + "two" + over + "done\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", got, over+"one"+over+"two"+over+"done\n")
 }
 
 func TestProgressIsRemovedWhenTheTurnEnds(t *testing.T) {
-	if got, want := printAll(t, &cli.TerminalPrinter{}, progress("one")), over+"one"+over; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", printAll(t, &cli.TerminalPrinter{}, progress("one")), over+"one"+over)
 }
 
 func TestWithoutProgressNoLineIsErased(t *testing.T) {
-	if got, want := printAll(t, &cli.TerminalPrinter{}, answer("one"), answer("two")), "one\ntwo\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", printAll(t, &cli.TerminalPrinter{}, answer("one"), answer("two")), "one\ntwo\n")
 }
 
 func TestProgressMayScrollLikeAnyMessage(t *testing.T) {
 	got := printAll(t, &cli.TerminalPrinter{Lines: true}, progress("one"), progress("two"), answer("done"))
-	if want := "one\ntwo\ndone\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", got, "one\ntwo\ndone\n")
 }
 
 func draft(text string) channels.Outgoing {
@@ -84,9 +77,7 @@ func TestTheEndOfAnUnfinishedAnswerIsShownOnOneLine(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	if got := printAll(t, &cli.TerminalPrinter{Lines: true}, draft("half"), answer("done")); got != "done\n" {
-		t.Errorf("without a line that can be overwritten: %q", got)
-	}
+	wanttest.Equal(t, "without a line that can be overwritten:", printAll(t, &cli.TerminalPrinter{Lines: true}, draft("half"), answer("done")), "done\n")
 }
 
 func TestProgressFitsIntoTheWidth(t *testing.T) {
@@ -107,9 +98,7 @@ func TestProgressFitsIntoTheWidth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := printAll(t, &cli.TerminalPrinter{Width: func() int { return c.width }}, progress(c.text))
-			if got != over+c.want+over {
-				t.Errorf("got %q, want %q", got, over+c.want+over)
-			}
+			wanttest.Equal(t, "got", got, over+c.want+over)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/cli"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/wanttest"
 )
 
 func atWidth(columns int, style bool) *cli.TerminalPrinter {
@@ -34,17 +35,13 @@ func TestLinesAreWrappedBetweenWords(t *testing.T) {
 		"code is not":                   {"```\nThe quick brown fox jumps over\n```", "    The quick brown fox jumps over\n"},
 		"code in a quotation is not":    {"> ```\n> The quick brown fox jumps\n> ```", "│     The quick brown fox jumps\n"},
 	} {
-		if got := printAll(t, atWidth(20, false), answer(c.text)); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		wanttest.Equal(t, name+":", printAll(t, atWidth(20, false), answer(c.text)), c.want)
 	}
 }
 
 func TestAStyleContinuesOnTheNextLine(t *testing.T) {
 	got := printAll(t, atWidth(20, true), answer("The **quick brown fox jumps** over"))
-	if want := "The \x1b[1mquick brown fox\x1b[0m\n\x1b[1mjumps\x1b[0m over\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", got, "The \x1b[1mquick brown fox\x1b[0m\n\x1b[1mjumps\x1b[0m over\n")
 }
 
 func TestTheLinesOfATableAreNotWrapped(t *testing.T) {
@@ -68,9 +65,7 @@ func TestPlainTextIsWrappedExceptColumnsAndColours(t *testing.T) {
 		"control characters": {channels.Outgoing{Text: "\x1b[31m" + long, Format: channels.Literal}, "\x1b[31m" + long + "\n"},
 	} {
 		c.in.Kind = channels.Answer
-		if got := printAll(t, atWidth(20, true), c.in); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		wanttest.Equal(t, name+":", printAll(t, atWidth(20, true), c.in), c.want)
 	}
 }
 
@@ -78,12 +73,8 @@ func TestANewWidthCountsForTheNextMessage(t *testing.T) {
 	width := 20
 	p := &cli.TerminalPrinter{Width: func() int { width += 10; return width - 10 }}
 	long := "The quick brown fox jumps over"
-	if got, want := printAll(t, p, answer(long), answer(long)), "The quick brown fox\njumps over\n"+long+"\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := printAll(t, atWidth(19, false), answer(long)); got != long+"\n" {
-		t.Errorf("on a very narrow terminal got %q", got)
-	}
+	wanttest.Equal(t, "got", printAll(t, p, answer(long), answer(long)), "The quick brown fox\njumps over\n"+long+"\n")
+	wanttest.Equal(t, "on a very narrow terminal got", printAll(t, atWidth(19, false), answer(long)), long+"\n")
 }
 
 func TestAPipeGetsLinesAsTheyAre(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAnEditIsReceivedAsAChange(t *testing.T) {
@@ -35,9 +36,7 @@ func TestAnEditIsReceivedAsAChange(t *testing.T) {
 	}
 	bot := r.SendAnswer(channels.Message{Text: "one"})[0].ID
 	musttest.Do(t, r.Edit(t.Context(), bot, r.PlanText("two")))
-	if n := len(r.receivedSoFar()); n != 3 {
-		t.Errorf("%d messages were received", n)
-	}
+	wanttest.Equal(t, "messages were received:", len(r.receivedSoFar()), 3)
 }
 
 func TestOnAServerOnlyChangesOfMessagesToTheBotAreReceived(t *testing.T) {

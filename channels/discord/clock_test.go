@@ -2,12 +2,12 @@ package discord_test
 
 import (
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 // Ids tell the time by Discord's clock; ours may be wrong, as on a small computer that has just
@@ -34,9 +34,7 @@ func TestAWrongClockLosesNothing(t *testing.T) {
 			s.UserSends(r.dm, ada, "hello")
 			s.AdvanceClock(time.Minute)
 			stop := r.start()
-			if got := textsOf(r.WaitForMessages(1)); !slices.Equal(got, []string{"hello"}) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(1)), []string{"hello"})
 			stop()
 			s.UserSends(r.dm, ada, "meanwhile")
 			next := r.restart(allGroups, clock)

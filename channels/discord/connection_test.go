@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestMissedEventsAreReceivedAfterAResume(t *testing.T) {
@@ -27,9 +28,7 @@ func TestMissedEventsAreReceivedAfterAResume(t *testing.T) {
 			history := len(r.server.Calls(discordtest.GetMessages))
 			drop(r.server)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"one", "two"})
 			s := r.server.Stats()
 			if s.Readies != 1 || s.Resumed == 0 {
 				t.Errorf("the session was not resumed: %+v", s)
@@ -57,9 +56,7 @@ func TestASessionThatIsOverIsStartedAgain(t *testing.T) {
 			r.server.UserSends(r.dm, ada, "two")
 			r.waitForSessions(2)
 			r.server.UserSends(r.dm, ada, "three")
-			if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(3)), []string{"one", "two", "three"})
 		})
 	}
 }
@@ -82,9 +79,7 @@ func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 			r.server.QueueHandshakeFaults(h, h)
 			r.server.CutConnections()
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"one", "two"})
 		})
 	}
 }
@@ -107,9 +102,7 @@ func TestADeadConnectionIsDetected(t *testing.T) {
 			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects && slices.Contains(s.Closes, 4000) })
 			die(r.server, false)
 			r.server.UserSends(r.dm, ada, "two")
-			if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"one", "two"})
 		})
 	}
 }
@@ -133,9 +126,7 @@ func TestAPermanentRefusalNamesTheSettingToChange(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
 			}
-			if n := r.server.Stats().Identifies; n != 1 {
-				t.Errorf("it was tried %d times", n)
-			}
+			wanttest.Equal(t, "it was tried … times:", r.server.Stats().Identifies, 1)
 		})
 	}
 }
@@ -184,9 +175,7 @@ func TestWhenNoSessionIsLeftItIsWaitedFor(t *testing.T) {
 	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: 200 * time.Millisecond})
 	r.start()
 	r.server.WaitForCalls(r.t, "GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
-	if n := r.server.Stats().Identifies; n != 0 {
-		t.Errorf("%d sessions were begun", n)
-	}
+	wanttest.Equal(t, "sessions were begun:", r.server.Stats().Identifies, 0)
 }
 
 func TestTheBotLeavesWhenRunEnds(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
+	"nanobot/internal/wanttest"
 )
 
 // addDMs adds n users with DM channels.
@@ -251,9 +252,7 @@ func TestRunWaitsForMessagesThatAreBeingReceived(t *testing.T) {
 	}
 	r.start()
 	r.waitForSessions(2)
-	if got := textsOf(r.receivedSoFar(r.server.DM(bob).ID)); !slices.Equal(got, []string{"stored", "not stored"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.receivedSoFar(r.server.DM(bob).ID)), []string{"stored", "not stored"})
 }
 
 // The first message of a chat waits until the chat is in the stored list.
@@ -271,13 +270,9 @@ func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
 	r.waitForMessage(r.server.UserSends(other, bob, "one").ID)
 	r.server.UserSends(r.dm, ada, "from somebody new")
 	r.WaitForLog("known chats not stored, will retry")
-	if got := textsOf(r.Recorder.Messages()); !slices.Equal(got, []string{"one"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.Recorder.Messages()), []string{"one"})
 	r.memory.Lock()
 	broken = false
 	r.memory.Unlock()
-	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"one", "from somebody new"})
 }

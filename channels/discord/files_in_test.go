@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 // expectContent fails the test if a file does not hold exactly this.
@@ -60,9 +61,7 @@ func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
 	if shown.Reference == nil || shown.Reference.MessageID != m.ID {
 		t.Errorf("the notice refers to %+v", shown.Reference)
 	}
-	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {
-		t.Errorf("%d files were downloaded", n)
-	}
+	wanttest.Equal(t, "files were downloaded:", len(r.server.Calls(discordtest.CDN)), 1)
 }
 
 func TestAFileBeyondTheLimitOfTheChatIsNamedToAgentAndSender(t *testing.T) {
@@ -115,9 +114,7 @@ func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	close(hang)
-	if got := strings.Join(textsOf(r.WaitForMessages(3)), ", "); got != "elsewhere, with a file, after it" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", strings.Join(textsOf(r.WaitForMessages(3)), ", "), "elsewhere, with a file, after it")
 }
 
 func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
@@ -132,7 +129,5 @@ func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
 	if got := again.WaitForMessages(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
 		t.Errorf("got %+v, then %+v", first, got)
 	}
-	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {
-		t.Errorf("it was downloaded %d times", n)
-	}
+	wanttest.Equal(t, "it was downloaded … times:", len(r.server.Calls(discordtest.CDN)), 1)
 }

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func (r *testChannel) writeFiles(n, size int) []channels.File {
@@ -59,9 +60,7 @@ func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
 	r.WaitForMessages(1)
 	files := append(r.writeFiles(4, 4<<20), r.WriteFile("big.bin", make([]byte, 12<<20)), r.WriteFile("small.bin", []byte("x")))
 	r.SendAnswer(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
-	if got := filesPerMessage(r.server.BotMessages(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
-		t.Errorf("they went out as %v", got)
-	}
+	wanttest.EqualSlices(t, "they went out as", filesPerMessage(r.server.BotMessages(ch)), []int{2, 2, 1, 1})
 }
 
 func TestTheFileLimitIsTheGuilds(t *testing.T) {
@@ -91,9 +90,7 @@ func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord accepts files up to 10 MB here." || len(shown[1].Attachments) != 1 {
 		t.Errorf("shown is %+v", shown)
 	}
-	if n := len(r.createCalls()); n != 2 {
-		t.Errorf("%d calls were made", n)
-	}
+	wanttest.Equal(t, "calls were made:", len(r.createCalls()), 2)
 }
 
 func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
@@ -180,9 +177,7 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 		o.Media = []channels.File{r.WriteFile("b.txt", []byte("b"))}
 		musttest.Get(r.Send(ctx, o))(t)
 	}
-	if n := early.Load(); n != 0 {
-		t.Errorf("%d of those that must wait came first", n)
-	}
+	wanttest.Equal(t, "of those that must wait came first:", early.Load(), 0)
 }
 
 // Requests with files are not made by the library because it holds them in memory.

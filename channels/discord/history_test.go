@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 // restart returns another channel on the same server, as after a restart, with the cursor of the
@@ -151,9 +152,7 @@ func TestMessagesBetweenTwoSessionsAreReceivedOnceInOrder(t *testing.T) {
 			t.Errorf("in %s was received %q", c, got[c])
 		}
 	}
-	if n := len(r.Recorder.Messages()); n != 62 {
-		t.Errorf("%d messages were received", n)
-	}
+	wanttest.Equal(t, "messages were received:", len(r.Recorder.Messages()), 62)
 }
 
 func parseNumber(s string) int {
@@ -263,9 +262,7 @@ func TestWithoutACursorUnansweredMessagesAreReceived(t *testing.T) {
 	r.start()
 	got := textsOf(r.WaitForMessages(2))
 	slices.Sort(got)
-	if !slices.Equal(got, []string{"not answered", "not answered either"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", got, []string{"not answered", "not answered either"})
 	if got := r.receivedSoFar(ch); len(got) != 2 {
 		t.Errorf("got %q", textsOf(got))
 	}
@@ -276,9 +273,7 @@ func TestEarlierMessagesOfAStrangerAreFoundWhenTheyWriteAgain(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "does it hear me?")
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "hello?")
-	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"does it hear me?", "hello?"})
 }
 
 func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
@@ -288,9 +283,7 @@ func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
 			r.Resume(cursor)
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "hello")
-			if got := r.WaitForMessages(1)[0].Text; got != "hello" {
-				t.Errorf("got %q", got)
-			}
+			wanttest.Equal(t, "got", r.WaitForMessages(1)[0].Text, "hello")
 		})
 	}
 }
@@ -324,9 +317,7 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 			asked++
 		}
 	}
-	if asked != 1 {
-		t.Errorf("it was asked %d times", asked)
-	}
+	wanttest.Equal(t, "it was asked … times:", asked, 1)
 }
 
 func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // menu is what the gateway has.
@@ -40,24 +41,18 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 		names = append(names, c.Name)
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{"ask", "status", "stop"}) {
-		t.Errorf("registered are %q", names)
-	}
+	wanttest.EqualSlices(t, "registered are", names, []string{"ask", "status", "stop"})
 	again := r.restartWithoutCursor()
 	again.SetMenu(menu)
 	again.start()
 	r.server.WaitForCalls(r.t, discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
 	again.receivedSoFar()
-	if n := len(r.server.Calls(discordtest.PutCommands)); n != 1 {
-		t.Errorf("the same commands were registered %d times", n)
-	}
+	wanttest.Equal(t, "the same commands were registered … times:", len(r.server.Calls(discordtest.PutCommands)), 1)
 	third := r.restartWithoutCursor()
 	third.SetMenu(menu[:1])
 	third.start()
 	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
-	if n := len(r.server.Commands("")); n != 2 {
-		t.Errorf("%d commands are registered", n)
-	}
+	wanttest.Equal(t, "commands are registered:", len(r.server.Commands("")), 2)
 }
 
 func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
@@ -243,9 +238,7 @@ func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
 	r.server.UserSends(r.dm, ada, "three")
 	r.server.AwaitInteraction(t, i.ID) // which does not wait
 	close(hang)
-	if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(3)), []string{"one", "two", "three"})
 }
 
 func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // changeResponse changes the responses to requests by their method and the end of their path.
@@ -141,9 +142,7 @@ func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
 	}
 	r.start()
 	want := slices.DeleteFunc(numberStrings(said), func(s string) bool { return s == "31" })
-	if got := textsOf(r.WaitForMessages(said - 1)); !slices.Equal(got, want) {
-		t.Errorf("received %q", got)
-	}
+	wanttest.EqualSlices(t, "received", textsOf(r.WaitForMessages(said-1)), want)
 	r.WaitForLog("undecodable message skipped")
 }
 
@@ -228,9 +227,7 @@ func TestABodyIsClosedAlsoIfItIsNotSent(t *testing.T) {
 			resp.Body.Close()
 			t.Fatal("it was answered")
 		}
-		if body.closed != 1 {
-			t.Errorf("%s: the body was closed %d times", address, body.closed)
-		}
+		wanttest.Equal(t, address+": the body was closed … times:", body.closed, 1)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // libraryOnly is a transport that fails the test if discordgo has not made a request, or if the
@@ -150,9 +151,7 @@ func TestTheTestTransportDistinguishesCallsOfTheLibrary(t *testing.T) {
 	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, discordgo.EndpointChannelTyping("1"), http.NoBody))(t)
 	resp := musttest.Get(client.Do(req))(t)
 	resp.Body.Close()
-	if !slices.Equal(made, []bool{true, false}) {
-		t.Errorf("made by the library: %v", made)
-	}
+	wanttest.EqualSlices(t, "made by the library:", made, []bool{true, false})
 }
 
 // The transport of the test channel fails this test if a call bypasses the library.
@@ -224,9 +223,7 @@ func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 	for _, m := range r.server.BotMessages(r.dm) {
 		shown = append(shown, m.Content)
 	}
-	if want := []string{"before", "meanwhile", "hangs"}; !slices.Equal(shown, want) {
-		t.Errorf("shown is %q", shown)
-	}
+	wanttest.EqualSlices(t, "shown is", shown, []string{"before", "meanwhile", "hangs"})
 }
 
 // A session of the library would sleep for a day, whatever becomes of the context.
@@ -236,9 +233,7 @@ func TestTheLibraryDoesNotWaitForARateLimit(t *testing.T) {
 	if got := r.MustFailSend(t.Context(), r.PlanText("hello")); got.After != 24*time.Hour {
 		t.Errorf("it means %+v", got)
 	}
-	if n := len(r.createCalls()); n != 1 {
-		t.Errorf("%d calls were made", n)
-	}
+	wanttest.Equal(t, "calls were made:", len(r.createCalls()), 1)
 }
 
 func TestARedirectionIsNotFollowed(t *testing.T) {
@@ -302,7 +297,5 @@ func TestCallsShareAConnection(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := dials.Load(); n != 1 {
-		t.Errorf("%d connections were made", n)
-	}
+	wanttest.Equal(t, "connections were made:", dials.Load(), 1)
 }

@@ -19,6 +19,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // These tests show what the gateway session of github.com/bwmarrin/discordgo does, and so why
@@ -101,9 +102,7 @@ func TestTheLibraryResumesBehindAMessageThatNoHandlerHasStored(t *testing.T) {
 	}
 	s.CutConnections()
 	s.UserSends(dm, ada, "two")
-	if text := nextText(t, handled); text != "two" {
-		t.Errorf("handled %q", text)
-	}
+	wanttest.Equal(t, "handled", nextText(t, handled), "two")
 	if stats := s.Stats(); stats.Resumed != 1 {
 		t.Errorf("the session was not resumed: %+v", stats)
 	}
@@ -131,9 +130,7 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 	dm := s.DM(ada).ID
 	s.UserSends(dm, ada, "first")
 	s.UserSends(dm, ada, "second")
-	if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
-		t.Errorf("handled %q", got)
-	}
+	wanttest.EqualSlices(t, "handled", []string{nextText(t, handled), nextText(t, handled)}, []string{"second", "first"})
 }
 
 // This is why socket.go closes a connection that it gives up with closeResumable. The library says
@@ -169,9 +166,7 @@ func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 	dials.Done()
 	s.AwaitStats(t, func(now discordtest.Stats) bool { return now.Readies == 2 })
 	s.UserSends(dm, ada, "after that")
-	if text := nextText(t, handled); text != "after that" {
-		t.Errorf("handled %q", text)
-	}
+	wanttest.Equal(t, "handled", nextText(t, handled), "after that")
 }
 
 // deadlineConn is a connection that knows the deadline of its reads.
@@ -286,9 +281,7 @@ func TestTheLibraryEmptiesAMessageForAComponentThatNobodyReads(t *testing.T) {
 	d := librarySession(t, s, func(m *discordgo.Message) { handled <- m.ID + m.Content })
 	openSession(t, d, s)
 	replyToNewComponent(s)
-	if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"", ""}) {
-		t.Errorf("handled %q", got)
-	}
+	wanttest.EqualSlices(t, "handled", []string{nextText(t, handled), nextText(t, handled)}, []string{"", ""})
 }
 
 func TestAReplyIsReceivedWithAComponentThatNobodyReads(t *testing.T) {

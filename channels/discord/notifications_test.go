@@ -11,6 +11,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var (
@@ -118,9 +119,7 @@ func TestThePrivateAnswerToACommandIsSeenByItsUserOnly(t *testing.T) {
 			t.Errorf("message %d is seen by %q since %v and notifies %q", i, m.VisibleTo, m.VisibleAt, m.Notified)
 		}
 	}
-	if n := len(r.createCalls()); n != 0 {
-		t.Errorf("%d messages were sent to all", n)
-	}
+	wanttest.Equal(t, "messages were sent to all:", len(r.createCalls()), 0)
 	if _, err := r.server.UserPresses(ada, shown[0].ID, "/again"); err != nil { // only the token of the press can edit it
 		t.Fatal(err)
 	}
@@ -188,9 +187,7 @@ func TestAPrivateAnswerIsShownOnceWhenItIsRepeated(t *testing.T) {
 		texts = append(texts, m.Content)
 	}
 	// A followup has no idempotency key, so its repetition is marked.
-	if !slices.Equal(texts, []string{"answer 1", "answer 2", "↻ answer 2"}) {
-		t.Errorf("shown is %q", texts)
-	}
+	wanttest.EqualSlices(t, "shown is", texts, []string{"answer 1", "answer 2", "↻ answer 2"})
 }
 
 func TestAPrivateCommandOfAStrangerIsQuotedToThemOnly(t *testing.T) {
@@ -237,9 +234,7 @@ func TestDetailsAreAButtonThatIsAnsweredPrivately(t *testing.T) {
 	if b := r.server.BotMessages(ch)[0].Buttons(); len(b) != 1 {
 		t.Errorf("after a press the buttons are %+v", b)
 	}
-	if n := len(r.createCalls()); n != 1 {
-		t.Errorf("%d messages were sent to all", n)
-	}
+	wanttest.Equal(t, "messages were sent to all:", len(r.createCalls()), 1)
 }
 
 func TestThePrivateAnswerToAnotherPressIsSeenByItsUserOnly(t *testing.T) {

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/wanttest"
 )
 
 func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
@@ -23,12 +23,8 @@ func TestRefusedMessagesAreOfferedAgainInOrder(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		r.server.UserSends(r.dm, ada, text)
 	}
-	if got := textsOf(r.WaitForMessages(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
-		t.Errorf("got %q", got)
-	}
-	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
-		t.Errorf("the same error is logged %d times", n)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(3)), []string{"one", "two", "three"})
+	wanttest.Equal(t, "the same error is logged … times:", strings.Count(r.LogText(), "the disk is full"), 1)
 }
 
 func TestARefusedChatDelaysNoOther(t *testing.T) {
@@ -56,9 +52,7 @@ func TestARefusedChatDelaysNoOther(t *testing.T) {
 		t.Errorf("got %q", textsOf(got))
 	}
 	close(release)
-	if got := textsOf(r.WaitForMessages(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(22)[20:]), []string{"one", "two"})
 }
 
 func TestARepeatedEventIsReceivedOnce(t *testing.T) {

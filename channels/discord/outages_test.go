@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // What one Run took in and could not hand on, the next one finds.
@@ -39,9 +40,7 @@ func TestPendingMessagesAreReceivedInTheNextRun(t *testing.T) {
 	mended.Store(true)
 	r.startConnected()
 	r.server.UserSends(r.dm, ada, "two")
-	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"one", "two"})
 }
 
 func TestMessagesDuringAGuildOutageAreFound(t *testing.T) {
@@ -120,9 +119,7 @@ func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 		i := r.runCommand(r.dm, ada, "ask", map[string]any{"text": "hello"})
 		r.server.AwaitInteraction(t, i.ID)
 	}()
-	if got := textsOf(r.WaitForMessages(2)); !slices.Equal(got, []string{"slow", "hello"}) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(2)), []string{"slow", "hello"})
 }
 
 // What is found in a channel does not say that it is one of a server's.
@@ -174,7 +171,5 @@ func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
 	r.MustFailSend(t.Context(), r.planTextTo("111", "x"))
 	musttest.Get(r.Send(t.Context(), r.planTextTo("222", "x")))(t)
 	r.MustFailSend(t.Context(), r.planTextTo("111", "y"))
-	if n := calls.Load(); n != 1 {
-		t.Errorf("it was asked %d times within the wait", n)
-	}
+	wanttest.Equal(t, "it was asked … times within the wait:", calls.Load(), 1)
 }

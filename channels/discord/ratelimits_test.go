@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // planTextTo plans a short text to a chat.
@@ -50,12 +51,8 @@ func TestTheLimitOfABucketIsRespected(t *testing.T) {
 		}
 	}
 	musttest.Do(t, work.Wait())
-	if n := r.server.InvalidRequests(); n != 0 {
-		t.Errorf("%d calls came too early", n)
-	}
-	if n := len(r.server.BotMessages("")); n != 36 {
-		t.Errorf("%d messages are shown", n)
-	}
+	wanttest.Equal(t, "calls came too early:", r.server.InvalidRequests(), 0)
+	wanttest.Equal(t, "messages are shown:", len(r.server.BotMessages("")), 36)
 }
 
 func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
@@ -97,9 +94,7 @@ func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 			t.Fatalf("the chat that had to wait was served after %s, the other after %s", at.Sub(began), other.Sub(began))
 		}
 	}
-	if n := r.server.InvalidRequests(); n != tries {
-		t.Errorf("%d calls were refused", n)
-	}
+	wanttest.Equal(t, "calls were refused:", r.server.InvalidRequests(), tries)
 }
 
 func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
@@ -160,9 +155,7 @@ func TestInAllThereAreNoMoreCallsThanDiscordAllows(t *testing.T) {
 		})
 	}
 	musttest.Do(t, work.Wait())
-	if n := r.server.InvalidRequests(); n != 0 {
-		t.Errorf("%d calls came too early", n)
-	}
+	wanttest.Equal(t, "calls came too early:", r.server.InvalidRequests(), 0)
 }
 
 // An address from which too many calls are refused is barred.
@@ -186,9 +179,7 @@ func TestRefusedCallsAreBudgeted(t *testing.T) {
 		}
 		break
 	}
-	if asked != 5000 {
-		t.Errorf("%d calls were refused before it was noticed", asked)
-	}
+	wanttest.Equal(t, "calls were refused before it was noticed:", asked, 5000)
 }
 
 func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
@@ -199,9 +190,7 @@ func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
 			t.Errorf("it means %+v", got)
 		}
 	}
-	if n := len(r.createCalls()); n != 1 {
-		t.Errorf("it was asked %d times", n)
-	}
+	wanttest.Equal(t, "it was asked … times:", len(r.createCalls()), 1)
 }
 
 func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {

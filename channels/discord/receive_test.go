@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAMessageHasItsSenderAndChat(t *testing.T) {
@@ -53,9 +54,7 @@ func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
 	want := []string{
 		"Sticker: Wumpus waves", "see https://example.org/x\nA page\nabout things", "Poll: Tea?\n- yes\n- no", "somebody else's words",
 	}
-	if got := textsOf(r.WaitForMessages(4)); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(r.WaitForMessages(4)), want)
 }
 
 func TestSystemMessagesAreNotReceived(t *testing.T) {
@@ -101,9 +100,7 @@ func TestInGuildsMessagesToTheBotAreReceived(t *testing.T) {
 			if groups != "off" {
 				received = []string{ch}
 			}
-			if got := textsOf(r.receivedSoFar(received...)); !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			wanttest.EqualSlices(t, "got", textsOf(r.receivedSoFar(received...)), want)
 		})
 	}
 }

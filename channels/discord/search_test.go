@@ -3,12 +3,12 @@ package discord_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheSearchSurvivesNetworkErrors(t *testing.T) {
@@ -57,9 +57,7 @@ func TestMessagesDuringTheSearchAreReceivedAfterIt(t *testing.T) {
 	for _, text := range want[50:] { // more than are held
 		r.server.UserSends(r.dm, ada, text)
 	}
-	if got := textsOf(next.waitForNewMessages(r, len(want))); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	wanttest.EqualSlices(t, "got", textsOf(next.waitForNewMessages(r, len(want))), want)
 }
 
 // startSearching returns a restarted channel whose search of Ada's DM, in which she has sent "one",
@@ -126,7 +124,5 @@ func (r *testChannel) expectInOrder(want ...string) {
 			got = append(got, in.Text)
 		}
 	}
-	if !slices.Equal(got, want) {
-		r.t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(r.t, "got", got, want)
 }

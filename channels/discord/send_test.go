@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // bodyOf returns the body of a call.
@@ -71,9 +72,7 @@ func TestAReplyToSomethingThatIsGoneIsSentWithout(t *testing.T) {
 			t.Errorf("message %d refers to %+v", i, m.Reference)
 		}
 	}
-	if n := len(r.server.BotMessages(r.dm)); n != 3 {
-		t.Errorf("%d messages are shown", n)
-	}
+	wanttest.Equal(t, "messages are shown:", len(r.server.BotMessages(r.dm)), 3)
 }
 
 func TestProgressMakesNoSound(t *testing.T) {
@@ -124,9 +123,7 @@ func TestAMessageIsEditedAndRemoved(t *testing.T) {
 func TestTypingIsShown(t *testing.T) {
 	r := newTestChannel(t)
 	musttest.Do(t, r.Typing(t.Context(), chatOf(r.dm)))
-	if n := r.server.TypingCount(r.dm); n != 1 {
-		t.Errorf("the bot has typed %d times", n)
-	}
+	wanttest.Equal(t, "the bot has typed … times:", r.server.TypingCount(r.dm), 1)
 }
 
 func TestTextIsSplitAtDiscordsLimit(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // A send may be cut off at any point, by the network or because we die. Its repetition must not be
@@ -48,9 +49,7 @@ func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 	for _, o := range []channels.Outgoing{one, two} {
 		musttest.Get(r.Send(t.Context(), o))(t)
 	}
-	if n := len(r.server.BotMessages(r.dm)); n != 2 {
-		t.Errorf("%d messages are shown", n)
-	}
+	wanttest.Equal(t, "messages are shown:", len(r.server.BotMessages(r.dm)), 2)
 }
 
 func TestErrorsAreClassifiedForTheGateway(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/markdown"
 	"nanobot/internal/fuzztest"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTextThatDiscordWouldFormatIsEscaped(t *testing.T) {
@@ -31,9 +32,7 @@ func TestTextThatDiscordWouldFormatIsEscaped(t *testing.T) {
 		"https://a.org/_b_*c*~~d~~":  "https://a.org/_b_*c*~~d~~",
 		"<@42> <#1> <:x:2> @here":    "<@42> <#1> <:x:2> @here",
 	} {
-		if got := discord.Write(markdown.Plain(text)); got != want {
-			t.Errorf("%q is written as %q, want %q", text, got, want)
-		}
+		wanttest.Equal(t, text+": is written as", discord.Write(markdown.Plain(text)), want)
 	}
 }
 
@@ -57,9 +56,7 @@ func TestFormattingIsWrittenInDiscordsSigns(t *testing.T) {
 		"1. a\n2. b\n   - c":               "1. a\n2. b\n   - c",
 		"[a](https://b.org/" + longText(600) + ") c": "a (https://b.org/" + longText(600) + ") c",
 	} {
-		if got := discord.Write(discord.Read(source)); got != want {
-			t.Errorf("%q is written as %q, want %q", source, got, want)
-		}
+		wanttest.Equal(t, source+": is written as", discord.Write(discord.Read(source)), want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/downloads"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func openFolder(t *testing.T, b *downloads.Folders) *downloads.Folder {
@@ -57,9 +58,7 @@ func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 		}))(t)
 		paths = append(paths, filepath.Base(saved.Path))
 	}
-	if got := strings.Join(paths, " "); got != "1-a.txt 1-a-2.txt 1-a.txt 1-a-3.txt" {
-		t.Errorf("the paths are %s", got)
-	}
+	wanttest.Equal(t, "the paths are", strings.Join(paths, " "), "1-a.txt 1-a-2.txt 1-a.txt 1-a-3.txt")
 	if path, ok := f.Find("1-a.txt", 3); !ok || path != filepath.Join(here, "1-a.txt") {
 		t.Errorf("found %s, %t", path, ok)
 	}
@@ -134,9 +133,7 @@ func TestParallelDownloadsOfOneNameGetDifferentNames(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(want) != 20 {
-		t.Errorf("%d names for 20 files", len(want))
-	}
+	wanttest.Equal(t, "names for 20 files:", len(want), 20)
 	checkFiles(t, filepath.Join(dir, "chat"), want)
 }
 
@@ -145,9 +142,7 @@ func TestFileNamesAreSafe(t *testing.T) {
 		"a.txt": "a.txt", "": "photo", "..": "photo", "../../etc/passwd": "passwd", `C:\x\y.doc`: "y.doc", " a b ": "a b", "a\nb\x1b[2J": "a_b_[2J",
 		`<a>:"|?*.png`: "_a______.png", "\xff.png": "_.png", "é.png": "é.png",
 	} {
-		if got := downloads.Name(name, "photo"); got != want {
-			t.Errorf("%q becomes %q, want %q", name, got, want)
-		}
+		wanttest.Equal(t, name+": becomes", downloads.Name(name, "photo"), want)
 	}
 	for _, long := range []string{strings.Repeat("é", 200) + ".jpeg", strings.Repeat("x", 300) + "." + strings.Repeat("y", 300)} {
 		got := downloads.Name(long, "photo")

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/downloads"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -125,17 +126,13 @@ func TestOnlyUnchangedReceivedFilesAreRemovedOldestFirst(t *testing.T) {
 		}
 		return n
 	}
-	if n := prune(time.Now().Add(-24 * time.Hour)); n != 1 {
-		t.Errorf("%d files were removed", n)
-	}
+	wanttest.Equal(t, "files were removed:", prune(time.Now().Add(-24*time.Hour)), 1)
 	var left []string
 	entries := musttest.Get(os.ReadDir(here))(t)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := strings.Join(left, " "); got != "edited elsewhere linked own replaced same-size young" {
-		t.Errorf("left are %s", got)
-	}
+	wanttest.Equal(t, "left are", strings.Join(left, " "), "edited elsewhere linked own replaced same-size young")
 	if b, err := os.ReadFile(outside); err != nil || string(b) != "content of linked" {
 		t.Errorf("outside there is %q, %v", b, err)
 	}

@@ -1,11 +1,11 @@
 package markdown_test
 
 import (
-	"slices"
 	"testing"
 
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/internal/wanttest"
 )
 
 // autoLinks is a renderer that collects the addresses that are links by themselves.
@@ -25,9 +25,7 @@ func TestAddressesInATextAreLinksByThemselves(t *testing.T) {
 	got := &autoLinks{}
 	markdown.Walk("see https://a.example/x?y=1, <https://b.example> www.c.example me@d.example `https://e.example` [f](https://f.example)", channels.Markdown, got)
 	want := []string{"https://a.example/x?y=1", "https://b.example", "http://www.c.example", "mailto:me@d.example"}
-	if !slices.Equal(got.urls, want) {
-		t.Errorf("got %q, want %q", got.urls, want)
-	}
+	wanttest.EqualSlices(t, "got", got.urls, want)
 }
 
 // shownText is a renderer that collects what a reader sees.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels/markdown"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheLinksOfAText(t *testing.T) {
@@ -27,9 +28,7 @@ func TestTheLinksOfAText(t *testing.T) {
 			for _, l := range markdown.Links(c.source) {
 				got = append(got, fmt.Sprintf("%s=%s", l.Text, l.URL))
 			}
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("got %q, want %q", strings.Join(got, " "), c.want)
-			}
+			wanttest.Equal(t, "got", strings.Join(got, " "), c.want)
 		})
 	}
 }

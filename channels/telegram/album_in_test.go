@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func photos(n int) []telegramtest.Media {
@@ -40,9 +41,7 @@ func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
 		r.start()
 		got := r.WaitForMessages(1)[0]
 		expectAlbum(t, got, 4, "my holiday")
-		if got.ID != strconv.Itoa(m[0].ID) {
-			t.Errorf("its id is %s", got.ID)
-		}
+		wanttest.Equal(t, "its id is", got.ID, strconv.Itoa(m[0].ID))
 	}
 }
 
@@ -92,9 +91,7 @@ func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
 		r.waitForConfirmation(int64(r.server.InjectUpdate(u))) // each by a poll of its own
 	}
 	expectAlbum(t, r.WaitForMessages(before + 2)[before+1], fullAlbum, "")
-	if got := len(r.receivedSoFar()); got != before+2 {
-		t.Errorf("%d messages were received", got)
-	}
+	wanttest.Equal(t, "messages were received:", len(r.receivedSoFar()), before+2)
 }
 
 func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // writePictures writes pictures, called 0.png and so on.
@@ -141,9 +142,7 @@ func TestWhenSomeOfAnAlbumWasSentTheOutcomeIsUnknown(t *testing.T) {
 			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After < c.after || se.After > c.after+time.Second {
 				t.Errorf("got %+v", se)
 			}
-			if got := kindsOf(r.server.BotMessages(person)); got != "photo" {
-				t.Errorf("shown is %s", got)
-			}
+			wanttest.Equal(t, "shown is", kindsOf(r.server.BotMessages(person)), "photo")
 		})
 	}
 }

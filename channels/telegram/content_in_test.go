@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // received injects a message with the given JSON fields, and returns it as received.
@@ -63,9 +64,7 @@ func TestAForwardedMessageSaysWhereItComesFrom(t *testing.T) {
 		if f.Chat != nil {
 			chat = *f.Chat
 		}
-		if got := strings.Join([]string{from.ID, from.Name, from.Username, chat.ID, chat.Title, f.Date}, " "); got != want {
-			t.Errorf("%s: got %q instead of %q", origin, got, want)
-		}
+		wanttest.Equal(t, origin+":", strings.Join([]string{from.ID, from.Name, from.Username, chat.ID, chat.Title, f.Date}, " "), want)
 	}
 }
 
@@ -95,9 +94,7 @@ func TestAFileHasTheNameThatThePersonGaveIt(t *testing.T) {
 
 func TestAChecklistIsText(t *testing.T) {
 	got := received(t, `"checklist":{"title":"Trip","tasks":[{"id":1,"text":"pack","completion_date":5},{"id":2,"text":"go"}]}`)
-	if got.Text != "Checklist: Trip\n- [x] pack\n- [ ] go" {
-		t.Errorf("received %q", got.Text)
-	}
+	wanttest.Equal(t, "received", got.Text, "Checklist: Trip\n- [x] pack\n- [ ] go")
 }
 
 func TestWhatCannotBeReadIsAnsweredWithALine(t *testing.T) {
@@ -108,9 +105,7 @@ func TestWhatCannotBeReadIsAnsweredWithALine(t *testing.T) {
 		r := newTestChannel(t)
 		r.server.InjectUpdate(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},` + field + `}}`)
 		r.start()
-		if got := r.server.WaitForCount(t, person, 1)[0].Text; got != want {
-			t.Errorf("%s: got %q", field, got)
-		}
+		wanttest.Equal(t, field+":", r.server.WaitForCount(t, person, 1)[0].Text, want)
 		r.expectNoMessage()
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // removeTogether removes 31 messages while the first deletion hangs. It returns the errors and the
@@ -173,9 +174,7 @@ func TestADeletionThatHasToGiveWayIsMadeAfterAWhileOrTriedAgain(t *testing.T) {
 		if err := ch.Remove(t.Context(), chatOf("42"), "1"); err != nil || time.Since(began) > 8*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
-		if len(calls()["deleteMessage"]) != 1 {
-			t.Errorf("calls were %d", len(calls()["deleteMessage"]))
-		}
+		wanttest.Equal(t, "calls were", len(calls()["deleteMessage"]), 1)
 	})
 }
 
@@ -191,9 +190,7 @@ func TestADeletionInAChatThatCannotBeReachedIsNotMadeForEach(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			errs, calls := removeTogether(t, func(string) (int, string) { return tt.status, tt.body })
-			if len(calls) != 1 {
-				t.Errorf("%s: after the first, %d calls were made", name, len(calls))
-			}
+			wanttest.Equal(t, name+": after the first, … calls were made:", len(calls), 1)
 			if err := errs[5]; (err != nil) != tt.fails {
 				t.Errorf("%s: the error is %v", name, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // folded returns the text in the expandable quote of a message.
@@ -31,9 +32,7 @@ func TestDetailsAreFoldedBelowTheText(t *testing.T) {
 		kinds = append(kinds, e.Type+" "+entityText(m, e))
 	}
 	want := "bold 20 steps, expandable_blockquote • ran go vet\n\nquoted\n\nok, code go vet, pre ok"
-	if got := strings.Join(kinds, ", "); got != want {
-		t.Errorf("the entities are %q", got)
-	}
+	wanttest.Equal(t, "the entities are", strings.Join(kinds, ", "), want)
 }
 
 func TestDetailsAreCutToFitWithTheText(t *testing.T) {

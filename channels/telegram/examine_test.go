@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // examineChannel asks a bot that does not run about itself, and returns what was found by check.
@@ -43,9 +44,7 @@ func TestExamineOfAWorkingBotChangesNothing(t *testing.T) {
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	s.UserSends(person, "waits")
 	expectFinding(t, examineChannel(t, s, channels.ExamineOptions{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
-	if s.PendingUpdates() != 1 {
-		t.Errorf("%d messages wait for the daemon, of one", s.PendingUpdates())
-	}
+	wanttest.Equal(t, "messages wait for the daemon, of one:", s.PendingUpdates(), 1)
 }
 
 func TestExamineReportsWhyTheNetworkIsUnreachable(t *testing.T) {

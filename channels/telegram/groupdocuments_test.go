@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // mixedFiles are files of every kind of album.
@@ -43,18 +44,14 @@ func sentAs(messages []telegramtest.Message) string {
 func TestDocumentsAndAudioAreSentSingly(t *testing.T) {
 	r := newTestChannel(t)
 	r.SendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
-	if got := sentAs(r.server.BotMessages(person)); got != "photo+photo document audio document audio voice" {
-		t.Errorf("sent are %s", got)
-	}
+	wanttest.Equal(t, "sent are", sentAs(r.server.BotMessages(person)), "photo+photo document audio document audio voice")
 }
 
 func TestDocumentsAndAudioAreSentInAlbumsIfTheSettingSaysSo(t *testing.T) {
 	r := newTestChannel(t, func(o *telegram.Options) { o.GroupDocuments = true })
 	r.SendAnswer(channels.Message{Text: "files", Media: r.mixedFiles()})
 	shown := r.server.BotMessages(person)
-	if got := sentAs(shown); got != "photo+photo document+document audio+audio voice" {
-		t.Errorf("sent are %s", got)
-	}
+	wanttest.Equal(t, "sent are", sentAs(shown), "photo+photo document+document audio+audio voice")
 	if got := r.server.Notifying(person); len(got) != 1 || shown[0].Caption != "files" {
 		t.Errorf("people are notified of %d messages, the caption is %q", len(got), shown[0].Caption)
 	}
@@ -63,7 +60,5 @@ func TestDocumentsAndAudioAreSentInAlbumsIfTheSettingSaysSo(t *testing.T) {
 		many = append(many, r.WriteFile("a.pdf", []byte("x")))
 	}
 	r.SendAnswer(channels.Message{Media: many})
-	if got := sentAs(r.server.BotMessages(person)[len(shown):]); got != "document"+strings.Repeat("+document", 9)+" document+document" {
-		t.Errorf("twelve are sent as %s", got)
-	}
+	wanttest.Equal(t, "twelve are sent as", sentAs(r.server.BotMessages(person)[len(shown):]), "document"+strings.Repeat("+document", 9)+" document+document")
 }

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // forwards makes a person forward a message of Bob.
@@ -69,9 +70,7 @@ func TestAPasteHasAtMostTenPiecesAndFortyThousandUnits(t *testing.T) {
 			if len(all) != 2 || len(all[0].Pieces) != c.joined || len(all[1].Pieces) != c.sent+1-c.joined {
 				t.Fatalf("received %d messages", len(all))
 			}
-			if n := channels.UTF16(all[0].Text); n != c.joined*c.units {
-				t.Errorf("the first has %d units", n)
-			}
+			wanttest.Equal(t, "the first has … units:", channels.UTF16(all[0].Text), c.joined*c.units)
 		})
 	}
 }

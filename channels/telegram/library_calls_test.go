@@ -20,6 +20,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // makeEveryCall makes a bot use every call, by polling and by webhook, and returns the routes of
@@ -130,9 +131,7 @@ func TestCallsShareOneConnection(t *testing.T) {
 	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
 		t.Error(err)
 	}
-	if dials != 1 {
-		t.Errorf("%d connections were made", dials)
-	}
+	wanttest.Equal(t, "connections were made:", dials, 1)
 }
 
 func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // These tests show what the poll loop of github.com/go-telegram/bot does with updates, and so why
@@ -130,9 +131,7 @@ func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
 			s.UserSends(person, "after the restart")
 			handled := make(chan string, 10)
 			startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
-			if text := nextText(t, handled); text != "after the restart" {
-				t.Errorf("Telegram has delivered %q again", text)
-			}
+			wanttest.Equal(t, "Telegram has delivered … again:", nextText(t, handled), "after the restart")
 		})
 	}
 }
@@ -202,9 +201,7 @@ func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
 					close(overtaken)
 				}
 			}, options...)
-			if got := []string{nextText(t, handled), nextText(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
-				t.Errorf("handled %q", got)
-			}
+			wanttest.EqualSlices(t, "handled", []string{nextText(t, handled), nextText(t, handled)}, []string{"second", "first"})
 		})
 	}
 }
@@ -218,9 +215,7 @@ func TestTheLibrarySkipsAMessageForAFieldThatNobodyReads(t *testing.T) {
 	s.UserSends(person, "after it")
 	handled := make(chan string, 2)
 	l := startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
-	if text := nextText(t, handled); text != "after it" {
-		t.Errorf("handled %q", text)
-	}
+	wanttest.Equal(t, "handled", nextText(t, handled), "after it")
 	l.waitForConfirmation()
 	if log := l.errorText(); !strings.Contains(log, "skipped") {
 		t.Errorf("the library says %q", log)

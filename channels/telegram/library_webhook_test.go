@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // These tests show what the webhook of github.com/go-telegram/bot answers, and so why webhook.go
@@ -58,9 +59,7 @@ func TestTheWebhookOfTheLibraryAnswers200ToWhatItDrops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			handled := make(chan int64, 2)
 			h, start := newLibraryWebhook(t, func(u *models.Update) { handled <- u.ID })
-			if status := deliverTo(h, c.secret, c.update); status != http.StatusOK {
-				t.Errorf("answered %d", status)
-			}
+			wanttest.Equal(t, "answered", deliverTo(h, c.secret, c.update), http.StatusOK)
 			deliverTo(h, "secret", albumPartUpdate(2, 7, ""))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
@@ -68,9 +67,7 @@ func TestTheWebhookOfTheLibraryAnswers200ToWhatItDrops(t *testing.T) {
 				defer close(done)
 				start(ctx)
 			}()
-			if id := <-handled; id != 2 {
-				t.Errorf("update %d is handled", id)
-			}
+			wanttest.Equal(t, "update … is handled:", <-handled, 2)
 			cancel()
 			<-done
 		})

@@ -21,6 +21,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // kindsOf returns the kinds of messages in order, with those of an album in brackets.
@@ -148,9 +149,7 @@ func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
 	picture := r.WriteFile("a.png", telegramtest.PNG(10, 10))
 	r.SendAnswer(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
 	r.SendAnswer(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
-	if got := kindsOf(r.server.BotMessages(person)); got != "text [photo photo ] [photo photo ]" {
-		t.Errorf("shown is %s", got)
-	}
+	wanttest.Equal(t, "shown is", kindsOf(r.server.BotMessages(person)), "text [photo photo ] [photo photo ]")
 }
 
 // sparseFile returns a file of this size that occupies no disk space.
@@ -330,7 +329,5 @@ func TestSoundThatMayNotBeAVoiceMessageIsADocument(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendVoice", telegramtest.ErrorResponse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
 	r.SendAnswer(channels.Message{Media: []channels.File{r.WriteFile("a.ogg", []byte("OggS OpusHead and more"))}})
-	if got := kindsOf(r.server.BotMessages(person)); got != "document" {
-		t.Errorf("shown is %s", got)
-	}
+	wanttest.Equal(t, "shown is", kindsOf(r.server.BotMessages(person)), "document")
 }

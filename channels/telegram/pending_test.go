@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // The album must not wait for the next poll, which waits for a place behind the album.
@@ -124,9 +124,7 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 					req.Header.Set("X-Telegram-Bot-Api-Secret-Token", "s")
 					w := httptest.NewRecorder()
 					hook.ServeHTTP(w, req)
-					if w.Code != want {
-						t.Errorf("answered %d", w.Code)
-					}
+					wanttest.Equal(t, "answered", w.Code, want)
 				}
 				deliver(albumPartUpdate(1, 7, "a"), http.StatusOK)
 				refuse.Store(true)
@@ -140,9 +138,7 @@ func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
 				}
 				time.Sleep(131 * time.Second)
 				synctest.Wait()
-				if !slices.Equal(got, want) {
-					t.Errorf("received %q", got)
-				}
+				wanttest.EqualSlices(t, "received", got, want)
 				cancel()
 				if err := <-done; err != nil {
 					t.Error(err)

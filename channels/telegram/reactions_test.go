@@ -10,6 +10,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var groupChat = chatOf("-77")
@@ -96,9 +97,7 @@ func TestAReactionToAMessageThatIsGoneIsNoError(t *testing.T) {
 			t.Errorf("in a group that has moved: %v", err)
 		}
 	}
-	if n := len(r.server.Calls("setMessageReaction")); n != 2 {
-		t.Errorf("%d calls were made", n)
-	}
+	wanttest.Equal(t, "calls were made:", len(r.server.Calls("setMessageReaction")), 2)
 	if !r.Reacts(groupChat) {
 		t.Error("no more reactions are made")
 	}

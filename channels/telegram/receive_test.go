@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAMessageHasItsSenderChatAndTime(t *testing.T) {
@@ -47,9 +48,7 @@ func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 	if offset := calls[2].IntParam("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
 	}
-	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
-		t.Errorf("the same error is logged %d times", n)
-	}
+	wanttest.Equal(t, "the same error is logged … times:", strings.Count(r.LogText(), "the disk is full"), 1)
 }
 
 func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
@@ -59,9 +58,7 @@ func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
 			r.server.UserSends(person, "hello")
 			r.Resume(cursor)
 			r.start()
-			if got := r.WaitForMessages(1)[0].Text; got != "hello" {
-				t.Errorf("got %q", got)
-			}
+			wanttest.Equal(t, "got", r.WaitForMessages(1)[0].Text, "hello")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // An edit that must wait keeps other edits waiting, and no answer.
@@ -35,9 +36,7 @@ func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 				t.Errorf("an edit says %v", err)
 			}
 		}
-		if edits != 1 {
-			t.Errorf("%d edits were asked for", edits)
-		}
+		wanttest.Equal(t, "edits were asked for:", edits, 1)
 		began := time.Now()
 		if _, err := ch.Send(t.Context(), o); err != nil || time.Since(began) > 5*time.Second {
 			t.Errorf("an answer took %s: %v", time.Since(began), err)

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // resultFault returns a success response with this result.
@@ -38,9 +39,7 @@ func TestAResultThatIsNullIsAskedForAgain(t *testing.T) {
 	hooked.server.FailNext("getWebhookInfo", null, null)
 	hooked.start()
 	hooked.server.WaitForCalls(hooked.t, "getWebhookInfo", func(c []telegramtest.Call) bool { return len(c) > 3 })
-	if n := len(hooked.server.Calls("setWebhook")); n != 1 {
-		t.Errorf("the webhook was set %d times", n)
-	}
+	wanttest.Equal(t, "the webhook was set … times:", len(hooked.server.Calls("setWebhook")), 1)
 }
 
 func TestABotWithoutAnIDIsAskedForAgain(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"nanobot/channels/telegram/entities"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const report = "# Report\n\n| a | b |\n|---|--:|\n| **1** | `2` |\n\n- [x] done\n- [ ] open"
@@ -44,9 +45,7 @@ func TestOtherMessagesAreNotRich(t *testing.T) {
 	r.SendAnswer(channels.Message{Text: strings.Repeat(report+"\n\n", 200)})
 	off.SendAnswer(channels.Message{Text: report})
 	for _, m := range append(r.server.BotMessages(person), off.server.BotMessages(person)...) {
-		if m.Rich != "" {
-			t.Errorf("rich is %q", m.Rich)
-		}
+		wanttest.Equal(t, "rich is", m.Rich, "")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func utf16Len(s string) int { return len(utf16.Encode([]rune(s))) }
@@ -51,9 +52,7 @@ func TestALongTextOfEmojiIsSplitWithinTheLimit(t *testing.T) {
 			t.Errorf("a part has %d units", utf16Len(m.Text))
 		}
 		for _, e := range m.Entities {
-			if entityText(m, e) != "wörd" {
-				t.Errorf("an entity covers %q", entityText(m, e))
-			}
+			wanttest.Equal(t, "an entity covers", entityText(m, e), "wörd")
 		}
 		all += m.Text + " "
 	}
@@ -151,9 +150,7 @@ func TestARepetitionIsLedByAMark(t *testing.T) {
 			t.Errorf("shown is %q", m.TextOrCaption())
 		}
 		for _, e := range append(m.Entities, m.CaptionEntities...) {
-			if entityText(m, e) != "bold" {
-				t.Errorf("an entity covers %q", entityText(m, e))
-			}
+			wanttest.Equal(t, "an entity covers", entityText(m, e), "bold")
 		}
 	}
 }

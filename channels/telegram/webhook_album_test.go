@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // Telegram delivers the second part when the first was answered, so each is answered before the
@@ -185,13 +186,9 @@ func TestAnUpdateThatCannotBeStoredIsNotConfirmed(t *testing.T) {
 	r.state.memory.FailWrites(errors.New("the disk is full"))
 	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "look"}, photos(fullAlbum)...)
 	for _, d := range r.waitForDeliveries(2)[:2] {
-		if d.Status != 503 {
-			t.Errorf("answered %d", d.Status)
-		}
+		wanttest.Equal(t, "answered", d.Status, 503)
 	}
-	if r.server.PendingUpdates() != fullAlbum {
-		t.Errorf("%d are left", r.server.PendingUpdates())
-	}
+	wanttest.Equal(t, "are left:", r.server.PendingUpdates(), fullAlbum)
 	r.state.memory.FailWrites(nil)
 	expectAlbum(t, r.WaitForMessages(1)[0], fullAlbum, "look")
 }

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // switchToPolling returns a channel for the same bot and state that polls.
@@ -47,9 +48,7 @@ func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	r.WaitForMessages(2) // by the poll that was open; the next one is refused
 	r.server.UserSends(person, "three")
 	r.WaitForMessages(3)
-	if n := len(r.server.Calls("deleteWebhook")); n != 0 {
-		t.Errorf("it was removed %d times", n)
-	}
+	wanttest.Equal(t, "it was removed … times:", len(r.server.Calls("deleteWebhook")), 0)
 	if log := r.LogText(); !strings.Contains(log, "another program has set a webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}

@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
@@ -81,9 +82,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 		t.Errorf("set with %v", call.Params)
 	}
 	stop()
-	if n := len(r.server.Calls("getUpdates")) + len(r.server.Calls("deleteWebhook")); n != 0 {
-		t.Errorf("%d calls poll or remove the webhook", n)
-	}
+	wanttest.Equal(t, "calls poll or remove the webhook:", len(r.server.Calls("getUpdates"))+len(r.server.Calls("deleteWebhook")), 0)
 	if log := r.LogText(); strings.Contains(log, secret) {
 		t.Error("the secret is in the log")
 	}
@@ -166,9 +165,7 @@ func TestRefusedUpdatesAreDeliveredAgainInOrder(t *testing.T) {
 	if fmt.Sprint(statuses) != "[503 503 503 200 200]" {
 		t.Errorf("the answers are %v", statuses)
 	}
-	if n := strings.Count(r.LogText(), "the disk is full"); n != 1 {
-		t.Errorf("the same error is logged %d times", n)
-	}
+	wanttest.Equal(t, "the same error is logged … times:", strings.Count(r.LogText(), "the disk is full"), 1)
 }
 
 func TestUndecodableUpdatesAreSkippedInWebhookMode(t *testing.T) {
@@ -244,9 +241,7 @@ func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 		ch := musttest.Get(telegram.New(o))(t)
 		pattern, h := ch.Mount()
 		http.NewServeMux().Handle(pattern, h)
-		if pattern != want {
-			t.Errorf("%s is mounted at %q", path, pattern)
-		}
+		wanttest.Equal(t, path+": is mounted at", pattern, want)
 	}
 	good.Mode = "poll"
 	if ch, err := telegram.New(good); err != nil {
@@ -279,9 +274,7 @@ func TestDeliveriesThatWaitAreAnsweredAtTheEnd(t *testing.T) {
 		t.Errorf("Run returned %v", err)
 	}
 	for _, d := range r.waitForDeliveries(2)[:2] {
-		if d.Status != http.StatusServiceUnavailable {
-			t.Errorf("answered %d", d.Status)
-		}
+		wanttest.Equal(t, "answered", d.Status, http.StatusServiceUnavailable)
 	}
 }
 

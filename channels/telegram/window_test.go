@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // hangFirstDownload makes the first download hang until the test ends, and waits until it has
@@ -57,9 +58,7 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 	for _, in := range append(got, again.receivedSoFar()...) {
 		files += len(in.Media)
 	}
-	if files != 4 {
-		t.Errorf("%d of 4 files were received", files)
-	}
+	wanttest.Equal(t, "of 4 files were received:", files, 4)
 }
 
 func TestStopDoesNotWaitForADownload(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/internal/wanttest"
 )
 
 // readAllPages reads a chat page by page. It returns the first letters of its messages, oldest
@@ -54,9 +55,7 @@ func TestAPageOfMessagesIsBoundedInBytes(t *testing.T) {
 		r.postText("ann", chat, fmt.Sprint(i)+strings.Repeat("\n", 1<<20-2)+"x")
 	}
 	got, longest := r.readAllPages("ann", chat)
-	if !slices.Equal(got, want) {
-		t.Errorf("in the pages are %q", got)
-	}
+	wanttest.EqualSlices(t, "in the pages are", got, want)
 	if longest > most {
 		t.Errorf("a page has %d bytes", longest)
 	}
@@ -164,18 +163,12 @@ func TestTheDepthOfListsAndQuotesIsLimited(t *testing.T) {
 
 func TestTheRenderCacheIsBounded(t *testing.T) {
 	var r web.Rendered
-	if got := r.Of(1, "*one*"); got != "<p><em>one</em></p>" {
-		t.Errorf("it is %q", got)
-	}
-	if got := r.Of(1, "again"); got != "<p><em>one</em></p>" {
-		t.Errorf("again it is %q", got)
-	}
+	wanttest.Equal(t, "it is", r.Of(1, "*one*"), "<p><em>one</em></p>")
+	wanttest.Equal(t, "again it is", r.Of(1, "again"), "<p><em>one</em></p>")
 	for seq := range int64(200) { // more than is kept
 		r.Of(seq+2, strings.Repeat("x", 60_000))
 	}
-	if got := r.Of(1, "again"); got != "<p>again</p>" {
-		t.Errorf("much later it is %q", got)
-	}
+	wanttest.Equal(t, "much later it is", r.Of(1, "again"), "<p>again</p>")
 }
 
 func TestALongFileNameKeepsItsExtension(t *testing.T) {
@@ -192,9 +185,7 @@ func TestALongFileNameKeepsItsExtension(t *testing.T) {
 	if name := files[0].Name; len(name) > 200 || !strings.HasSuffix(name, "n.txt") {
 		t.Errorf("the first is called %.300q", name)
 	}
-	if name := files[1].Name; name != "a_txt.exe" {
-		t.Errorf("the second is called %q", name)
-	}
+	wanttest.Equal(t, "the second is called", files[1].Name, "a_txt.exe")
 	var chats []struct{ Title string }
 	if r.getJSON("ann", "/api/chats", &chats); len([]rune(chats[0].Title)) > 60 {
 		t.Errorf("the chat is called %.300q", chats[0].Title)
@@ -235,7 +226,5 @@ func TestTheSameClientIDOfTwoUsersIsTwoMessages(t *testing.T) {
 	if first["id"] == second["id"] {
 		t.Error("the second was taken for the first")
 	}
-	if got := texts(r.awaitIncoming(2)); !slices.Equal(got, []string{"ann's", "operator's"}) {
-		t.Errorf("received were %q", got)
-	}
+	wanttest.EqualSlices(t, "received were", texts(r.awaitIncoming(2)), []string{"ann's", "operator's"})
 }

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestMessagesFromBeforeACrashAreReceivedAfterIt(t *testing.T) {
@@ -25,9 +26,7 @@ func TestMessagesFromBeforeACrashAreReceivedAfterIt(t *testing.T) {
 	r.restart()
 	r.startGateway()
 	r.postText("ann", "web-a-known-to-nobody-else", "four")
-	if got := texts(r.awaitIncoming(4)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
-		t.Errorf("after another restart %q", got)
-	}
+	wanttest.EqualSlices(t, "after another restart", texts(r.awaitIncoming(4)), []string{"one", "two", "three", "four"})
 }
 
 // TestACrashAfterReceiveOffersTheMessageAgain dies when the gateway has the message and the channel

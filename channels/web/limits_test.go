@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // streamPool opens many streams without network connections.
@@ -206,9 +207,7 @@ func TestConcurrentUploadsOfOneUserAreLimited(t *testing.T) {
 	}
 	r.postText("ann", "web-ann-known-to-nobody-else", "a word") // needs no room
 	for _, finish := range under {
-		if status := finish(); status != 202 {
-			t.Errorf("one of those under way is answered %d", status)
-		}
+		wanttest.Equal(t, "one of those under way is answered", finish(), 202)
 	}
 	if status, _ := send("ann"); status != 202 {
 		t.Errorf("then it is answered %d", status)

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
+	"nanobot/internal/wanttest"
 )
 
 func texts(all []channels.Incoming) (out []string) {
@@ -87,9 +88,7 @@ func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
 	}
 	r.postText("ann", "web-a-known-to-nobody-else", "the end")
 	r.postJSON("ann", "/api/chats/web-b-known-to-nobody-else/messages", again)
-	if got := texts(r.awaitIncoming(3)); !slices.Equal(got, []string{"hello", "the end", "hello"}) {
-		t.Errorf("received were %q", got)
-	}
+	wanttest.EqualSlices(t, "received were", texts(r.awaitIncoming(3)), []string{"hello", "the end", "hello"})
 }
 
 func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
@@ -160,9 +159,7 @@ func TestAMessageThatIsNotReceivedDelaysOnlyItsChat(t *testing.T) {
 	r.postText("ann", "web-a-known-to-nobody-else", "one")
 	r.postText("ann", "web-a-known-to-nobody-else", "two")
 	r.postText("ann", "web-b-known-to-nobody-else", "three")
-	if got := texts(r.awaitIncoming(1)); !slices.Equal(got, []string{"three"}) {
-		t.Errorf("received were %q", got)
-	}
+	wanttest.EqualSlices(t, "received were", texts(r.awaitIncoming(1)), []string{"three"})
 	for r.ch.Health() == nil { // it is known when the pass is over
 		r.postText("ann", "web-b-known-to-nobody-else", "again")
 	}
@@ -180,9 +177,7 @@ func TestAMessageThatIsNotReceivedDelaysOnlyItsChat(t *testing.T) {
 			held = append(held, in.Text)
 		}
 	}
-	if !slices.Equal(held, []string{"one", "two"}) {
-		t.Errorf("then %q", held)
-	}
+	wanttest.EqualSlices(t, "then", held, []string{"one", "two"})
 }
 
 func TestInvalidMessagesAreRefused(t *testing.T) {
@@ -305,9 +300,7 @@ func TestHistoryComesInPages(t *testing.T) {
 		all = append(some, all...)
 		before, more = fmt.Sprintf("&before=%d", page.Messages[0].Seq), page.More
 	}
-	if got := strings.Join(all, ""); got != "0123456" {
-		t.Errorf("the pages hold %q", got)
-	}
+	wanttest.Equal(t, "the pages hold", strings.Join(all, ""), "0123456")
 	if status, _, _ := r.request("operator", "GET", "/api/chats/web-a-known-to-nobody-else/messages?before=x", "", nil); status != 400 {
 		t.Errorf("nonsense is answered %d", status)
 	}

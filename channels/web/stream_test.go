@@ -17,6 +17,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/web"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAReconnectMissesNothing(t *testing.T) {
@@ -209,9 +210,7 @@ func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 		t.Errorf("kept were %+v, %+v", one, two)
 	}
 	id := one.data["media"].([]any)[0].(object)["id"].(string)
-	if got := r.getFile(id); got != "content" {
-		t.Errorf("the file holds %q", got)
-	}
+	wanttest.Equal(t, "the file holds", r.getFile(id), "content")
 	if kept := r.filesIn("state/web/media"); len(kept) != 1 {
 		t.Errorf("on disk are %v", kept)
 	}

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func testPNG(t *testing.T) string {
@@ -73,9 +73,7 @@ func TestAFileNameCannotEscapeTheFolder(t *testing.T) {
 			t.Errorf("%q is answered %d %s", name, status, body)
 		}
 	}
-	if got := r.filesIn("."); !slices.Equal(got, []string{"state", "users"}) {
-		t.Errorf("outside there are %v", got)
-	}
+	wanttest.EqualSlices(t, "outside there are", r.filesIn("."), []string{"state", "users"})
 	for _, name := range r.filesIn("users/web-a-known-to-nobody-else") {
 		if !goodName.MatchString(name) {
 			t.Errorf("a file is called %q", name)

@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestPlannedHandshakeFaultsAreApplied(t *testing.T) {
@@ -38,9 +39,7 @@ func TestPlannedHandshakeFaultsAreApplied(t *testing.T) {
 	bot.UserSends(bot.channel, bot.user, "unheard")
 	again := bot.dial()
 	bot.resume(again, session, 1)
-	if got := contentOf(t, again.waitForEvent("MESSAGE_CREATE")); got != "unheard" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", contentOf(t, again.waitForEvent("MESSAGE_CREATE")), "unheard")
 	again.waitForEvent("RESUMED")
 	bot.expectNoPacket(silent)
 
@@ -77,9 +76,7 @@ func TestAMutedGatewayKeepsItsEventsForAResume(t *testing.T) {
 	bot.SetMuted(false)
 	again := bot.dial()
 	bot.resume(again, session, seq)
-	if got := contentOf(t, again.next()); got != "kept" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", contentOf(t, again.next()), "kept")
 }
 
 func TestHeartbeatsAreRequiredAndTheirACKIsOptional(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const (
@@ -160,17 +161,13 @@ func TestContentNeedsItsIntent(t *testing.T) {
 	bot.UserSends(bot.channel, bot.user, "<@"+bot.Bot.ID+"> hi")
 	bot.UserSends(bot.DM(bot.user).ID, bot.user, "direct")
 	for _, want := range []string{"<@" + bot.Bot.ID + "> hi", "direct"} {
-		if got := contentOf(t, w.next()); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		wanttest.Equal(t, "got", contentOf(t, w.next()), want)
 	}
 	without := bot.dial()
 	bot.identify(without, guilds|dms)
 	bot.UserSends(bot.channel, bot.user, "not for you")
 	bot.UserSends(bot.DM(bot.user).ID, bot.user, "for you")
-	if got := contentOf(t, without.waitForEvent("MESSAGE_CREATE")); got != "for you" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", contentOf(t, without.waitForEvent("MESSAGE_CREATE")), "for you")
 }
 
 func TestTheGatewayClosesOnInvalidPackets(t *testing.T) {
@@ -264,8 +261,6 @@ func TestSessionsThatCannotBeResumed(t *testing.T) {
 		}
 		bot.identify(again, messages|content) // on the same connection
 		bot.UserSends(bot.channel, bot.user, "heard")
-		if got := contentOf(t, again.waitForEvent("MESSAGE_CREATE")); got != "heard" {
-			t.Errorf("%s: got %q", name, got)
-		}
+		wanttest.Equal(t, name+":", contentOf(t, again.waitForEvent("MESSAGE_CREATE")), "heard")
 	}
 }

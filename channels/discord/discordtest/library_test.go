@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // redirectTransport sends requests for discord.com to the server, so that the library's global
@@ -116,14 +117,10 @@ func TestTheLibraryReceivesResumesAndResponds(t *testing.T) {
 	defer d.Close()
 	bot.AwaitReady(t)
 	bot.UserSends(bot.channel, bot.user, "one")
-	if got := <-received; got != "one" {
-		t.Errorf("received %q", got)
-	}
+	wanttest.Equal(t, "received", <-received, "one")
 	bot.CutConnections()
 	bot.UserSends(bot.channel, bot.user, "two")
-	if got := <-received; got != "two" {
-		t.Errorf("received %q", got)
-	}
+	wanttest.Equal(t, "received", <-received, "two")
 	<-ready
 	m := musttest.Get(d.ChannelMessageSendComplex(bot.channel, &discordgo.MessageSend{
 		Content: "?", Components: []discordgo.MessageComponent{discordgo.ActionsRow{Components: []discordgo.MessageComponent{

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestABucketRunsOutPerChannel(t *testing.T) {
@@ -51,9 +52,7 @@ func TestFaultsAreAppliedInOrder(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	bot.expectError(bot.sendMessage(object{"content": "refused"}), 403, 50013)
-	if n := bot.InvalidRequests(); n != 2 {
-		t.Errorf("%d invalid requests", n)
-	}
+	wanttest.Equal(t, "invalid requests:", bot.InvalidRequests(), 2)
 	bot.FailNext(discordtest.GetMe, discordtest.RateLimitedBy("shared", time.Second))
 	if got := bot.callJSON("GET", "/users/@me", nil); got.header.Get("X-RateLimit-Scope") != "shared" || bot.InvalidRequests() != 2 {
 		t.Errorf("a shared limit: %v, %d invalid requests", got.header, bot.InvalidRequests())

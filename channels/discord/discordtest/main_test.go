@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -171,7 +172,5 @@ func contents(all []discordtest.Message) (out []string) {
 
 func expectEqual(t *testing.T, what string, got, want []string) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %q, want %q", what, got, want)
-	}
+	wanttest.EqualSlices(t, what+":", got, want)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheServerRecordsNotifiedUsers(t *testing.T) {
@@ -36,9 +37,7 @@ func TestAnEditCannotMakeAMessageSilent(t *testing.T) {
 	bot := newTestBot(t)
 	id := bot.sendMessage(object{"content": "hello"}).ID
 	bot.expectError(bot.callJSON("PATCH", "/channels/"+bot.channel+"/messages/"+id, object{"content": "hello", "flags": discordtest.FlagSilent}), 400, 50035)
-	if n := len(bot.TakeViolations()); n != 1 {
-		t.Errorf("there are %d violations", n)
-	}
+	wanttest.Equal(t, "there are … violations:", len(bot.TakeViolations()), 1)
 }
 
 func TestAnEphemeralMessageIsSeenByOnePersonOnly(t *testing.T) {

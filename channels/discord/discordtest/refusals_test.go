@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func button(id string) object { return object{"type": 2, "style": 1, "label": "b", "custom_id": id} }
@@ -61,9 +62,7 @@ func TestMessagesThatDiscordRefuses(t *testing.T) {
 		}
 		bot.expectViolation(c.says)
 	}
-	if n := len(bot.BotMessages("")); n != 0 {
-		t.Errorf("%d messages were sent all the same", n)
-	}
+	wanttest.Equal(t, "messages were sent all the same:", len(bot.BotMessages("")), 0)
 	for name, body := range map[string]object{
 		"2000 emoji": {"content": long(2000)},
 		"25 buttons": {"components": generate(5, func(i int) object {

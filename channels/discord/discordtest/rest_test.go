@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestBotMessagesAreShownAndRecorded(t *testing.T) {
@@ -50,12 +51,8 @@ func TestHistoryIsNewestFirstAndAtMostAHundred(t *testing.T) {
 	expectEqual(t, "after the start", get("limit=2&after=0"), []string{"1", "0"})
 	expectEqual(t, "before", get("limit=2&before="+ids[10]), []string{"9", "8"})
 	expectEqual(t, "around", get("limit=3&around="+ids[10]), []string{"11", "10", "9"})
-	if n := len(get("limit=100&after=0")); n != 100 {
-		t.Errorf("%d messages", n)
-	}
-	if n := len(get("")); n != 50 {
-		t.Errorf("%d messages without a limit", n)
-	}
+	wanttest.Equal(t, "messages:", len(get("limit=100&after=0")), 100)
+	wanttest.Equal(t, "messages without a limit:", len(get("")), 50)
 	bot.expectError(bot.callJSON("GET", "/channels/"+bot.channel+"/messages?limit=101", nil), 400, 50035)
 	bot.expectViolation("limit")
 }
@@ -103,9 +100,7 @@ func TestInaccessibleChannels(t *testing.T) {
 	}
 	bot.token = "Bot wrong"
 	bot.expectError(bot.sendMessage(object{"content": "x"}), 401, 0)
-	if n := bot.InvalidRequests(); n != 5 {
-		t.Errorf("%d invalid requests", n)
-	}
+	wanttest.Equal(t, "invalid requests:", bot.InvalidRequests(), 5)
 }
 
 func TestMentionsNotifyOnlyAllowedUsers(t *testing.T) {

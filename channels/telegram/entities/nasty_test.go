@@ -8,15 +8,14 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram/entities"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/wanttest"
 )
 
 func TestNastyMarkdownBecomesEntitiesThatTelegramTakes(t *testing.T) {
 	for name, text := range channelstest.PathologicalMarkdown {
 		whole := entities.Read(text(8<<10), channels.Markdown)
 		for _, p := range append(entities.Split(whole, 4096), entities.Write(whole)) {
-			if wrong := check(p); wrong != "" {
-				t.Errorf("%s: %s", name, wrong)
-			}
+			wanttest.Equal(t, name+":", check(p), "")
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var hello = params{"chat_id": person, "text": "hello"}
@@ -46,9 +47,7 @@ func TestFaultsHappenOnceAndInOrder(t *testing.T) {
 			if (err != nil) != (c.status == 0) || status != c.status || !strings.Contains(body, c.body) {
 				t.Errorf("got %d %q %v", status, body, err)
 			}
-			if n := len(s.BotMessages(person)); n != c.shown {
-				t.Errorf("%d messages are shown", n)
-			}
+			wanttest.Equal(t, "messages are shown:", len(s.BotMessages(person)), c.shown)
 			mustCall(t, s, "sendMessage", hello)
 			if calls := s.Calls("sendMessage"); len(calls) != 2 || calls[0].Status != c.status || calls[1].Status != 200 {
 				t.Errorf("calls %+v", calls)
@@ -107,9 +106,7 @@ func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
 	mustCall(t, s, "sendMessage", hello)
 	r := callJSON(t, s, "sendMessage", hello)
 	expectError(t, r, 429, "Too Many Requests: retry after 60")
-	if r.Parameters.RetryAfter != 60 {
-		t.Errorf("retry_after is %d", r.Parameters.RetryAfter)
-	}
+	wanttest.Equal(t, "retry_after is", r.Parameters.RetryAfter, 60)
 	expectError(t, callJSON(t, s, "editMessageText", params{"chat_id": person, "message_id": sent.ID, "text": "x"}), 429, "retry after")
 	mustCall(t, s, "sendChatAction", params{"chat_id": person, "action": "typing"})
 	mustCall(t, s, "sendMessage", params{"chat_id": 43, "text": "another chat"})

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // albumOf returns the media parameter for items of these types, attached as f0, f1, …, and the
@@ -89,9 +90,7 @@ func TestAttachmentsMustBeUniqueAndUsed(t *testing.T) {
 }
 
 func TestPhotosHaveLimits(t *testing.T) {
-	if telegramtest.DefaultLimits != (telegramtest.Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 20 << 20}) {
-		t.Errorf("the limits are %+v", telegramtest.DefaultLimits)
-	}
+	wanttest.Equal(t, "the limits are", telegramtest.DefaultLimits, (telegramtest.Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 20 << 20}))
 	for name, c := range map[string]struct {
 		content []byte
 		status  int

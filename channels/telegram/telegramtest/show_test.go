@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestBotMessagesOfAllChatsAreInOrder(t *testing.T) {
@@ -71,9 +72,7 @@ func TestTextIsTrimmedAndItsEntitiesMoveAlong(t *testing.T) {
 		for _, e := range m.Entities {
 			all = append(all, fmt.Sprintf("{%s %d %d}", e.Type, e.Offset, e.Length))
 		}
-		if got := fmt.Sprintf("%q [%s]", m.Text, strings.Join(all, " ")); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
+		wanttest.Equal(t, "got", fmt.Sprintf("%q [%s]", m.Text, strings.Join(all, " ")), c.want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAnAlbumIsSeveralUpdatesWithOneGroup(t *testing.T) {
@@ -86,9 +87,7 @@ func TestPrivacyModeHidesUnaddressedMessages(t *testing.T) {
 	for _, u := range getUpdates(t, s, nil) {
 		texts = append(texts, u.Message.Text)
 	}
-	if got := strings.Join(texts, "|"); got != "hey @"+s.Bot.Username+"|/start|a reply|in private" {
-		t.Errorf("the bot sees %s", got)
-	}
+	wanttest.Equal(t, "the bot sees", strings.Join(texts, "|"), "hey @"+s.Bot.Username+"|/start|a reply|in private")
 }
 
 func TestTopicsRepliesEditsAndChannels(t *testing.T) {
@@ -117,9 +116,7 @@ func TestTopicsRepliesEditsAndChannels(t *testing.T) {
 		t.Errorf("channel post %+v", m)
 	}
 	sent := mustCall(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": topic, "text": "answer"}).message(t)
-	if sent.Thread != topic {
-		t.Errorf("sent to thread %d", sent.Thread)
-	}
+	wanttest.Equal(t, "sent to thread", sent.Thread, topic)
 	expectError(t, callJSON(t, s, "sendMessage", params{"chat_id": forum, "message_thread_id": 1, "text": "a"}), 400, "message thread not found")
 }
 

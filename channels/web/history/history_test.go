@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/web/history"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,9 +114,7 @@ func TestAChangeRolledBackWithOthersIsNotReported(t *testing.T) {
 		}
 		close(busy)
 		all.Wait()
-		if got := eventIDs(t, h); !slices.Equal(got, []string{"taken"}) {
-			t.Errorf("there are %q", got)
-		}
+		wanttest.EqualSlices(t, "there are", eventIDs(t, h), []string{"taken"})
 	})
 }
 
@@ -130,9 +129,7 @@ func TestSequenceNumbersAreNeverReused(t *testing.T) {
 	musttest.Do(t, h.Prune(t.Context(), now.Add(time.Hour)))
 	musttest.Do(t, h.Close())
 	h = openHistory(t, dir, o)
-	if got := h.LastSeq(); got != 3 {
-		t.Errorf("the last is %d", got)
-	}
+	wanttest.Equal(t, "the last is", h.LastSeq(), 3)
 	if e := mustAppend(t, h, newMessage("c", "new")); e.Seq != 4 {
 		t.Errorf("the next is %d", e.Seq)
 	}
@@ -163,9 +160,7 @@ func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
 	now = now.Add(31 * 24 * time.Hour)
 	stays := withFile(newMessage("young", "young"))
 	musttest.Do(t, h.Prune(t.Context(), now.Add(-30*24*time.Hour)))
-	if got := eventIDs(t, h); !slices.Equal(got, []string{"waits", "young"}) {
-		t.Errorf("left are %q", got)
-	}
+	wanttest.EqualSlices(t, "left are", eventIDs(t, h), []string{"waits", "young"})
 	chats, err := h.Chats(t.Context(), operator, 10)
 	if err != nil || len(chats) != 2 || chats[0].ID != "young" || chats[1].ID != "waits" {
 		t.Errorf("left are %v, %v", chats, err)
@@ -217,9 +212,7 @@ func TestWaitingMessagesDoNotStopPruning(t *testing.T) {
 	now = now.Add(31 * 24 * time.Hour)
 	mustAppend(t, h, newMessage("young", "young"))
 	musttest.Do(t, h.Prune(t.Context(), now.Add(-30*24*time.Hour)))
-	if got := eventIDs(t, h); !slices.Equal(got, append(want, "young")) {
-		t.Errorf("left are %q", got)
-	}
+	wanttest.EqualSlices(t, "left are", eventIDs(t, h), append(want, "young"))
 }
 
 func TestReadsAreBoundedInBytes(t *testing.T) {
@@ -393,9 +386,7 @@ func TestASnapshotHasOnlyAnswersThatTheCopiedStoreHas(t *testing.T) {
 		t.Fatal(media, err)
 	}
 	restored := openHistory(t, to, history.Options{})
-	if got, want := eventIDs(t, restored), []string{"asked before", "answered long ago", "on its way", "asked meanwhile"}; !slices.Equal(got, want) {
-		t.Errorf("the copy has %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "the copy has", eventIDs(t, restored), []string{"asked before", "answered long ago", "on its way", "asked meanwhile"})
 	if got := mustAppend(t, restored, newMessage("c", "later")); got.Seq < 7 {
 		t.Errorf("number %d is given twice", got.Seq)
 	}

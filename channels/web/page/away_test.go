@@ -16,6 +16,7 @@ import (
 
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // refuseAPI makes the fake refuse every request while the result is true.
@@ -240,15 +241,11 @@ func TestSigningOutEndsTheSessionInAllTabs(t *testing.T) {
 	p.click("#out")
 	p.awaitText("main:not(#main)", "You are signed out") // by the server: the page has been left
 	p.awaitHidden("#chat")
-	if ground := eval[string](p, "getComputedStyle(document.documentElement).backgroundColor"); ground != "rgb(246, 245, 241)" {
-		t.Errorf("the page for people who are signed out has not the style of the page, but %s", ground)
-	}
+	wanttest.Equal(t, "the page for people who are signed out has not the style of the page, but", eval[string](p, "getComputedStyle(document.documentElement).backgroundColor"), "rgb(246, 245, 241)")
 	p.do(reload)
 	p.awaitText("main:not(#main)", "You are signed out") // the cookie may be gone already, or be refused
 	p.awaitHidden("#chat")
-	if n := eval[int](p, "sessionStorage.length"); n != 0 {
-		t.Errorf("%d drafts are left for the next one who sits here", n)
-	}
+	wanttest.Equal(t, "drafts are left for the next one who sits here:", eval[int](p, "sessionStorage.length"), 0)
 	other.awaitText("#login", "You are signed out")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.awaitText("#hello", "Say hello")

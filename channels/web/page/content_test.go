@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels/web/page"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // all returns the files of the page.
@@ -32,12 +33,8 @@ func TestThePageLoadsNothingFromElsewhereAndBuildsNoMarkupFromStrings(t *testing
 				t.Errorf("%s names %s", name, address)
 			}
 		}
-		if bad := regexp.MustCompile(`\son\w+=|<style|\sstyle=|javascript:|<script>|eval\(|new Function|outerHTML|insertAdjacentHTML|document\.write|'style'|srcdoc`).FindString(content); bad != "" {
-			t.Errorf("%s has %q", name, bad)
-		}
+		wanttest.Equal(t, name+": has", regexp.MustCompile(`\son\w+=|<style|\sstyle=|javascript:|<script>|eval\(|new Function|outerHTML|insertAdjacentHTML|document\.write|'style'|srcdoc`).FindString(content), "")
 		markup += strings.Count(content, "innerHTML")
 	}
-	if markup != 1 {
-		t.Errorf("innerHTML is used %d times, want once: for what the server has cleaned", markup)
-	}
+	wanttest.Equal(t, "innerHTML, which is for what the server has cleaned, is used … times:", markup, 1)
 }

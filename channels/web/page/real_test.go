@@ -26,6 +26,7 @@ import (
 	"nanobot/internal/httpd"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -174,9 +175,7 @@ func TestTheDaemonShowsProgressAndThenTheAnswer(t *testing.T) {
 	p.until("document.activeElement.id === 'text' && !document.getElementById('text').value")
 	p.click(".code button")
 	p.awaitText(".code button", "Copied")
-	if n := p.count("#log > li"); n != 2 {
-		t.Errorf("%d messages are shown, want the question and its answer", n)
-	}
+	wanttest.Equal(t, "got", p.count("#log > li"), 2)
 	p.awaitHidden("#views") // which is for operators
 }
 

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/gateway/display"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/screen"
 )
 
@@ -104,9 +105,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 	plan := channelstest.MustPlan(t, ch, next)
 	musttest.Do(t, ch.Edit(t.Context(), id, plan[0]))
 	p.awaitText("#now .screen", "$ ls")
-	if x := eval[int](p, "document.querySelector('#now .screen').scrollLeft"); x != 200 {
-		t.Errorf("a new screen is scrolled to %d instead of 200", x)
-	}
+	wanttest.Equal(t, "a new screen is scrolled to … instead of 200:", eval[int](p, "document.querySelector('#now .screen').scrollLeft"), 200)
 	p.run("document.querySelector('#now .screen').scrollLeft = 0")
 	if into := os.Getenv("NANOBOT_SHOTS"); into != "" {
 		shoot(p, filepath.Join(into, "screen-phone.png"))

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/channels/web/page"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 )
 
@@ -120,9 +121,7 @@ func TestAGermanSeesGermanTextsTimesAndSizes(t *testing.T) {
 	p.awaitText("#log .file", "1,5 MB")
 	p.awaitText("#log .day", "Gestern")
 	p.awaitText("#chats", "Gestern, ")
-	if got := eval[string](p, "document.documentElement.lang + ' ' + document.getElementById('out').ariaLabel"); got != "de Abmelden" {
-		t.Errorf("the language is %q", got)
-	}
+	wanttest.Equal(t, "the language is", eval[string](p, "document.documentElement.lang + ' ' + document.getElementById('out').ariaLabel"), "de Abmelden")
 	f.stop()
 	p.awaitText("#line", "Verbinde neu")
 	p.send("hallo")
