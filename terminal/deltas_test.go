@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -176,18 +177,14 @@ func TestButtonsOfAMessage(t *testing.T) {
 	}
 	b := newTurnFixture(t, "rich", delta("streamed")+frame(object{"type": "message", "buttons": []any{"More"}})).run().complete()
 	b.expectFrames("done", "message: streamed")
-	if !slices.Equal(b.frames[0].Choices, []string{"More"}) {
-		t.Errorf("buttons %q", b.frames[0].Choices)
-	}
+	wanttest.EqualSlices(t, "buttons", b.frames[0].Choices, []string{"More"})
 }
 
 func TestADeltaWithAnotherKeyIsLoggedOnce(t *testing.T) {
 	b := newTurnFixture(t, "rich", strings.Repeat(frame(object{"type": "delta", "content": "x"}), 3)+delta("a")+frame(object{"type": "message", "buttons": []any{"Yes"}})+
 		delta("b")+frame(object{"type": "message"})).run().complete()
 	b.expectFrames("done", "message: a", "message: b")
-	if got := strings.Join(b.warnings(), "|"); got != `delta frame without text: the frame has "content"; did you mean "text"?` {
-		t.Errorf("the log says %s", got)
-	}
+	wanttest.Equal(t, "the log says", strings.Join(b.warnings(), "|"), `delta frame without text: the frame has "content"; did you mean "text"?`)
 }
 
 func TestTheButtonsOfManyFilesAreUnderTheLast(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -19,8 +20,6 @@ func TestOutputsOfRealProgramsGetTheFormatInWhichTheyLookRight(t *testing.T) {
 	names := map[terminal.Format]string{terminal.FormatMarkdown: "markdown", terminal.FormatText: "text", terminal.FormatCode: "code"}
 	for _, file := range files {
 		output := musttest.Get(os.ReadFile(file))(t)
-		if got, want := names[terminal.DetectFormat(string(output))], filepath.Base(filepath.Dir(file)); got != want {
-			t.Errorf("%s is shown as %s", file, got)
-		}
+		wanttest.Equal(t, file+": is shown as", names[terminal.DetectFormat(string(output))], filepath.Base(filepath.Dir(file)))
 	}
 }

@@ -1,10 +1,11 @@
 package terminal_test
 
 import (
-	"slices"
 	"testing"
 
 	"go.uber.org/zap/zapcore"
+
+	"nanobot/internal/wanttest"
 )
 
 func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
@@ -38,9 +39,7 @@ func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
 					got = append(got, e.ContextMap()["text"].(string))
 				}
 			}
-			if !slices.Equal(got, tc.want) {
-				t.Errorf("got %q", got)
-			}
+			wanttest.EqualSlices(t, "got", got, tc.want)
 		})
 	}
 }

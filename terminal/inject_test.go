@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -43,9 +44,7 @@ func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
 			t.Errorf("line %d is %s", i, line)
 		}
 	}
-	if b.out.Unread != 0 {
-		t.Errorf("%d unread", b.out.Unread)
-	}
+	wanttest.Equal(t, "unread:", b.out.Unread, 0)
 }
 
 func TestAnInjectionHasMediaOnlyIfConfigured(t *testing.T) {
@@ -138,9 +137,7 @@ func TestPlainModeIgnoresInjections(t *testing.T) {
 	inject := queuedInjections(3)
 	b.chat.Inject = inject
 	b.run().expectFrames("done", "message: 1")
-	if len(inject) != 3 {
-		t.Errorf("%d left of 3", len(inject))
-	}
+	wanttest.Equal(t, "left of 3:", len(inject), 3)
 }
 
 func TestOnLaunchIsCalledOnceWithThePid(t *testing.T) {
@@ -165,13 +162,9 @@ func TestTheEnvelopeCarriesTheHistory(t *testing.T) {
 		{Role: "agent", Text: ""},
 	}
 	want := "[map[media:[/a.jpg] role:user text:hi time:2026-01-02T01:04:05Z] map[role:agent text:]]"
-	if got := fmt.Sprint(b.envelope()["history"]); got != want {
-		t.Errorf("got %s", got)
-	}
+	wanttest.Equal(t, "got", fmt.Sprint(b.envelope()["history"]), want)
 	b.opts.Config.PassMedia = false
-	if got := fmt.Sprint(b.envelope()["history"]); got != strings.Replace(want, "media:[/a.jpg] ", "", 1) {
-		t.Errorf("got %s", got)
-	}
+	wanttest.Equal(t, "got", fmt.Sprint(b.envelope()["history"]), strings.Replace(want, "media:[/a.jpg] ", "", 1))
 	if b.req.History[0].Media == nil {
 		t.Error("the caller's history was changed")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -51,9 +52,7 @@ func TestTheLastPrintedLineIsShownOnTheBoard(t *testing.T) {
 					time.Sleep(5 * time.Second)
 				}
 				synctest.Wait()
-				if !slices.Equal(got, c.want) {
-					t.Errorf("got %q", got)
-				}
+				wanttest.EqualSlices(t, "got", got, c.want)
 			})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -19,9 +20,7 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 	b.putFile("a b.png", "x")
 	b.putFile("c.pdf", "x")
 	b.run()
-	if got := fileNames(b.frames[0].Checked); got != "a b.png c.pdf" {
-		t.Errorf("got %s", got)
-	}
+	wanttest.Equal(t, "got", fileNames(b.frames[0].Checked), "a b.png c.pdf")
 	if strings.Contains(b.frames[0].Text, "not sent") {
 		t.Errorf("text that only looks like a path is no mistake: %s", b.frames[0].Text)
 	}

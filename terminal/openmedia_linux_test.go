@@ -13,6 +13,7 @@ import (
 
 	"nanobot/internal/fdtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -54,9 +55,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 			if b.run(); !errors.Is(b.err, c.err) || len(b.frames) != 1 {
 				t.Fatalf("%d frames, %v", len(b.frames), b.err)
 			}
-			if n := fdtest.CountOpen(t, b.workspace); n != 0 {
-				t.Errorf("%d files are open after the turn", n)
-			}
+			wanttest.Equal(t, "files are open after the turn:", fdtest.CountOpen(t, b.workspace), 0)
 		})
 	}
 }
@@ -73,9 +72,7 @@ func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
 		}()
 		b.run()
 	}()
-	if n := fdtest.CountOpen(t, b.workspace); n != 0 {
-		t.Errorf("%d files are open", n)
-	}
+	wanttest.Equal(t, "files are open:", fdtest.CountOpen(t, b.workspace), 0)
 }
 
 // An agent may replace a file after the check.
@@ -125,9 +122,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	if real, err := filepath.EvalSymlinks(b.workspace); err != nil || strings.Join(sent, " ") != strings.ReplaceAll(strings.Join(media[:123], " "), b.workspace, real) {
 		t.Errorf("sent %q, %v", sent, err)
 	}
-	if n := fdtest.CountOpen(t, b.workspace); n != 0 {
-		t.Errorf("%d files are open after the turn", n)
-	}
+	wanttest.Equal(t, "files are open after the turn:", fdtest.CountOpen(t, b.workspace), 0)
 	b.opts.Config.Command = frame(object{"type": "message", "text": "look", "media": media[:100]})
 	if b.run(); len(b.frames) != 2 || len(b.frames[1].Checked) != 50 {
 		t.Errorf("100 files are sent in %d frames", len(b.frames))

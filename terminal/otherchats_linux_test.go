@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const otherChats = "it belongs to another chat"
@@ -110,9 +111,7 @@ func TestARefusalDoesNotRevealWhetherAFileOfAnotherChatExists(t *testing.T) {
 		b.run()
 		return strings.ReplaceAll(b.frames[0].Text, filepath.Base(path), "NAME")
 	}
-	if there, not := said(photo), said(filepath.Dir(photo)+"/phot0.png"); there != not {
-		t.Errorf("%q, but %q of one that is not there", there, not)
-	}
+	wanttest.Equal(t, "of one that is not there:", said(photo), said(filepath.Dir(photo)+"/phot0.png"))
 }
 
 func TestAHardLinkIsSentUnlessAnotherNameIsPrivate(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -48,7 +49,5 @@ func TestALinkedFileIsSentOnceInATurnAndAgainAfterIt(t *testing.T) {
 	for range 2 {
 		musttest.Do(t, p.link())
 	}
-	if got := strings.Join(sent, " "); got != "a.txt look a.txt look look" {
-		t.Errorf("sent %q", got)
-	}
+	wanttest.Equal(t, "sent", strings.Join(sent, " "), "a.txt look a.txt look look")
 }

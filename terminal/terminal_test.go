@@ -16,6 +16,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/protocoltest"
@@ -104,9 +105,7 @@ func (b *turnFixture) expectFrames(status terminal.Status, want ...string) *turn
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		b.t.Errorf("got:\n%s\nwant:\n%s", shorten(strings.Join(got, "\n")), shorten(strings.Join(want, "\n")))
 	}
-	if b.out.Status != status {
-		b.t.Errorf("status %s, want %s", b.out.Status, status)
-	}
+	wanttest.Equal(b.t, "status", b.out.Status, status)
 	return b
 }
 

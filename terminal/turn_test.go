@@ -16,6 +16,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/killtest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -296,7 +297,5 @@ func TestAnAgentHasNoTerminalToWaitFor(t *testing.T) {
 func TestUserTextThatIsNotUTF8IsRepairedInTheEnvelope(t *testing.T) {
 	b := newTurnFixture(t, "rich", "")
 	b.req.Text = "a\xff\xfeb"
-	if got := b.envelope()["text"]; got != "a\uFFFD\uFFFDb" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", b.envelope()["text"], "a\uFFFD\uFFFDb")
 }

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -14,9 +15,7 @@ func TestVariationSelectorsAreVisibleExceptInEmoji(t *testing.T) {
 		"\u26a0\ufe0f careful":   "\u26a0\ufe0f careful",
 		"\u26a0\ufe0f\ufe0f two": "\u26a0\ufe0f<U+FE0F> two",
 	} {
-		if got := terminal.Visible(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
+		wanttest.Equal(t, text+": is shown as", terminal.Visible(text), want)
 	}
 }
 
@@ -27,8 +26,6 @@ func TestACodeSpanKeepsBackticks(t *testing.T) {
 		"`touch x`":   "`` `touch x` ``",
 		"X=``id`` `y": "```X=``id`` `y```",
 	} {
-		if got := terminal.CodeSpan(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
+		wanttest.Equal(t, text+": becomes", terminal.CodeSpan(text), want)
 	}
 }

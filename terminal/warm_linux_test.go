@@ -14,6 +14,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/protocoltest"
 )
@@ -93,9 +94,7 @@ const answerWithPID = `read -r line; echo $$`
 func TestATurnIsServedByTheProcessThatWaits(t *testing.T) {
 	t.Parallel()
 	b := startWarm(t, answerWithPID, config.Warm{Chats: 8, For: 300})
-	if first := b.ask("1"); first != b.awaitStarts(2)[0] {
-		t.Errorf("the first turn was served by %s", first)
-	}
+	wanttest.Equal(t, "the first turn was served by", b.ask("1"), b.awaitStarts(2)[0])
 	for i := 1; i < 4; i++ { // each process serves one turn
 		waiting := b.awaitStarts(i + 1)[i]
 		if got := b.ask("1"); got != waiting {
@@ -118,9 +117,7 @@ func TestAProcessThatWaitsHasTheVariablesOfItsChatOnly(t *testing.T) {
 	spare := startWarm(t, show, config.Warm{Spare: 1, For: 300})
 	spare.awaitStarts(1)
 	spare.req.Token = "token-1"
-	if got := spare.ask("1"); got != "0\n  gateway-of-the-test" {
-		t.Errorf("a spare process has %q", got)
-	}
+	wanttest.Equal(t, "a spare process has", spare.ask("1"), "0\n  gateway-of-the-test")
 }
 
 func TestAProcessFromBeforeAChangeOfItsFilesIsNotUsed(t *testing.T) {
@@ -223,9 +220,7 @@ func TestAWaitingProcessEndsAfterItsTimeAndWithTheRunner(t *testing.T) {
 	b.ask("1")
 	waiting := b.awaitStarts(2)[1]
 	b.awaitEnd(waiting)
-	if n := b.runner.WarmAgents(); n != 0 {
-		t.Errorf("%d processes are counted", n)
-	}
+	wanttest.Equal(t, "processes are counted:", b.runner.WarmAgents(), 0)
 	c := startWarm(t, answerWithPID, config.Warm{Chats: 8, Spare: 1, For: 300})
 	c.ask("1")
 	pids := c.awaitStarts(3)
@@ -245,9 +240,7 @@ func TestTheChatThatWasUsedLeastRecentlyGivesWay(t *testing.T) {
 		waiting = append(waiting, pids[len(pids)-1])
 	}
 	b.awaitEnd(waiting[0])
-	if n := b.runner.WarmAgents(); n != 2 {
-		t.Errorf("%d processes wait", n)
-	}
+	wanttest.Equal(t, "processes wait:", b.runner.WarmAgents(), 2)
 	if got := []string{b.ask("2"), b.ask("1")}; !slices.Equal(got, []string{waiting[2], waiting[1]}) {
 		t.Errorf("served by %s, and %s waited", got, waiting)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
@@ -68,9 +69,7 @@ func newFixture(t testing.TB, flags string, change ...func(*config.Terminal)) *f
 	d.restart()
 	t.Cleanup(func() {
 		d.runner.Close()
-		if wrong := acptest.Violation(d.sessions); wrong != "" {
-			t.Errorf("the client broke the protocol: %s", wrong)
-		}
+		wanttest.Equal(t, "the client broke the protocol:", acptest.Violation(d.sessions), "")
 	})
 	return d
 }
@@ -220,9 +219,7 @@ func (h *turnResult) expectError(status terminal.Status, parts ...string) *turnR
 	if h.err != nil {
 		h.t.Fatalf("turn: %v", h.err)
 	}
-	if h.out.Status != status {
-		h.t.Errorf("status %q, want %q", h.out.Status, status)
-	}
+	wanttest.Equal(h.t, "status", h.out.Status, status)
 	for _, p := range parts {
 		if got := h.text(terminal.Error); !strings.Contains(got, p) {
 			h.t.Errorf("error %q does not say %q", got, p)

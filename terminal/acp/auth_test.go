@@ -8,6 +8,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -31,14 +32,10 @@ func TestAPromptThatHasBegunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	d := newAgentWithSignIn(t, "Deployed.", `{"code":-32000,"message":"Rate limit exceeded"}`)
 	d.person("a").send("deploy").expect(terminal.Failed, "Deployed.").expectError(terminal.Failed, "Error: Rate limit exceeded")
-	if n := strings.Count(d.receivedLines(), "session/prompt"); n != 1 {
-		t.Errorf("it was asked %d times", n)
-	}
+	wanttest.Equal(t, "it was asked … times:", strings.Count(d.receivedLines(), "session/prompt"), 1)
 	d = newAgentWithSignIn(t, "Deployed.", `{"code":-32000,"message":"no","data":{"details":"Authentication expired"}}`)
 	d.person("a").send("deploy").expect(terminal.Failed, "Deployed.").expectError(terminal.Failed, "Error (AUTH)")
-	if n := strings.Count(d.receivedLines(), "session/prompt"); n != 1 {
-		t.Errorf("it was asked %d times", n)
-	}
+	wanttest.Equal(t, "it was asked … times:", strings.Count(d.receivedLines(), "session/prompt"), 1)
 }
 
 func TestAPromptThatHasNotBegunIsRepeatedWhenSignedIn(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -21,9 +22,7 @@ func TestWhatTheAgentSaysBetweenTurnsIsAMessageOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "").person("a").pushes()
 	p.send("late by \nlate the way\nsay done").expect(terminal.Done, "done")
-	if got := <-p.pushed; got != "by the way" {
-		t.Errorf("said %q between turns", got)
-	}
+	wanttest.Equal(t, "said … between turns:", <-p.pushed, "by the way")
 	p.send("say again").expect(terminal.Done, "again")
 	if len(p.pushed) > 0 {
 		t.Errorf("also said %q", <-p.pushed)

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -160,9 +161,7 @@ read ` + p.path("link"))
 			}
 		}
 	}
-	if got := fmt.Sprintf("%q", asked[0].Options); got != `["Allow once" "Allow commands for this session" "Reject"]` {
-		t.Errorf("offered %s", got)
-	}
+	wanttest.Equal(t, "offered", fmt.Sprintf("%q", asked[0].Options), `["Allow once" "Allow commands for this session" "Reject"]`)
 }
 
 // permissionStep returns the script step that asks for permission for a tool call with locations,

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -13,13 +14,9 @@ func TestConfigOffersEveryOptionAndItsValues(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "-modes -options").person("a").recordPickers()
 	p.send("/config").expect(terminal.Done, "")
-	if got, want := p.last(), "Which setting? [Mode: Code] [Model: Small] [Reasoning effort: Low] [Extended thinking: off]"; got != want {
-		t.Errorf("offered %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "offered", p.last(), "Which setting? [Mode: Code] [Model: Small] [Reasoning effort: Low] [Extended thinking: off]")
 	p.choose(3).expect(terminal.Done, "")
-	if got, want := p.last(), "Extended thinking? [on] [✓ off]"; got != want {
-		t.Errorf("offered %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "offered", p.last(), "Extended thinking? [on] [✓ off]")
 	p.choose(0).expect(terminal.Done, "Extended thinking: on")
 	p.send("/config").expect(terminal.Done, "")
 	p.choose(0).expect(terminal.Done, "")

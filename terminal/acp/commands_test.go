@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -82,16 +83,12 @@ func TestModeModelAndSessionsOfferAPickerAndEndTheirTurn(t *testing.T) {
 		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	p.send("/model").expect(terminal.Done, "")
-	if got, want := p.last(), "Which model? [✓ Small] [Large]"; got != want {
-		t.Errorf("offered %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "offered", p.last(), "Which model? [✓ Small] [Large]")
 	p.choose(1).expect(terminal.Done, "Model: Large")
 	p.send("/mode").expect(terminal.Done, "")
 	p.choose(1).expect(terminal.Done, "Mode: Plan first")
 	p.send("state").expect(terminal.Done, "mode plan, model large")
-	if p.agentInfo.Line != "acptest · Large · Plan first" {
-		t.Errorf("about %q", p.agentInfo.Line)
-	}
+	wanttest.Equal(t, "about", p.agentInfo.Line, "acptest · Large · Plan first")
 	p.memory.forget()
 	p.send("say two")
 	p.send("/sessions").expect(terminal.Done, "")
@@ -239,9 +236,7 @@ func TestSessionDetailsAreReported(t *testing.T) {
 	p.send(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
 raw {"sessionUpdate":"usage_update","used":12345,"size":200000,"cost":{"amount":0.3712,"currency":"USD"}}
 raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look"},{"name":"model","description":"its own"}]}`)
-	if p.agentInfo.Line != "Fix the tests · Small · 12k of 200k tokens · 0.37 USD" {
-		t.Errorf("about %q", p.agentInfo.Line)
-	}
+	wanttest.Equal(t, "about", p.agentInfo.Line, "Fix the tests · Small · 12k of 200k tokens · 0.37 USD")
 	var names []string
 	for _, c := range p.agentInfo.Commands {
 		names = append(names, c.Name)
@@ -261,9 +256,7 @@ func TestTheCostInTheStatus(t *testing.T) {
 		`{"amount":0,"currency":"USD"}`:     "acptest",
 	} {
 		p.send(`raw {"sessionUpdate":"usage_update","used":0,"size":0,"cost":` + cost + "}")
-		if p.agentInfo.Line != want {
-			t.Errorf("%s: %q, want %q", cost, p.agentInfo.Line, want)
-		}
+		wanttest.Equal(t, cost+":", p.agentInfo.Line, want)
 	}
 }
 
@@ -297,9 +290,7 @@ func TestWhoSeesWhichSessions(t *testing.T) {
 	other.access = terminal.SessionsElsewhere
 	other.send("say other")
 	other.send("/sessions").expect(terminal.Done, "")
-	if got := other.last(); got != "Which conversation? [✓ say other]" {
-		t.Errorf("offered %q", got)
-	}
+	wanttest.Equal(t, "offered", other.last(), "Which conversation? [✓ say other]")
 }
 
 func TestSessionsOfAnotherFolderAreNotOffered(t *testing.T) {
@@ -312,7 +303,5 @@ func TestSessionsOfAnotherFolderAreNotOffered(t *testing.T) {
 	p.access = terminal.AllSessions
 	p.send("say here")
 	p.send("/sessions").expect(terminal.Done, "")
-	if got := p.last(); got != "Which conversation? [✓ say here]" {
-		t.Errorf("offered %q", got)
-	}
+	wanttest.Equal(t, "offered", p.last(), "Which conversation? [✓ say here]")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 )
@@ -89,9 +90,7 @@ func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 					}
 				}
 			}
-			if strings.Join(got, "|") != c.want {
-				t.Errorf("got %s", strings.Join(got, "|"))
-			}
+			wanttest.Equal(t, "got", strings.Join(got, "|"), c.want)
 		})
 	}
 }

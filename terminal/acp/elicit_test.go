@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
@@ -60,9 +61,7 @@ func TestALinkIsShownWhileASessionIsOpened(t *testing.T) {
 			p := d.person("a")
 			asked := answering(t, p, answer)
 			p.send("hi").expect(terminal.Done, "hello")
-			if got := acptest.RenderQuestions(*asked); got != "Sign in.\n\n<https://example.com/a> [Done] [Cancel]" {
-				t.Errorf("asked %q", got)
-			}
+			wanttest.Equal(t, "asked", acptest.RenderQuestions(*asked), "Sign in.\n\n<https://example.com/a> [Done] [Cancel]")
 			if got := d.receivedLines(); !strings.Contains(got, want) {
 				t.Errorf("the agent got %s", got)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -99,9 +100,7 @@ func TestATurnOfTwentyToolCallsLeavesASummaryAndTheAnswer(t *testing.T) {
 		}
 		steps = max(steps, f.Step)
 	}
-	if steps != 20 {
-		t.Errorf("the last step is %d", steps)
-	}
+	wanttest.Equal(t, "the last step is", steps, 20)
 	again := p.send("tool x read again\nstatus x completed\n" +
 		`raw {"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.15,"currency":"USD"}}` + "\nsay fine")
 	if got := again.fold(); got.Cost != "$0.03" || got.Steps != 1 || got.Files != 0 {
@@ -163,9 +162,7 @@ func TestWithoutABoardRemarksAndSmallDiffsAreSilentMessages(t *testing.T) {
 			if rings, _ := h.ringing(); len(rings) != 1 || rings[0] != "hello" {
 				t.Errorf("%q notify", rings)
 			}
-			if got := h.text(terminal.Message); got != strings.Join(c.want, "\n") {
-				t.Errorf("said %q", got)
-			}
+			wanttest.Equal(t, "said", h.text(terminal.Message), strings.Join(c.want, "\n"))
 			if fold := h.fold(); fold.Required != c.required {
 				t.Errorf("the summary is %+v", fold)
 			}
@@ -181,9 +178,7 @@ func TestOnlyASummaryWithContentOfItsOwnIsRequired(t *testing.T) {
 		"say I look.\ntool t read x\nstatus t completed":            false, // the remark is the answer
 		"say I look.\ntool t read x\nstatus t completed\nsay hello": true,
 	} {
-		if got := p.send(script).fold().Required; got != want {
-			t.Errorf("%q: %v", script, got)
-		}
+		wanttest.Equal(t, script+":", p.send(script).fold().Required, want)
 	}
 }
 

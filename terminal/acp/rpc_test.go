@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -114,9 +115,7 @@ i=0; while [ $i -lt 256 ]; do i=$((i+1)); receive; done; receive; touch over`)
 	}
 	p.send("hello")
 	eventually(t, "all are answered", func() bool { return strings.Count(d.receivedLines(), `"cancelled"`) == 256 })
-	if n := strings.Count(d.receivedLines(), `"error":{"code":-32000,"message":"busy`); n != 44 {
-		t.Errorf("%d were refused", n)
-	}
+	wanttest.Equal(t, "were refused:", strings.Count(d.receivedLines(), `"error":{"code":-32000,"message":"busy`), 44)
 }
 
 func TestAnAgentThatClosesItsConnectionIsReplaced(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -76,9 +77,7 @@ func checkStop(p *realPerson) {
 	p.sendUntil(ctx, promptHang).expectError(terminal.Stopped, "Stopped.")
 	p.onFrame = show
 	p.expectAnswer(promptAnswer, "Here is **the answer**.")
-	if p.processes() != 1 {
-		p.t.Errorf("%d processes instead of one", p.processes())
-	}
+	wanttest.Equal(p.t, "processes:", p.processes(), 1)
 }
 
 // checkResume kills everything that the agent has started, and continues the conversation.

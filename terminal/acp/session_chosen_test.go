@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -21,9 +22,7 @@ func TestWhatWasChosenIsSetAgain(t *testing.T) {
 			p.send("/model large").expect(terminal.Done, "Model: Large")
 			d.restart()
 			p.send("state").expect(terminal.Done, "mode plan, model large")
-			if p.agentInfo.Line != "acptest · Large · Plan first" {
-				t.Errorf("about %q", p.agentInfo.Line)
-			}
+			wanttest.Equal(t, "about", p.agentInfo.Line, "acptest · Large · Plan first")
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -68,9 +69,7 @@ func TestAnAgentThatDiesInATurnIsResumedInTheNext(t *testing.T) {
 	p := newFixture(t, "-resume").person("a")
 	h := p.send("say half\nstderr out of memory\ndie").expect(terminal.Failed, "half")
 	h.expectError(terminal.Failed, "The agent ended. Your next message resumes the conversation.", "Killed by SIGKILL", "STDERR: out of memory")
-	if h.out.Signal != "SIGKILL" {
-		t.Errorf("signal %q", h.out.Signal)
-	}
+	wanttest.Equal(t, "signal", h.out.Signal, "SIGKILL")
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
 	p.send("exit 3").expectError(terminal.Failed, "Exit code: 3")
 	p.send("history").expect(terminal.Done, "prompts so far: 4")
@@ -223,9 +222,7 @@ func TestQuirksOfAgents(t *testing.T) {
 		t.Errorf("about is %+v", p.agentInfo)
 	}
 	h = p.send("tool x read Reading\nstatus x completed\nstatus y in_progress\nraw {\"sessionUpdate\":\"from_the_future\"}\nsay ok").expect(terminal.Done, "ok")
-	if n := strings.Count(lastText(h.frames, terminal.Progress), "Reading"); n != 1 {
-		t.Errorf("the tool is shown %d times", n)
-	}
+	wanttest.Equal(t, "the tool is shown … times:", strings.Count(lastText(h.frames, terminal.Progress), "Reading"), 1)
 }
 
 func lastText(frames []terminal.Frame, kind terminal.Kind) (text string) {
@@ -256,9 +253,7 @@ func TestAgentsMayAsk(t *testing.T) {
 		return terminal.Answer{Text: "Reject", By: "ann"}, nil
 	}
 	p.send("ask x execute Delete all?").expect(terminal.Done, "permission selected no")
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
-	}
+	wanttest.Equal(t, "asked … times:", asked, 1)
 	h := p.send("call no/such {}\ncall terminal/output {\"sessionId\":\"another\",\"terminalId\":\"x\"}")
 	if text := h.text(terminal.Message); !strings.Contains(text, "-32601") || !strings.Contains(text, "unknown session another") {
 		t.Errorf("said %q", text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -147,9 +148,7 @@ func TestManyConcurrentChats(t *testing.T) {
 		}
 		pids[text[strings.LastIndex(text, "pid"):]] = true
 	}
-	if len(pids) != 20 {
-		t.Errorf("%d processes for 20 chats", len(pids))
-	}
+	wanttest.Equal(t, "processes for 20 chats:", len(pids), 20)
 }
 
 func TestAFloodOfChunksArrivesCompletelyAndInOrder(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels/markdown"
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -89,9 +90,7 @@ func TestFilesThatAMessageLinksToAreSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := p.send(c.prompt)
-			if got := h.sentFiles(); got != c.want {
-				t.Errorf("sent %q, want %q", got, c.want)
-			}
+			wanttest.Equal(t, "sent", h.sentFiles(), c.want)
 			if said := h.text(terminal.Message); h.out.Status != terminal.Done || strings.Contains(said, "⚠") || strings.Contains(said, "not sent") {
 				t.Errorf("%s: %q %q", h.out.Status, said, h.text(terminal.Error))
 			}
@@ -103,9 +102,7 @@ func TestALinkedFileIsSentAgainInTheNextTurn(t *testing.T) {
 	t.Parallel()
 	p, _ := linkFixture(t)
 	for range 2 {
-		if got := p.send("say ![a](plot.png)").sentFiles(); got != "plot.png" {
-			t.Errorf("sent %q", got)
-		}
+		wanttest.Equal(t, "sent", p.send("say ![a](plot.png)").sentFiles(), "plot.png")
 	}
 }
 
@@ -123,7 +120,5 @@ func TestAFileThatAToolHasSentIsNotSentAgainForALink(t *testing.T) {
 		terminal.CloseMedia(files)
 		writeTestFile(t, p.path("go"))
 	}
-	if got := p.send("tool t other wait\nuntil " + p.path("go") + "\nsay I sent [a](plot.png) and [b](a.go).").sentFiles(); got != "a.go" {
-		t.Errorf("sent %q", got)
-	}
+	wanttest.Equal(t, "sent", p.send("tool t other wait\nuntil "+p.path("go")+"\nsay I sent [a](plot.png) and [b](a.go).").sentFiles(), "a.go")
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -52,9 +53,7 @@ func TestATamperedCopyIsNeitherShownNorRestored(t *testing.T) {
 					t.Errorf("diff %q", text)
 				}
 				s.checkUndo(blocks.Undone{Refused: map[string]string{"file": "the saved copy was changed or removed"}})
-				if got := s.readFile("ws/file"); got != "session" {
-					t.Errorf("file has %q", got)
-				}
+				wanttest.Equal(t, "file has", s.readFile("ws/file"), "session")
 				if name == "another content" || name == "a longer content" {
 					break
 				}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -141,9 +142,7 @@ func TestASessionIsSummarizedAndUndone(t *testing.T) {
 	s.writeFile("file", "once more")
 	s.checkSummary("", "file", "")
 	s.checkUndo(blocks.Undone{Restored: []string{"file"}})
-	if got := s.readFile("ws/file"); got != "text" {
-		t.Errorf("file has %q", got)
-	}
+	wanttest.Equal(t, "file has", s.readFile("ws/file"), "text")
 }
 
 func TestALinkAndItsFileAreUndone(t *testing.T) {
@@ -178,9 +177,7 @@ func TestAFolderThatTakesThePlaceOfAFileIsUndone(t *testing.T) {
 	s.removeFile("file")
 	s.writeFile("file/in/it", "new")
 	s.checkUndo(blocks.Undone{Restored: []string{"file"}, Removed: []string{"file/in/it"}})
-	if got := s.readFile("ws/file"); got != "text" {
-		t.Errorf("file has %q", got)
-	}
+	wanttest.Equal(t, "file has", s.readFile("ws/file"), "text")
 }
 
 func TestUndoDoesNotTouchFilesThatHaveChangedSince(t *testing.T) {
@@ -211,13 +208,9 @@ func TestUndoDoesNotTouchFilesThatHaveChangedSince(t *testing.T) {
 		Refused: map[string]string{"a": since, "b": since, "c": since, "d": "is a directory", "e": since, "new/one": since},
 	})
 	for path, want := range map[string]string{"a": "somebody's", "c": "somebody's", "new/one": "somebody's", "f": "before"} {
-		if got := s.readFile("ws/" + path); got != want {
-			t.Errorf("%s has %q", path, got)
-		}
+		wanttest.Equal(t, path+": has", s.readFile("ws/"+path), want)
 	}
-	if got := s.readFile("outside/file"); got != "SECRET" {
-		t.Errorf("a file outside has %q", got)
-	}
+	wanttest.Equal(t, "a file outside has", s.readFile("outside/file"), "SECRET")
 }
 
 // The gateway may be killed between any two steps of a command.
@@ -228,9 +221,7 @@ func TestAnInterruptedCommandIsUndoneOrRefused(t *testing.T) {
 	s.putFile("ws/file", "changed by somebody") // and not yet by the session
 	s.writeFile("file", "session")
 	s.checkUndo(blocks.Undone{Restored: []string{"file"}})
-	if got := s.readFile("ws/file"); got != "changed by somebody" {
-		t.Errorf("file has %q", got)
-	}
+	wanttest.Equal(t, "file has", s.readFile("ws/file"), "changed by somebody")
 
 	s.must(s.Save("sub/file")) // killed before the command
 	s.must(s.Save("new/file"))

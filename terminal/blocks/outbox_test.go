@@ -11,6 +11,7 @@ import (
 
 	"nanobot/internal/lineartest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/blocks"
 )
 
@@ -88,9 +89,7 @@ func TestTheHeaderHasTheFirstLineOfTheTask(t *testing.T) {
 		"": "", "one": "one", "one\ntwo": "one", "one\r\ntwo": "one", "\n one\ntwo": "one", strings.Repeat("é", 201) + "\nx": strings.Repeat("é", 200), strings.Repeat("é", 200): strings.Repeat("é", 200),
 	} {
 		header, _, _, _ := sections(t, blocks.Outbox{Session: "0123abcd", Sequence: 12, Task: task}.Text())
-		if want := "Session: 0123abcd\nSequence: 12\nTask: " + line; header != want {
-			t.Errorf("%q: %q, want %q", task, header, want)
-		}
+		wanttest.Equal(t, task+":", header, "Session: 0123abcd\nSequence: 12\nTask: "+line)
 	}
 }
 
@@ -105,13 +104,9 @@ func TestThePromptIsTheTaskAndLaterAContinuation(t *testing.T) {
 	}
 	o.Sequence = 2
 	_, _, context, prompt = sections(t, o.Text())
-	if want := "Continue working on the task based on the results above.\nIf the task is complete, send [DONE] with a summary."; prompt != want {
-		t.Errorf("a later prompt is %q", prompt)
-	}
+	wanttest.Equal(t, "a later prompt is", prompt, "Continue working on the task based on the results above.\nIf the task is complete, send [DONE] with a summary.")
 	want := "## Task\none\n\ntwo\n\n## Workspace Files\n(empty workspace)\n\n## Previous Command Results\n[OK] MESSAGE: hi\n\n## Requested File Contents\n--- a ---\n--- end a ---"
-	if context != want {
-		t.Errorf("a later context is %q, want %q", context, want)
-	}
+	wanttest.Equal(t, "a later context is", context, want)
 }
 
 func TestTheContextOfAnOutbox(t *testing.T) {
@@ -224,9 +219,7 @@ func TestEveryOutboxDescribesTheProtocol(t *testing.T) {
 	}
 	slices.Sort(types)
 	want := []blocks.CommandType{blocks.CreateFile, blocks.DeleteFile, blocks.Done, blocks.EditFile, blocks.Message, blocks.ReadFile, blocks.RunCommand}
-	if !slices.Equal(types, want) {
-		t.Errorf("there are examples of %q", types)
-	}
+	wanttest.EqualSlices(t, "there are examples of", types, want)
 }
 
 func TestAResponseThatRepeatsTheOutboxDoesNothing(t *testing.T) {

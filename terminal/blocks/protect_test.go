@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -245,9 +246,7 @@ func TestAChangeThatAQuestionShowsOnlyInPartIsSentAsADocument(t *testing.T) {
 			return terminal.Answer{Text: "No"}, nil
 		}
 		r.runNextMessage("go")
-		if before != document {
-			t.Errorf("%s: the document is %.200q, not %.200q", what, before, document)
-		}
+		wanttest.Equal(t, what+": the document is", before, document)
 		delete(r.sent, "changes.diff")
 	}
 	asked("a long file", "--- a/.git/hooks/x\n+++ b/.git/hooks/x\n@@ -0,0 +1,101 @@\n"+strings.ReplaceAll(lines, "line", "+line")+"+evil\n\\ No newline at end of file\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
 	"nanobot/terminal/media"
@@ -145,9 +146,7 @@ func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
 	}
 	after := w.readTree(".")
 	for path, content := range before {
-		if after[path] != content {
-			t.Errorf("%s has %q now", path, after[path])
-		}
+		wanttest.Equal(t, path+": has … now:", after[path], content)
 	}
 	if len(before) != len(after) {
 		t.Errorf("%d files became %d", len(before), len(after))
@@ -226,9 +225,7 @@ func TestAFileIsWrittenWithItsFoldersAndKeepsItsMode(t *testing.T) {
 		"link": "größer\x00\r\n", "sub/file": "", "a/b/c/" + strings.Repeat("n", 255): "deep", "folder/new/file": "by folder", "dangling": "by link", `b\c`: "x",
 	} {
 		w.must(w.Write(path, content))
-		if got := w.readFile("ws/" + path); got != content {
-			t.Errorf("%q has %q", path, got)
-		}
+		wanttest.Equal(t, path+": has", w.readFile("ws/"+path), content)
 	}
 	for path, want := range map[string]os.FileMode{
 		"link": os.ModeSymlink, "file": 0o751, "dangling": os.ModeSymlink, "new/by-link": 0o640, "new": os.ModeDir | 0o750, "sub/new": os.ModeDir | 0o750, "sub/new/file": 0o640, `b\c`: 0o640,

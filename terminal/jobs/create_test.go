@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -54,9 +55,7 @@ func TestALineWithoutArgumentsIsForTheShellUnlessItIsAProgram(t *testing.T) {
 	} {
 		for _, args := range [][]string{nil, {}} {
 			text, e := s.runToEnd(jobs.Command{Line: line, Args: args, Env: path})
-			if got := text + " " + formatExit(e); got != want {
-				t.Errorf("%q: got %q, want %q", line, got, want)
-			}
+			wanttest.Equal(t, line+":", text+" "+formatExit(e), want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -183,9 +184,7 @@ func TestReleaseKillsTheJobAndEndsItsWaiters(t *testing.T) {
 	}
 	musttest.Do(t, s.Release(testContext(t), id))
 	for range 5 {
-		if a := <-answers; a != "SIGTERM<nil>" {
-			t.Errorf("a waiter is told %s", a)
-		}
+		wanttest.Equal(t, "a waiter is told", <-answers, "SIGTERM<nil>")
 	}
 	if isAlive(pid) {
 		t.Error("its child lives on")

@@ -14,6 +14,7 @@ import (
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/jobs"
 )
 
@@ -51,17 +52,13 @@ func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
 	s := newSession(t, jobs.Limits{})
 	over, one, other := s.startScript("exit 0"), s.startScript("exec sleep 300"), s.startScript("exec sleep 300")
 	s.wait(over)
-	if n := s.KillAll(); n != 2 {
-		t.Errorf("%d were killed", n)
-	}
+	wanttest.Equal(t, "were killed:", s.KillAll(), 2)
 	for _, id := range []string{one, other} {
 		if exit := s.wait(id); exit.Signal == nil || *exit.Signal != "SIGTERM" {
 			t.Errorf("ended with %+v", exit)
 		}
 	}
-	if n := s.KillAll(); n != 0 {
-		t.Errorf("%d were killed again", n)
-	}
+	wanttest.Equal(t, "were killed again:", s.KillAll(), 0)
 	s.startScript("exit 0") // the session still works
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/keys"
 )
 
@@ -25,7 +26,5 @@ func TestAnOutputIsParsedInEachFormat(t *testing.T) {
 			t.Errorf("%s: %s, %v, %v, want %s", row.format, b, ok, err, row.want)
 		}
 	}
-	if p.Formats[0] != "auto" {
-		t.Errorf("the default is %s", p.Formats[0])
-	}
+	wanttest.Equal(t, "the default is", p.Formats[0], "auto")
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -26,9 +27,7 @@ func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 		t.Errorf("ended %s: %s", out.Status, r.lastText())
 	}
 	r.awaitContent("answer", "42\n")
-	if r.lastText() != "It is 42" {
-		t.Errorf("the last message is %q", r.lastText())
-	}
+	wanttest.Equal(t, "the last message is", r.lastText(), "It is 42")
 	told := r.requests()
 	if len(told) != 3 || !strings.HasPrefix(told[0], "Current Terminal Screen:\n") || !strings.HasSuffix(told[0], "$") {
 		t.Fatalf("told %q", told)
@@ -52,9 +51,7 @@ func TestVimCreatesTheFileOfTheExample(t *testing.T) {
 	}})
 	r.runTurn(t.Context(), "write test.py")
 	r.awaitContent("test.py", "print('hello')\n")
-	if r.lastText() != "Done." {
-		t.Errorf("the last message is %q", r.lastText())
-	}
+	wanttest.Equal(t, "the last message is", r.lastText(), "Done.")
 }
 
 func requireProgram(t *testing.T, program string) {
@@ -159,9 +156,7 @@ func TestTheAgentLearnsWhyItsResponseIsInvalid(t *testing.T) {
 	r := newFixture(t, script{Responses: []string{"so I think", encodeResponse("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
 	r.runTurn(t.Context(), "try")
 	told := r.requests()
-	if want := "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response."; told[1] != want {
-		t.Errorf("told %q", told[1])
-	}
+	wanttest.Equal(t, "told", told[1], "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response.")
 	if want := "Previous response had warnings:\nWARNINGS: - Command 1 should end with newline"; !strings.HasPrefix(told[2], want) {
 		t.Errorf("told %q", told[2])
 	}
@@ -221,9 +216,7 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 			}
 			r.script(script{Responses: []string{encodeResponse("", command{Keystrokes: "echo fine > fine\n", Duration: 0}), taskDone("")}})
 			r.runTurn(t.Context(), "again")
-			if got := r.awaitFile("fine"); got != "fine\n" {
-				t.Errorf("the terminal printed %q", got)
-			}
+			wanttest.Equal(t, "the terminal printed", r.awaitFile("fine"), "fine\n")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
@@ -47,9 +48,7 @@ func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	if reply := r.control("", "echo person > person"); reply.Text != "" || reply.Screen != nil {
 		t.Errorf("while the board shows the screen, the reply is %+v", reply)
 	}
-	if got := r.awaitFile("person"); got != "person\n" {
-		t.Errorf("the person's file has %q", got)
-	}
+	wanttest.Equal(t, "the person's file has", r.awaitFile("person"), "person\n")
 	if reply := r.control("take", ""); !strings.Contains(reply.Text, "already") {
 		t.Errorf("told %q", reply.Text)
 	}

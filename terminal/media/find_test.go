@@ -2,12 +2,12 @@ package media_test
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/internal/fuzztest"
 	"nanobot/internal/lineartest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/media"
 )
 
@@ -31,9 +31,7 @@ func TestFindMediaFindsPathsAsPeopleWriteThem(t *testing.T) {
 		"/tmp/a.png...":                                    {"/tmp/a.png"},
 		"<b>/tmp/a.webm</b>":                               {"/tmp/a.webm"},
 	} {
-		if got := media.FindPaths([]byte(line)); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", line, got, want)
-		}
+		wanttest.EqualSlices(t, line+":", media.FindPaths([]byte(line)), want)
 	}
 }
 

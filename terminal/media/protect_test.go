@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/media"
 )
 
@@ -30,9 +31,7 @@ func TestProtectedFilesAreFoundByAnyNameThatAFileSystemTakesForTheirs(t *testing
 		},
 	} {
 		for _, path := range paths {
-			if got := patterns.Contain("/r/.git/ws", "/r/.git/ws/"+path); got != want {
-				t.Errorf("%q: %v", path, got)
-			}
+			wanttest.Equal(t, path+":", patterns.Contain("/r/.git/ws", "/r/.git/ws/"+path), want)
 		}
 	}
 	if !(media.Protected{}).Contain("/ws", "/other/.vscode", "/ws/x") {
@@ -50,9 +49,7 @@ func TestAGitRepositoryIsProtectedWhateverItsFolderIsCalled(t *testing.T) {
 	}
 	musttest.Do(t, os.WriteFile(filepath.Join(root, "store/HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
 	for path, want := range map[string]bool{"store/config": true, "store/hooks/pre-commit": true, "store/new/x": true, "plain/config": false, "config": false} {
-		if got := (media.Protected{}).Contain(root, filepath.Join(root, path)); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		wanttest.Equal(t, path+":", (media.Protected{}).Contain(root, filepath.Join(root, path)), want)
 	}
 }
 

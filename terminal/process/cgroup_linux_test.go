@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 )
 
@@ -114,9 +115,7 @@ func TestOnCgroupEmptyIsCalledWhenNoProcessIsLeft(t *testing.T) {
 		if want {
 			<-empty // before anything is read
 		}
-		if got := readAll(t, c); got != "hi\n" {
-			t.Errorf("%s: it says %q", script, got)
-		}
+		wanttest.Equal(t, script+": it says", readAll(t, c), "hi\n")
 		c.Wait()
 		if !want && len(empty) > 0 {
 			t.Errorf("%s: told that nothing is left", script)

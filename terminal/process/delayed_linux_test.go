@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 )
 
@@ -40,9 +41,7 @@ func TestInputCanFollowTheStart(t *testing.T) {
 	c := startDelayed(t, `read a; read b; echo "$a $b"`)
 	c.SetInput([]byte("one\n"), true)
 	musttest.Get(c.Write([]byte("two\n")))(t)
-	if got := readAll(t, c); got != "one two\n" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", readAll(t, c), "one two\n")
 }
 
 func TestInputThatADeadChildLeftIsCounted(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // TestTheLastOfEqualVariablesCounts shows that a child gets no name twice: programs differ in
@@ -23,9 +24,7 @@ func TestTheLastOfEqualVariablesCounts(t *testing.T) {
 		"large, none": {large, large},
 		"large, one":  {append(slices.Clone(large), "A=2"), append(slices.Clone(large[1:]), "A=2")},
 	} {
-		if got := withoutDuplicates(c.env); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		wanttest.EqualSlices(t, name+":", withoutDuplicates(c.env), c.want)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 )
 
@@ -165,9 +166,7 @@ func TestATerminalHasTheModesThatProgramsExpect(t *testing.T) {
 	c := startTerminalProgram(t, "describe")
 	want := "0 terminal: true nonblocking: false <nil>\n1 terminal: true nonblocking: false <nil>\n2 terminal: true nonblocking: false <nil>\n" +
 		"size: 40 160\nsession leader: true foreground: true\non /dev/tty\non stderr\n"
-	if got := readAsPlain(t, c); got != want {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", readAsPlain(t, c), want)
 	if e := c.Wait(); !e.OK() || e.Stderr.Len() != 0 {
 		t.Errorf("exit %+v, stderr %q", e, e.Stderr)
 	}
@@ -204,9 +203,7 @@ func TestSlowReadersGetTheTerminalBacklogOfADescendant(t *testing.T) {
 			break
 		}
 	}
-	if got.Len() != 3000 {
-		t.Errorf("got %d bytes, want 3000", got.Len())
-	}
+	wanttest.Equal(t, "got", got.Len(), 3000)
 	if e := c.Wait(); !e.OK() {
 		t.Errorf("exit %+v", e)
 	}
@@ -216,9 +213,7 @@ func TestADescendantThatHoldsTheTerminalDoesNotHangTheReaderAndDies(t *testing.T
 	c := startShell(t, "trap '' HUP; sleep 300 & echo $!; exit 3")
 	pid := 0
 	musttest.Get(fmt.Fscanln(c.Stdout, &pid))(t)
-	if rest := readAll(t, c); rest != "" {
-		t.Errorf("got %q", rest)
-	}
+	wanttest.Equal(t, "got", readAll(t, c), "")
 	if e := c.Wait(); e.Code != 3 || e.Forced {
 		t.Errorf("exit %+v", e)
 	}
@@ -296,9 +291,7 @@ func TestLongTypedInputArrivesWhole(t *testing.T) {
 		_, err := c.Write(typedText())
 		written <- err
 	}()
-	if got, want := readAsPlain(t, c), fmt.Sprintf("%x <nil>\n", sha256.Sum256(typedText())); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", readAsPlain(t, c), fmt.Sprintf("%x <nil>\n", sha256.Sum256(typedText())))
 	if err := <-written; err != nil {
 		t.Error(err)
 	}
@@ -470,7 +463,5 @@ func TestManyTerminalsLeaveNoFileAndNoZombie(t *testing.T) {
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files open, %d before", after, before)
 	}
-	if z := zombies(t); z != 0 {
-		t.Errorf("%d zombies", z)
-	}
+	wanttest.Equal(t, "zombies:", zombies(t), 0)
 }

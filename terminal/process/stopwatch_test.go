@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 )
 
@@ -22,9 +23,7 @@ func TestAStopwatchCallsItsFunctionOnce(t *testing.T) {
 			if len(rung) != 1 || rung[0] != d {
 				t.Errorf("for %v it rang at %v", d, rung)
 			}
-			if s.Remaining() != 0 {
-				t.Errorf("%v are left behind the end", s.Remaining())
-			}
+			wanttest.Equal(t, "are left behind the end:", s.Remaining(), 0)
 		})
 	}
 }
@@ -46,9 +45,7 @@ func TestAPauseDoesNotCount(t *testing.T) {
 		time.Sleep(4100 * time.Millisecond)
 		first, second := s.Pause(), s.Pause()
 		time.Sleep(time.Hour)
-		if left := s.Remaining(); left != 5900*time.Millisecond {
-			t.Errorf("%v are left in the pause", left)
-		}
+		wanttest.Equal(t, "are left in the pause:", s.Remaining(), 5900*time.Millisecond)
 		first()
 		first()
 		time.Sleep(time.Hour)
@@ -58,9 +55,7 @@ func TestAPauseDoesNotCount(t *testing.T) {
 		second()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if want := 10*time.Second + 2*time.Hour; rang != want {
-			t.Errorf("it rang after %v; want %v", rang, want)
-		}
+		wanttest.Equal(t, "it rang after", rang, 10*time.Second+2*time.Hour)
 	})
 }
 

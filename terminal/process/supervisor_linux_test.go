@@ -17,6 +17,7 @@ import (
 
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 )
 
@@ -75,9 +76,7 @@ func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Super
 				t.Skip(supervisor.Describe())
 			}
 			f(t, supervisor)
-			if z := zombies(t); z != 0 {
-				t.Errorf("%d zombies", z)
-			}
+			wanttest.Equal(t, "zombies:", zombies(t), 0)
 		})
 	}
 }

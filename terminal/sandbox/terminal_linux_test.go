@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -68,9 +69,7 @@ func checkTerminal(t *testing.T, user, kind string) {
 			t.Fatalf("%q, %v, %+v", said.String(), err, child.Wait())
 		}
 	}
-	if want := "40 160\r\n40 160\r\ntty\r\nstdout\r\nstderr\r\nname\r\nup\r\n"; said.String() != want {
-		t.Errorf("it says %q", said.String())
-	}
+	wanttest.Equal(t, "it says", said.String(), "40 160\r\n40 160\r\ntty\r\nstdout\r\nstderr\r\nname\r\nup\r\n")
 	if _, err := child.Write([]byte{3}); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/screen"
 )
 
@@ -38,9 +39,7 @@ func TestAControlStringThatIsNeverClosedIsBounded(t *testing.T) {
 		if grown := heapBytes() - before; grown > 1<<15 {
 			t.Errorf("%q: the heap grew by %d bytes", start, grown)
 		}
-		if got := s.Text(); got != "" {
-			t.Errorf("%q: a string of less than 1 MiB shows %q", start, got)
-		}
+		wanttest.Equal(t, start+": a string of less than 1 MiB shows", s.Text(), "")
 		writeText(t, s, part+"\r\nok")
 		if got := s.Text(); !strings.HasSuffix(got, "\nok") {
 			t.Errorf("%q: after 1 MiB there is %q", start, got)
@@ -91,13 +90,9 @@ func TestShownCombiningMarksAreNotDropped(t *testing.T) {
 	if grown := heapBytes() - before; grown > 1<<18 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
-	if got, want := s.Text(), " b\u0302\nv\u0308"; got != want {
-		t.Errorf("the alternate screen is %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "the alternate screen is", s.Text(), " b\u0302\nv\u0308")
 	writeText(t, s, "\x1b[?1049l")
-	if got, want := s.Text(), "a\u0301"; got != want {
-		t.Errorf("the main screen is %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "the main screen is", s.Text(), "a\u0301")
 }
 
 func TestAScreenTakesLittleMemory(t *testing.T) {

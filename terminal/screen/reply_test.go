@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/screen"
 )
 
@@ -36,9 +37,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 		"\x1bP$qm\x1b\\\x1bP+q544e\x1b\\":      "", // DECRQSS, XTGETTCAP
 	} {
 		s := screenAfter(t, query)
-		if got := string(s.TakeReplies()); got != want {
-			t.Errorf("%q: %q, want %q", query, got, want)
-		}
+		wanttest.Equal(t, query+":", string(s.TakeReplies()), want)
 		if got := s.TakeReplies(); got != nil {
 			t.Errorf("%q: %q is answered twice", query, got)
 		}
@@ -52,9 +51,7 @@ func TestRepliesThatAreNotTakenAreLimited(t *testing.T) {
 		t.Errorf("%d bytes of replies", n)
 	}
 	writeText(t, s, "\x1b[5n")
-	if got := string(s.TakeReplies()); got != "\x1b[0n" {
-		t.Errorf("afterwards: %q", got)
-	}
+	wanttest.Equal(t, "afterwards:", string(s.TakeReplies()), "\x1b[0n")
 }
 
 func TestATitleIsNotShown(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/screen"
 )
 
@@ -15,9 +16,7 @@ func TestAResizeWrapsLinesAgain(t *testing.T) {
 	if got, want := s.Buffer(), "abcde\nfghij\nklmno\nxyz\n日本\n語日\n本語r\ned"; got != want {
 		t.Errorf("at 5 columns:\n%s\nwant\n%s", got, want)
 	}
-	if got := s.Snapshot().Lines[2][1].Style.Foreground; got != screen.Palette(1) {
-		t.Errorf("the colour is %v", got)
-	}
+	wanttest.Equal(t, "the colour is", s.Snapshot().Lines[2][1].Style.Foreground, screen.Palette(1))
 	s.Resize(20, 4)
 	if got, want := s.Buffer(), "abcdefghijklmno\nxyz\n日本語日本語red"; got != want {
 		t.Errorf("at 20 columns:\n%s\nwant\n%s", got, want)
@@ -62,12 +61,8 @@ func TestAResizeKeepsTheLineOfTheCursor(t *testing.T) {
 		s := screen.New(10, 4)
 		writeText(t, s, c.output)
 		s.Resize(c.cols, c.rows)
-		if got := s.Text(); got != c.text {
-			t.Errorf("%s: %q, want %q", name, got, c.text)
-		}
-		if got := cursorPosition(s); got != c.position {
-			t.Errorf("%s: cursor at %s, want %s", name, got, c.position)
-		}
+		wanttest.Equal(t, name+":", s.Text(), c.text)
+		wanttest.Equal(t, name+": cursor at", cursorPosition(s), c.position)
 		checkSnapshot(t, s)
 	}
 }
@@ -76,17 +71,11 @@ func TestAResizeCutsTheAlternateScreen(t *testing.T) {
 	s := screen.New(10, 4)
 	writeText(t, s, "0123456789ab\r\n$ \x1b[?1049h\x1b[H1aaaaaaaa\r\n2bbbbbbb日\r\n3\r\n4")
 	s.Resize(9, 3)
-	if got, want := s.Text(), "2bbbbbbb\n3\n4"; got != want {
-		t.Errorf("alternate screen: %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "alternate screen:", s.Text(), "2bbbbbbb\n3\n4")
 	s.Resize(12, 5)
-	if got, want := s.Text(), "2bbbbbbb\n3\n4"; got != want {
-		t.Errorf("larger: %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "larger:", s.Text(), "2bbbbbbb\n3\n4")
 	writeText(t, s, "\x1b[?1049lx")
-	if got, want := s.Text(), "0123456789ab\n$ x"; got != want {
-		t.Errorf("main screen: %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "main screen:", s.Text(), "0123456789ab\n$ x")
 	checkSnapshot(t, s)
 }
 
@@ -96,9 +85,7 @@ func TestAResizeOnTheAlternateScreenLosesNothing(t *testing.T) {
 	writeText(t, s, "1\r\n2\r\n3\r\n4\x1b[?47h\x1b[H")
 	s.Resize(10, 2)
 	writeText(t, s, "\x1b[?47l")
-	if got, want := s.Buffer(), "1\n2\n3\n4"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", s.Buffer(), "1\n2\n3\n4")
 }
 
 func TestAResizeExtendsTabStops(t *testing.T) {
@@ -106,9 +93,7 @@ func TestAResizeExtendsTabStops(t *testing.T) {
 	writeText(t, s, "\x1b[3g\x1b[1;4H\x1bH\r")
 	s.Resize(30, 4)
 	writeText(t, s, "\ta\tb")
-	if got, want := s.Text(), "   a            b"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", s.Text(), "   a            b")
 }
 
 // TestResizesLookAsInTmux only shrinks and grows screens that are full, because tmux keeps blank

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/screen"
 )
 
@@ -31,12 +32,8 @@ func cursorPosition(s *screen.Screen) string {
 
 func TestTextHasNoTrailingBlanks(t *testing.T) {
 	s := screenAfter(t, "a  \r\n\r\n b \x1b[41m   \x1b[m\r\n   ")
-	if got, want := s.Text(), "a\n\n b"; got != want {
-		t.Errorf("Text = %q, want %q", got, want)
-	}
-	if got := screenAfter(t, "").Text(); got != "" {
-		t.Errorf("a blank screen is %q", got)
-	}
+	wanttest.Equal(t, "Text =", s.Text(), "a\n\n b")
+	wanttest.Equal(t, "a blank screen is", screenAfter(t, "").Text(), "")
 }
 
 // These are cases that the comparison with tmux leaves out, because tmux differs or has no answer.
@@ -143,12 +140,8 @@ func TestOutputIsInterpreted(t *testing.T) {
 		"SU goes to the scrollback and SD brings blank": {"a\r\nb\x1b[S\x1b[T", "\nb", "1,1"},
 	} {
 		s := screenAfter(t, c.output)
-		if got := s.Text(); got != c.text {
-			t.Errorf("%s: %q, want %q", name, got, c.text)
-		}
-		if got := cursorPosition(s); got != c.cursor {
-			t.Errorf("%s: cursor at %s, want %s", name, got, c.cursor)
-		}
+		wanttest.Equal(t, name+":", s.Text(), c.text)
+		wanttest.Equal(t, name+": cursor at", cursorPosition(s), c.cursor)
 	}
 }
 
@@ -184,23 +177,15 @@ func TestTheAlternateScreenLeavesTheMainOneAlone(t *testing.T) {
 		t.Errorf("alternate screen: %q", s.Text())
 	}
 	writeText(t, s, "\x1b[?1049lx")
-	if got, want := s.Buffer(), "$ vim\nx"; got != want {
-		t.Errorf("main screen: %q, want %q", got, want)
-	}
-	if got := s.Snapshot().Lines[1][0].Style.Foreground; got != screen.Palette(1) {
-		t.Errorf("the colour is %v", got)
-	}
+	wanttest.Equal(t, "main screen:", s.Buffer(), "$ vim\nx")
+	wanttest.Equal(t, "the colour is", s.Snapshot().Lines[1][0].Style.Foreground, screen.Palette(1))
 }
 
 func TestClearKeepsTheScreenInTheScrollback(t *testing.T) {
 	s := screenAfter(t, "one\r\ntwo\r\n\x1b[H\x1b[2Jthree")
-	if got, want := s.Buffer(), "one\ntwo\nthree"; got != want {
-		t.Errorf("Buffer = %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "Buffer =", s.Buffer(), "one\ntwo\nthree")
 	writeText(t, s, "\x1b[H\x1b[2J\x1b[3J")
-	if got := s.Buffer(); got != "" {
-		t.Errorf("after ED 3: %q", got)
-	}
+	wanttest.Equal(t, "after ED 3:", s.Buffer(), "")
 }
 
 func TestTheScrollbackHasTenThousandLines(t *testing.T) {
@@ -267,9 +252,7 @@ func TestStylesAreSet(t *testing.T) {
 		"\x1b[7m\x1b7\x1b[m\x1b8":     {Reverse: true},
 		"\x1b[1m" + "\x1b[?1m\x1b[>m": {Bold: true},
 	} {
-		if got := screenAfter(t, output+"x").Snapshot().Lines[0][0].Style; got != want {
-			t.Errorf("%q: %+v, want %+v", output, got, want)
-		}
+		wanttest.Equal(t, output+":", screenAfter(t, output+"x").Snapshot().Lines[0][0].Style, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/warm"
 )
 
@@ -94,9 +95,7 @@ func processOf(e *warm.Entry[*fakeProcess], name string) *fakeProcess {
 // wantIdle compares the chats whose processes no turn uses.
 func wantIdle(t *testing.T, p *pool, want ...string) {
 	t.Helper()
-	if got := slices.Sorted(maps.Keys(p.Idle())); !slices.Equal(got, want) {
-		t.Errorf("idle are %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "idle are", slices.Sorted(maps.Keys(p.Idle())), want)
 }
 
 func TestTheNextTurnGetsTheSameProcess(t *testing.T) {
@@ -230,9 +229,7 @@ func TestAProcessThatDiesWhileIdleIsForgotten(t *testing.T) {
 		wantIdle(t, p)
 		time.Sleep(2 * idleTime) // the timer has nothing to end
 		synctest.Wait()
-		if a.timesClosed() != 1 {
-			t.Errorf("it was closed %d times", a.timesClosed())
-		}
+		wanttest.Equal(t, "it was closed … times:", a.timesClosed(), 1)
 		if runTurn(t, p, "a") == a {
 			t.Error("it is used again")
 		}
@@ -268,9 +265,7 @@ func TestTheTurnsOfAChatRunOneAfterAnother(t *testing.T) {
 		order = append(order, "first")
 		first.Release()
 		all.Wait()
-		if !slices.Equal(order, []string{"first", "second"}) {
-			t.Errorf("%q", order)
-		}
+		wanttest.EqualSlices(t, "got", order, []string{"first", "second"})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/acp/view"
@@ -117,9 +118,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			}
 			v := view.New(turn, nil)
 			policy := Policy{Permissions: c.policy, Rules: c.rules}
-			if got := requestPermission(context.Background(), t, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
-				t.Errorf("answered %s", got)
-			}
+			wanttest.Equal(t, "answered", requestPermission(context.Background(), t, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options), c.want)
 			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "was not asked")
 			if text := r.Last(terminal.Message); (text == "") != silent || text != "" && !strings.HasSuffix(text, "refused: Do it") {
 				t.Errorf("said %q", text)
@@ -141,16 +140,10 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	}
 	v := view.New(turn, nil)
 	policy := Policy{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
-	if got := requestPermission(context.Background(), t, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
-		t.Errorf("an unknown kind: %s", got)
-	}
+	wanttest.Equal(t, "an unknown kind:", requestPermission(context.Background(), t, policy, v, `"title":"unknown"`, usualOptions), "n")
 	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"t","kind":"read"}`)
-	if got := requestPermission(context.Background(), t, policy, v, `"kind":null`, usualOptions); got != "y" {
-		t.Errorf("a known one: %s", got)
-	}
-	if got := requestPermission(context.Background(), t, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
-		t.Errorf("one that is said: %s", got)
-	}
+	wanttest.Equal(t, "a known one:", requestPermission(context.Background(), t, policy, v, `"kind":null`, usualOptions), "y")
+	wanttest.Equal(t, "one that is said:", requestPermission(context.Background(), t, policy, v, `"kind":"execute"`, usualOptions), "n")
 	if v.Tool("t").Kind != "read" {
 		t.Error("the tool call was changed by a question")
 	}
@@ -208,9 +201,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		turn, r := acptest.NewTurn(t)
 		counts := true // the asker does what Timeout says
 		r.OnAsk = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-			if q.Timeout != 7*time.Second {
-				t.Errorf("within %v", q.Timeout)
-			}
+			wanttest.Equal(t, "within", q.Timeout, 7*time.Second)
 			if counts {
 				limited, cancel := context.WithTimeout(ctx, q.Timeout)
 				defer cancel()
@@ -226,9 +217,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			if got := requestPermission(context.Background(), t, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
 				t.Errorf("%s after %v", got, time.Since(start))
 			}
-			if got := r.Last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
-				t.Errorf("said %q", got)
-			}
+			wanttest.Equal(t, "said", r.Last(terminal.Message), "🔐 Nobody answered within 7 s, so this was refused: edit")
 			if got := r.Last(terminal.Log); !strings.Contains(got, `reject_once "No" by timeout`) {
 				t.Errorf("logged %s", got)
 			}
@@ -236,12 +225,8 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		time.AfterFunc(time.Second, cancel)
-		if got := requestPermission(ctx, t, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
-			t.Errorf("with the turn: %s", got)
-		}
-		if got := requestPermission(ctx, t, Policy{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
-			t.Errorf("behind it: %s", got)
-		}
+		wanttest.Equal(t, "with the turn:", requestPermission(ctx, t, policy, v, `"kind":"edit"`, usualOptions), "cancelled")
+		wanttest.Equal(t, "behind it:", requestPermission(ctx, t, Policy{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions), "cancelled")
 		closeView(t, v)
 	})
 }
@@ -271,9 +256,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		if got := requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, call, options); got != "2" {
-			t.Errorf("answered %s", got)
-		}
+		wanttest.Equal(t, "answered", requestPermission(context.Background(), t, Policy{Permissions: "ask"}, v, call, options), "2")
 		texts = append(texts, questions[len(questions)-1].Text)
 	}
 	want := []string{
@@ -290,9 +273,7 @@ func TestAQuestionFollowsEarlierTextAndShowsTheToolCall(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", texts[i], want[i])
 		}
 	}
-	if got := fmt.Sprintf("%q", questions[0].Options); got != `["Allow once" "Always" "Reject" "Never: Allow (2)"]` {
-		t.Errorf("options %s", got)
-	}
+	wanttest.Equal(t, "options", fmt.Sprintf("%q", questions[0].Options), `["Allow once" "Always" "Reject" "Never: Allow (2)"]`)
 	if questions[0].ID == questions[1].ID || questions[0].ID == "" {
 		t.Error("two questions have one id")
 	}

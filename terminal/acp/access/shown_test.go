@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
@@ -106,9 +107,7 @@ func TestThePersonSeesAndTheAuditRecordsTheKindOfAnOption(t *testing.T) {
 	if a.response != "run" || !slices.Equal(a.question.Options, []string{"Allow once: No, reject", "Reject: Yes, run it"}) {
 		t.Errorf("answered %s to %q", a.response, a.question.Options)
 	}
-	if want := `permission: execute: allow_once "No, reject" by user ann: "Bash" "rm -rf\nx"`; a.log != want {
-		t.Errorf("logged %s, not %s", a.log, want)
-	}
+	wanttest.Equal(t, "logged", a.log, `permission: execute: allow_once "No, reject" by user ann: "Bash" "rm -rf\nx"`)
 }
 
 func TestAnOptionOfAnUnknownKindIsNeverChosen(t *testing.T) {
@@ -184,9 +183,7 @@ func TestAQuestionShowsTheWholeCommandThatAnEarlierUpdateHad(t *testing.T) {
 			`"tool_call","toolCallId":"t","title":"make test","kind":"execute"`, `"title":"make..install"`, "🔐 💻 make..install",
 		},
 	} {
-		if got := askAfter(t, "ask", "Reject", c.request, usualOptions, c.update).question.Text; got != c.want {
-			t.Errorf("%s: asked %q, want %q", name, got, c.want)
-		}
+		wanttest.Equal(t, name+": asked", askAfter(t, "ask", "Reject", c.request, usualOptions, c.update).question.Text, c.want)
 	}
 }
 
@@ -304,9 +301,7 @@ func TestADocumentThatIsRefusedDoesNotEndTheTurn(t *testing.T) {
 	}
 	v := view.New(turn, nil)
 	request := `"title":"Do it","kind":"execute","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`
-	if got := requestPermission(t.Context(), t, Policy{Permissions: "ask"}, v, request, usualOptions); got != "n" {
-		t.Errorf("answered %s", got)
-	}
+	wanttest.Equal(t, "answered", requestPermission(t.Context(), t, Policy{Permissions: "ask"}, v, request, usualOptions), "n")
 	if log := r.Last(terminal.Log); !strings.Contains(log, "the question was not asked: no room") {
 		t.Errorf("logged %.300s", log)
 	}
@@ -328,9 +323,7 @@ func TestAnEmptyFieldOfARequestErasesNothing(t *testing.T) {
 		`"rawInput":{"command":""}`, `"rawInput":{"command":[],"args":[""]}`, `"content":[{"type":"content","content":{"type":"text","text":""}}]`,
 		`"content":[],"rawInput":{},"locations":[],"title":"","kind":null`,
 	} {
-		if got := askAfter(t, "ask", "Reject", empty, usualOptions, update).question.Text; got != want {
-			t.Errorf("%s: asked %q, not %q", empty, got, want)
-		}
+		wanttest.Equal(t, empty+": asked", askAfter(t, "ask", "Reject", empty, usualOptions, update).question.Text, want)
 	}
 }
 
