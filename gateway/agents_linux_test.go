@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/gateway/store"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -51,9 +52,7 @@ func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
 		}
 	}
-	if n := len(fx.agentPIDs()); n != 2 {
-		t.Errorf("%d processes were started", n)
-	}
+	wanttest.Equal(t, "processes were started:", len(fx.agentPIDs()), 2)
 	fx.stop()
 	if def.closed != 1 || coder.closed != 1 {
 		t.Errorf("closed %d and %d times", def.closed, coder.closed)

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -77,25 +78,17 @@ func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 	fx.writeAndAwait("1", "/agent coder")
 	fx.writeAndAwait("1", "one")
 	fx.writeAndAwait("1", "/agent default")
-	if got := fx.writeAndAwait("1", "/retry"); got != "coder heard one" {
-		t.Errorf("the retry said %q", got)
-	}
+	wanttest.Equal(t, "the retry said", fx.writeAndAwait("1", "/retry"), "coder heard one")
 	fx.writeAndAwait("1", "/agent coder")
 	fx.stop()
 	fx.start()
-	if got := fx.writeAndAwait("1", "two"); got != "coder heard two" {
-		t.Errorf("after the restart: %q", got)
-	}
+	wanttest.Equal(t, "after the restart:", fx.writeAndAwait("1", "two"), "coder heard two")
 	fx.stop()
 	fx.otherAgents = nil
 	fx.start()
-	if got := fx.writeAndAwait("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
-		t.Errorf("without the agent: %q", got)
-	}
+	wanttest.Equal(t, "without the agent:", fx.writeAndAwait("1", "three"), "The agent coder is no longer available, so default answers from now on.")
 	fx.awaitText("1", "default heard three")
-	if got := fx.writeAndAwait("1", "four"); got != "default heard four" {
-		t.Errorf("the next time: %q", got)
-	}
+	wanttest.Equal(t, "the next time:", fx.writeAndAwait("1", "four"), "default heard four")
 }
 
 // What waits for an agent that a reload removes is worked on by the default one, and the store says
@@ -109,9 +102,7 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 		s.Agents = fx.agents(zap.NewNop())
 		fx.gw.Reload(s)
 	}
-	if got := fx.writeAndAwait("1", "/agent coder"); got != "default heard /agent coder" {
-		t.Errorf("with one agent: %q", got)
-	}
+	wanttest.Equal(t, "with one agent:", fx.writeAndAwait("1", "/agent coder"), "default heard /agent coder")
 	fx.addAgent("coder", `touch up; `+waitForFileScript("go")+namedEcho("coder"))
 	reload()
 	fx.writeAndAwait("1", "/agent coder")
@@ -151,9 +142,7 @@ func TestAgentsShareNoSettings(t *testing.T) {
 	fx.writeAndAwait("1", "/agent coder")
 	fx.writeAndAwait("1", "hello")
 	for name, want := range map[string]string{"default": "default|111|key-of-alpha||1", "coder": "coder|222||key-of-beta|"} {
-		if got := fx.readWorkspace("seen-" + name); got != want {
-			t.Errorf("%s has %q, want %q", name, got, want)
-		}
+		wanttest.Equal(t, name+": has", fx.readWorkspace("seen-"+name), want)
 		var envelope terminal.Envelope
 		musttest.Do(t, json.Unmarshal([]byte(fx.readWorkspace("line-"+name)), &envelope))
 		if len(envelope.Providers) != 1 || (len(envelope.Providers["beta"].APIKeys) == 1) != (name == "coder") {

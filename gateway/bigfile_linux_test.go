@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // bigFileScript is an agent that sends a sparse file of a size.
@@ -69,9 +70,7 @@ func TestAPersonIsToldOfAFileThatTheDiskHasNoRoomFor(t *testing.T) {
 	fx.start()
 	fx.net.UserWrites("1", "u", "hi")
 	told := fx.awaitText("1", "was not sent")
-	if told.Text != "look\n⚠ \"big.bin\" (40.0 MB) was not sent: there is not enough room for a copy of it on the bot's disk." {
-		t.Errorf("told %q", told.Text)
-	}
+	wanttest.Equal(t, "told", told.Text, "look\n⚠ \"big.bin\" (40.0 MB) was not sent: there is not enough room for a copy of it on the bot's disk.")
 	fx.awaitIdle("1")
 	if _, ok := fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
 		t.Error("the other file did not arrive")

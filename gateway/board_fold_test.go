@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -86,9 +87,7 @@ func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.
 		t.Errorf("the answer to Details is %+v", got)
 	}
 	fx.stop()
-	if n := len(fx.net.Sent("1")); n != 3 {
-		t.Errorf("%d messages are left, want 3", n)
-	}
+	wanttest.Equal(t, "got", len(fx.net.Sent("1")), 3)
 }
 
 func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testing.T) {

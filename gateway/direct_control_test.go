@@ -14,6 +14,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/screen"
 )
@@ -80,9 +81,7 @@ func TestAScreenThatChangesIsNotPrintedAgainAndAgain(t *testing.T) {
 		g.ShowCaptions = captions
 		w := &screenChannel{}
 		musttest.Get(g.Turn(t.Context(), w, hello))(t)
-		if got := w.texts(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		wanttest.Equal(t, "got", w.texts(), want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -59,7 +60,5 @@ func TestANewLocalConversationForgets(t *testing.T) {
 	say("more")
 	g.NewConversation(hello.Chat)
 	say("and now")
-	if got := ch.texts(); got != "message:known: |message:known: x|message:known: " {
-		t.Errorf("sent was %s", got)
-	}
+	wanttest.Equal(t, "sent was", ch.texts(), "message:known: |message:known: x|message:known: ")
 }

@@ -14,6 +14,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -44,9 +45,7 @@ func TestAWaitingTurnReadsTypedText(t *testing.T) {
 	if err != nil || out.Status != terminal.Done {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if got, want := w.texts(), "message:hello?|message:you answered m this"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	wanttest.Equal(t, "got", w.texts(), "message:hello?|message:you answered m this")
 }
 
 func TestTheEndOfInputStopsAWaitingTurn(t *testing.T) {
@@ -54,9 +53,7 @@ func TestTheEndOfInputStopsAWaitingTurn(t *testing.T) {
 	g := newDirectDialog(t, &dialog{dir: t.TempDir()})
 	w := &screenChannel{}
 	musttest.Get(g.Turn(t.Context(), w, hello))(t)
-	if got, want := w.texts(), "message:hello?|message:ended"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	wanttest.Equal(t, "got", w.texts(), "message:hello?|message:ended")
 }
 
 // questionProtocol waits for the answer to a question.
@@ -83,9 +80,7 @@ func TestTextTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
 	}
 	w := &screenChannel{}
 	musttest.Get(g.Turn(t.Context(), w, hello))(t)
-	if got, want := w.texts(), "message:Really?|message:you said yes"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	wanttest.Equal(t, "got", w.texts(), "message:Really?|message:you said yes")
 }
 
 // lineProtocol reads lines until the end of the input.
@@ -118,9 +113,7 @@ func TestBlankLinesWithinTypedTextAreKept(t *testing.T) {
 	g := newDirectDialog(t, &lineProtocol{last: make(chan struct{})}, "", "one", "", "  ", "\ttwo", "three", "last")
 	w := &screenChannel{}
 	musttest.Get(g.Turn(t.Context(), w, hello))(t)
-	if got, want := w.texts(), "message:one\n\n  \n\ttwo\nthree\nlast"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	wanttest.Equal(t, "got", w.texts(), "message:one\n\n  \n\ttwo\nthree\nlast")
 }
 
 // selectiveDialog is a dialog that has a command and reads only some messages.

@@ -19,6 +19,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
@@ -152,9 +153,7 @@ func TestAQuestionIsAnsweredByTheLocalPerson(t *testing.T) {
 	if out, err := g.Turn(t.Context(), w, hello); err != nil || out.Status != terminal.Done {
 		t.Errorf("got %+v, %v", out, err)
 	}
-	if got := strings.ReplaceAll(w.texts(), "|message:", ""); got != "message:Which?\n1. Red\n2. BluePlease answer with a number or the words of an option.Blue" {
-		t.Errorf("the chat shows %q", got)
-	}
+	wanttest.Equal(t, "the chat shows", strings.ReplaceAll(w.texts(), "|message:", ""), "message:Which?\n1. Red\n2. BluePlease answer with a number or the words of an option.Blue")
 	g.Answer, w = says("Green", "1"), &textChannel{}
 	g.Words = (*words.Catalogue)(nil).For("de")
 	if _, err := g.Turn(t.Context(), w, hello); err != nil || !strings.Contains(strings.ReplaceAll(w.texts(), "|message:", ""), "Bitte antworte mit der Nummer") {

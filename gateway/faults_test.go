@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -97,9 +98,7 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 	fx.start()
 	fx.net.UserWrites("1", "u", "hello")
 	fx.expect("1", "you said hello")
-	if n := fx.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
-		t.Errorf("logged %d times", n)
-	}
+	wanttest.Equal(t, "logged … times:", fx.logs.FilterMessage("channel failed, will retry").Len(), 2)
 }
 
 func TestADeliveryDelayedByAWrongClockIsSent(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/turn"
+	"nanobot/internal/wanttest"
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
@@ -138,9 +139,7 @@ func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 	fx.awaitText("1", "ran")
 	fx.net.UserWrites("1", "u", "/status")
 	fx.awaitText("1", "Waiting: 0")
-	if n := strings.Count(strings.Join(texts(fx.net.Sent("1")), "|"), "ran"); n != 1 {
-		t.Errorf("%d turns ran", n)
-	}
+	wanttest.Equal(t, "turns ran:", strings.Count(strings.Join(texts(fx.net.Sent("1")), "|"), "ran"), 1)
 }
 
 func TestWhileRunningReject(t *testing.T) {
@@ -231,12 +230,8 @@ func TestStrangersGetACodeOnceAndAreAdmittedByIt(t *testing.T) {
 	fx.awaitText("2", "you said thanks")
 	shown, _ := fx.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
 	said := slices.DeleteFunc(texts(shown), func(text string) bool { return strings.HasPrefix(text, "Queued") })
-	if want := []string{call.Text, "You have access now.", "you said please", "you said thanks"}; !slices.Equal(said, want) {
-		t.Errorf("the chat was shown %q, want %q", said, want)
-	}
-	if n := fx.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
-		t.Errorf("logged %d times", n)
-	}
+	wanttest.EqualSlices(t, "the chat was shown", said, []string{call.Text, "You have access now.", "you said please", "you said thanks"})
+	wanttest.Equal(t, "logged … times:", fx.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(), 1)
 }
 
 func TestTheRateIsLimitedPolitely(t *testing.T) {
@@ -315,9 +310,7 @@ func TestTheEnvelopeNamesTheConversationSinceNew(t *testing.T) {
 	if third := ask("1", "d"); third == "" || third == second {
 		t.Errorf("the conversation is %q, and %q after another /new", second, third)
 	}
-	if other := ask("2", "e"); other != "" {
-		t.Errorf("the conversation of another chat is %q", other)
-	}
+	wanttest.Equal(t, "the conversation of another chat is", ask("2", "e"), "")
 }
 
 func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // repeatText is an agent that answers with the text of its message.
@@ -38,9 +39,7 @@ func TestTheMessagesOfOnePersonAreGatheredToOneTurn(t *testing.T) {
 	for _, text := range []string{"got one\ntwo", "got something else"} {
 		fx.awaitText("1", text)
 	}
-	if n := fx.countTurns(); n != 2 {
-		t.Errorf("%d turns ran", n)
-	}
+	wanttest.Equal(t, "turns ran:", fx.countTurns(), 2)
 }
 
 // countPending counts the waiting messages of a chat.
@@ -109,9 +108,7 @@ func TestStopDropsAMessageThatIsGathered(t *testing.T) {
 	fx.net.UserWrites("1", "ann", "keep all")
 	fx.net.UserWrites("1", "ann", "/whoami")
 	fx.awaitText("1", "got keep all")
-	if n := fx.countTurns(); n != 1 {
-		t.Errorf("%d turns ran", n)
-	}
+	wanttest.Equal(t, "turns ran:", fx.countTurns(), 1)
 }
 
 func TestACrashWhileMessagesAreGatheredLosesAndRepeatsNothing(t *testing.T) {
@@ -139,9 +136,7 @@ func TestACrashWhileMessagesAreGatheredLosesAndRepeatsNothing(t *testing.T) {
 				fx.net.UserWrites("1", "ann", "/whoami")
 			}
 			fx.awaitText("1", "got one\ntwo")
-			if n := fx.countTurns(); n != 1 {
-				t.Errorf("%d turns ran", n)
-			}
+			wanttest.Equal(t, "turns ran:", fx.countTurns(), 1)
 		})
 	}
 }

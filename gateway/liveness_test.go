@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
+	"nanobot/internal/wanttest"
 )
 
 // failingStore is a store whose methods can be made to fail or hang.
@@ -80,9 +81,7 @@ func TestTheDispatcherIsAliveWhileAllSlotsAreTaken(t *testing.T) {
 		}
 	}
 	for range 3 {
-		if got := checkLiveness(t, p, testTimeout); got != "" {
-			t.Errorf("not alive: %s", got)
-		}
+		wanttest.Equal(t, "not alive:", checkLiveness(t, p, testTimeout), "")
 	}
 }
 
@@ -93,13 +92,9 @@ func TestADispatcherThatHangsIsNotAlive(t *testing.T) {
 	p := fx.gw.Liveness()
 	defer p.Wait()
 	<-s.claimed
-	if got := checkLiveness(t, p, 50*time.Millisecond); got != "the dispatcher does not respond" {
-		t.Errorf("got %q", got)
-	}
+	wanttest.Equal(t, "got", checkLiveness(t, p, 50*time.Millisecond), "the dispatcher does not respond")
 	close(s.claims)
-	if got := checkLiveness(t, p, testTimeout); got != "" {
-		t.Errorf("healed, but: %s", got)
-	}
+	wanttest.Equal(t, "healed, but:", checkLiveness(t, p, testTimeout), "")
 }
 
 func TestAHungOrFailingStoreIsNotAliveButAFullOneIs(t *testing.T) {
@@ -119,13 +114,9 @@ func TestAHungOrFailingStoreIsNotAliveButAFullOneIs(t *testing.T) {
 			t.Fatalf("got %q", got)
 		}
 	}
-	if n := asked.Load(); n != 1 {
-		t.Errorf("%d writes are under way at once", n)
-	}
+	wanttest.Equal(t, "writes are under way at once:", asked.Load(), 1)
 	answer <- nil
-	if got := checkLiveness(t, p, testTimeout); got != "" {
-		t.Errorf("answered, but: %s", got)
-	}
+	wanttest.Equal(t, "answered, but:", checkLiveness(t, p, testTimeout), "")
 	for reason, want := range map[error]string{
 		errors.New("database is locked (5)"):                           "the store cannot be written to: database is locked (5)",
 		fmt.Errorf("%w: database or disk is full (13)", store.ErrFull): "",
@@ -166,9 +157,7 @@ func TestAChannelThatRetriesIsAliveAndOneWhoseLoopHasEndedIsNot(t *testing.T) {
 	defer p.Wait()
 	<-m.tried
 	<-m.tried
-	if got := checkLiveness(t, p, testTimeout); got != "" {
-		t.Errorf("while it retries: %s", got)
-	}
+	wanttest.Equal(t, "while it retries:", checkLiveness(t, p, testTimeout), "")
 	b, err := fx.gw.Summary(t.Context())
 	if err != nil || !b.Channels["net"].OK {
 		t.Errorf("it is %+v, %v", b, err)

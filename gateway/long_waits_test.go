@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -63,12 +64,8 @@ func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
 	runInSynctest(t, ask, unchangedStore, func(l *countingChannel) {
 		began := time.Now()
 		l.receiveText(t, "hello")
-		if got := <-l.texts; got != "Anybody?" {
-			t.Errorf("was shown %q", got)
-		}
-		if got := <-l.texts; got != "answer: timeout" {
-			t.Errorf("was shown %q", got)
-		}
+		wanttest.Equal(t, "was shown", <-l.texts, "Anybody?")
+		wanttest.Equal(t, "was shown", <-l.texts, "answer: timeout")
 		if took := time.Since(began); took < time.Hour || took > time.Hour+time.Minute {
 			t.Errorf("it took %s", took)
 		}
@@ -85,9 +82,7 @@ func TestALongTurnShowsHowLongItTakes(t *testing.T) {
 	runInSynctest(t, work, unchangedStore, func(l *countingChannel) {
 		l.receiveText(t, "hello")
 		for _, want := range []string{"⏳ thinking", "⏳ thinking (15 s)", "⏳ thinking (30 s)", "⏳ thinking (45 s)", "⏳ thinking (1 min)", "removed"} {
-			if got := <-l.texts; got != want {
-				t.Errorf("was shown %q, want %q", got, want)
-			}
+			wanttest.Equal(t, "was shown", <-l.texts, want)
 		}
 	})
 }
@@ -113,9 +108,7 @@ func TestOldDataIsPrunedEveryHour(t *testing.T) {
 		l.receiveText(t, "hello")
 		time.Sleep(3*time.Hour + time.Minute)
 	})
-	if n.Load() != 3 {
-		t.Errorf("pruned %d times in three hours", n.Load())
-	}
+	wanttest.Equal(t, "pruned … times in three hours:", n.Load(), 3)
 }
 
 func TestAFailingChannelDoesNotAffectOthers(t *testing.T) {

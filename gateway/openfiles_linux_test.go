@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/fdtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -57,9 +58,7 @@ func TestOpensAreCounted(t *testing.T) {
 		f := musttest.Get(os.Open(path))(t)
 		defer f.Close()
 	}
-	if n := opens(); n != 3 {
-		t.Errorf("%d opens were counted", n)
-	}
+	wanttest.Equal(t, "opens were counted:", opens(), 3)
 }
 
 // noFilesChannel is a channel whose network refuses messages with files.
@@ -126,9 +125,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			fx.wrapStore = func(s store.Store) store.Store {
 				s = endlessSpool{s, func() {}}
 				return slowSpool{s, func(path string) error {
-					if n := fdtest.CountOpen(t, fx.dir, ".nanobot"); n != 1 {
-						t.Errorf("%d files are open before the copy", n)
-					}
+					wanttest.Equal(t, "files are open before the copy:", fdtest.CountOpen(t, fx.dir, ".nanobot"), 1)
 					return before(path)
 				}}
 			}
@@ -136,12 +133,8 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			fx.net.UserWrites("1", "u", "hi")
 			fx.awaitText("1", c.told)
 			fx.awaitIdle("1")
-			if n := fdtest.CountOpen(t, fx.dir, ".nanobot"); n != 0 {
-				t.Errorf("%d files are open after the turn", n)
-			}
-			if n := opens(); n != 1 {
-				t.Errorf("the file was opened %d times", n)
-			}
+			wanttest.Equal(t, "files are open after the turn:", fdtest.CountOpen(t, fx.dir, ".nanobot"), 0)
+			wanttest.Equal(t, "the file was opened … times:", opens(), 1)
 		})
 	}
 }

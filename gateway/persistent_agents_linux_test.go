@@ -20,6 +20,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -66,9 +67,7 @@ func TestMemoriesOfAProtocolSurviveARestartAndEndWithNew(t *testing.T) {
 	say("1", "save session 7", "known: ")
 	say("1", "hello", "known: session 7")
 	say("2", "hello", "known: ")
-	if n := len(fx.agentPIDs()); n != 1 {
-		t.Errorf("%d agents were started", n)
-	}
+	wanttest.Equal(t, "agents were started:", len(fx.agentPIDs()), 1)
 	fx.stop()
 	awaitProcessEnd(t, fx.agentPIDs()[0])
 	fx.protocol = &persistentProtocol{}
@@ -102,9 +101,7 @@ func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 	close(goOn)
 	fx.awaitIdle("1")
 	fx.net.UserWrites("1", "u", "second")
-	if was := <-known; was != "" {
-		t.Errorf("remembered is %q", was)
-	}
+	wanttest.Equal(t, "remembered is", <-known, "")
 	fx.awaitIdle("1")
 	fx.net.UserWrites("1", "u", "/status")
 	if got := fx.awaitText("1", "Nothing is running."); strings.Contains(got.Text, "past") {
@@ -135,9 +132,7 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{c, set} }
 	fx.start()
 	fx.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
-	if got := <-set; got != "net:1 plan=does plan web-search=does web-search" {
-		t.Errorf("the menu is %q", got)
-	}
+	wanttest.Equal(t, "the menu is", <-set, "net:1 plan=does plan web-search=does web-search")
 	fx.awaitText("1", "known: ")
 	fx.awaitIdle("1")
 	check := func() {
@@ -161,9 +156,7 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 	fx.net.UserWrites("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
 	fx.awaitIdle("1")
 	fx.net.UserWrites("1", "u", "about gpt-z")
-	if got := <-set; got != "net:1" {
-		t.Errorf("the menu is %q", got)
-	}
+	wanttest.Equal(t, "the menu is", <-set, "net:1")
 }
 
 func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {

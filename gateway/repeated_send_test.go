@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/rich"
 )
 
@@ -48,9 +49,7 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				if atMostOnce {
 					want = "m1 m2 m3"
 				}
-				if got := strings.Join(messageTexts(api.BotMessages(7)), " "); got != want {
-					t.Errorf("shown is %q, want %q", got, want)
-				}
+				wanttest.Equal(t, "shown is", strings.Join(messageTexts(api.BotMessages(7)), " "), want)
 				left := musttest.Get(fx.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10))(t)
 				unknown := slices.ContainsFunc(left, func(delivery store.Delivery) bool {
 					return delivery.State == store.Unknown && delivery.Out.Text == "m2"

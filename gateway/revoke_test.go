@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -92,17 +93,13 @@ func TestARevokedPersonLosesRunningAndWaitingTurnsAndNobodyElseDoes(t *testing.T
 	fx.awaitIdle("group")
 	all := texts(fx.net.Sent("group"))
 	got := all[min(sent, slices.Index(all, "at three")):] // which may be quicker than the count
-	if want := []string{"at three", "did three", "at five", "did five"}; !slices.Equal(got, want) {
-		t.Errorf("after that the group was shown %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "after that the group was shown", got, []string{"at three", "did three", "at five", "did five"})
 	inbounds := musttest.Get(fx.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5))(t)
 	var ends []string
 	for _, i := range slices.Backward(inbounds) {
 		ends = append(ends, fmt.Sprint(i.State, " ", i.Outcome.Status))
 	}
-	if want := []string{"done revoked", "dead revoked", "done done", "dead revoked", "done done"}; !slices.Equal(ends, want) {
-		t.Errorf("the turns ended as %q, want %q", ends, want)
-	}
+	wanttest.EqualSlices(t, "the turns ended as", ends, []string{"done revoked", "dead revoked", "done done", "dead revoked", "done done"})
 }
 
 func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
@@ -311,9 +308,7 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	before := len(texts(fx.net.Sent("1")))
 	fx.net.UserWrites("1", "7", "/retry")
 	fx.net.Await("1", testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
-	if got := texts(fx.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
-		t.Errorf("retry shows %q", got)
-	}
+	wanttest.EqualSlices(t, "retry shows", texts(fx.net.Sent("1"))[before:], []string{"at ours", "did ours"})
 }
 
 func TestARevokedTurnThatDoesNotEndIsAbandonedWithoutANotice(t *testing.T) {
@@ -380,7 +375,5 @@ func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
 	fx.expect("2", "you said hello") // the slot is free
 	fx.net.UserWrites("1", "9", "hello")
 	fx.awaitText("1", "you said hello")
-	if got, want := texts(fx.net.Sent("1")), []string{"you said hello"}; !slices.Equal(got, want) {
-		t.Errorf("the chat was shown %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "the chat was shown", texts(fx.net.Sent("1")), []string{"you said hello"})
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/wanttest"
 )
 
 // mixedRunbook has a step of each type that needs no tools. The command of the third step always
@@ -178,15 +179,9 @@ func (p *runApprovers) checkRun() {
 		}
 		return n
 	}
-	if n := count(isReport); n != 1 {
-		fx.t.Errorf("the report came %d times", n)
-	}
-	if n := count(hasFiles); n != 1 {
-		fx.t.Errorf("the document came %d times", n)
-	}
-	if n := count(func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "Runbook ") }); n != mixedTimes["prompted"] {
-		fx.t.Errorf("the agent's answers came %d times", n)
-	}
+	wanttest.Equal(fx.t, "the report came … times:", count(isReport), 1)
+	wanttest.Equal(fx.t, "the document came … times:", count(hasFiles), 1)
+	wanttest.Equal(fx.t, "the agent's answers came … times:", count(func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "Runbook ") }), mixedTimes["prompted"])
 	_, records := fx.awaitReport("1", "The run is complete.")
 	want := []string{"1 success gateway", "2 success net:", "3 skipped net:bob", "4 success agent"}
 	if len(records) == len(want) {

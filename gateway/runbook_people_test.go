@@ -1,13 +1,13 @@
 package gateway_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // gateRunbook has one step, which people approve.
@@ -49,9 +49,7 @@ func (fx *fixture) runStatuses() (all []runbook.Status) {
 
 func (fx *fixture) expectStatuses(want ...runbook.Status) {
 	fx.t.Helper()
-	if got := fx.runStatuses(); !slices.Equal(got, want) {
-		fx.t.Errorf("the runs are %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(fx.t, "the runs are", fx.runStatuses(), want)
 }
 
 func TestTwoRunsOfARunbookInAChatShareNothing(t *testing.T) {

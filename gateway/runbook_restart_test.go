@@ -8,6 +8,7 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/wanttest"
 )
 
 // restart ends the gateway as SIGTERM does, and starts it again.
@@ -80,9 +81,7 @@ func TestARestartWaitsForTheCommandOfAStep(t *testing.T) {
 	fx.restart()
 	fx.pressButton("ann", fx.awaitText("1", "Go on?"), 0)
 	fx.awaitReport("1", "The run is complete.")
-	if n := fx.countLines("begun"); n != 1 {
-		t.Errorf("the command ran %d times", n)
-	}
+	wanttest.Equal(t, "the command ran … times:", fx.countLines("begun"), 1)
 }
 
 func TestAnInterruptedCommandIsNoFailureAndRunsAgainOnRequest(t *testing.T) {
@@ -102,16 +101,12 @@ func TestAnInterruptedCommandIsNoFailureAndRunsAgainOnRequest(t *testing.T) {
 	fx.pressButton("ann", cut, 0)
 	fx.pressButton("ann", fx.awaitText("1", "Go on?"), 0)
 	fx.awaitReport("1", "The run is complete.")
-	if n := fx.countLines("begun"); n != 2 {
-		t.Errorf("the command ran %d times", n)
-	}
+	wanttest.Equal(t, "the command ran … times:", fx.countLines("begun"), 2)
 	fx.pressButton("ann", cut, 0) // the run has ended, and no other one begins
 	fx.net.UserWrites("1", "ann", "hello")
 	fx.awaitTrue("the end", func() bool { taken, _ := fx.net.Acknowledged(); return taken == fx.net.Updates() })
 	fx.awaitIdle("1")
-	if n := fx.countLines("begun"); n != 2 {
-		t.Errorf("the command ran %d times: the button of a run that has ended began another one", n)
-	}
+	wanttest.Equal(t, "the command ran … times: the button of a run that has ended began another one:", fx.countLines("begun"), 2)
 }
 
 func TestTheButtonOfAnAlreadyResumedRunStartsNoOther(t *testing.T) {
@@ -129,7 +124,5 @@ func TestTheButtonOfAnAlreadyResumedRunStartsNoOther(t *testing.T) {
 	fx.awaitIdle("1")
 	fx.pressButton("ann", cut, 0)
 	fx.awaitText("1", "This run has ended. /run wait begins a new one.")
-	if n := fx.countLines("begun"); n != 2 {
-		t.Errorf("the command ran %d times", n)
-	}
+	wanttest.Equal(t, "the command ran … times:", fx.countLines("begun"), 2)
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/intake"
 	"nanobot/gateway/runbook"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // reload changes the settings while the gateway runs.
@@ -150,9 +151,7 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 			for _, part := range want {
 				fx.awaitText("1", part)
 			}
-			if n, wanted := fx.countLines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
-				t.Errorf("the command ran %d times", n)
-			}
+			wanttest.Equal(t, "the command ran … times:", fx.countLines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt])
 		})
 	}
 }

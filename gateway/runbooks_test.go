@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // deployRunbook has a step of each type that needs no tools.
@@ -76,9 +77,7 @@ func (fx *fixture) awaitReport(chat, words string) (runbook.Export, []runbook.Re
 		if err != nil || export.CheckSignature(key) != nil {
 			fx.t.Errorf("the signature: %v, %v", export.CheckSignature(key), err)
 		}
-		if name != "run-"+export.Run+".json" {
-			fx.t.Errorf("the document is called %s", name)
-		}
+		wanttest.Equal(fx.t, "the document is called", name, "run-"+export.Run+".json")
 		var records []runbook.Record
 		for _, e := range export.Records {
 			record := musttest.Get(e.Parse())(fx.t)
@@ -119,9 +118,7 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 	fx.awaitText("1", "hello")
 	fx.pressButton("bob", gate, 0)
 	_, records := fx.awaitReport("1", "The run is complete.")
-	if got := provenBy(records); !slices.Equal(got, []string{"1 success gateway", "2 success net:bob", "3 success agent"}) {
-		t.Errorf("the records are %q", got)
-	}
+	wanttest.EqualSlices(t, "the records are", provenBy(records), []string{"1 success gateway", "2 success net:bob", "3 success agent"})
 	if want := `Runbook "Deploy", step 3 of 4: Report`; !strings.Contains(string(records[2].Comment), `step 3 of 4: Report`) {
 		t.Errorf("the comment is %s, want %s", records[2].Comment, want)
 	}
@@ -132,9 +129,7 @@ func TestARunbookRunsInAChatAndItsRecordsComeAsADocument(t *testing.T) {
 			t.Errorf("the agent was told %q, without %q", prompts, part)
 		}
 	}
-	if built := fx.workspaceFile("built"); built != "built\n" {
-		t.Errorf("the command ran as %q", built)
-	}
+	wanttest.Equal(t, "the command ran as", fx.workspaceFile("built"), "built\n")
 }
 
 func TestOnlyApproversDecideAtAGate(t *testing.T) {
@@ -186,9 +181,7 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	fx.start()
 	fx.net.UserWrites("1", "ann", "/run deploy")
 	failed := fx.awaitText("1", "Step 1 has failed 3 times.")
-	if built := fx.workspaceFile("built"); built != strings.Repeat("built\n", 3) {
-		t.Errorf("the command ran as %q", built)
-	}
+	wanttest.Equal(t, "the command ran as", fx.workspaceFile("built"), strings.Repeat("built\n", 3))
 	if !strings.Contains(fx.workspaceFile("prompts"), "The last attempt failed. The command `echo built >> built && test -e source` ended with exit status 1.") {
 		t.Errorf("the agent was told %q", fx.workspaceFile("prompts"))
 	}
@@ -244,9 +237,7 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 	fx.writeWorkspace("go", "")
 	fx.net.UserWrites("1", "ann", "/run resume")
 	fx.awaitReport("1", "The run is complete.")
-	if begun := fx.workspaceFile("begun"); begun != "x\nx\n" {
-		t.Errorf("the command ran as %q", begun)
-	}
+	wanttest.Equal(t, "the command ran as", fx.workspaceFile("begun"), "x\nx\n")
 }
 
 func TestRunbooksAreListed(t *testing.T) {

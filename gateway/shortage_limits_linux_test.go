@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // limitedDaemon is a daemon in its own process, whose resource limits are lowered and raised.
@@ -192,9 +193,7 @@ func (p *limitedDaemon) runShortage(killed bool, relief func()) {
 		relief()
 	}
 	p.checkAnswers()
-	if n := p.countLogged(cannotStart); n != 1 {
-		p.t.Errorf("the shortage was logged %d times", n)
-	}
+	wanttest.Equal(p.t, "the shortage was logged … times:", p.countLogged(cannotStart), 1)
 	for _, text := range []string{"turn failed", "turn was cut off"} {
 		if p.countLogged(text) > 0 {
 			p.t.Errorf("the log says %q:\n%s", text, tail(filepath.Join(p.spec.Dir, "log"), 10))

@@ -16,6 +16,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -97,9 +98,7 @@ func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 			t.Errorf("logged %q", logged)
 		}
 	}
-	if n := fx.logs.FilterMessage("agents can be started again").Len(); n != 1 {
-		t.Errorf("the end was logged %d times", n)
-	}
+	wanttest.Equal(t, "the end was logged … times:", fx.logs.FilterMessage("agents can be started again").Len(), 1)
 }
 
 // slowFailureProtocol is a protocol whose first start in the chat "late" fails only after release.
@@ -142,9 +141,7 @@ func TestALateFailureAfterAShortageStartsNoNewOne(t *testing.T) {
 	})
 	close(l.release)
 	fx.expect("late", "you said hello")
-	if n := fx.logs.FilterMessage("agents cannot be started, will retry").Len(); n != 1 {
-		t.Errorf("the shortage was logged %d times", n)
-	}
+	wanttest.Equal(t, "the shortage was logged … times:", fx.logs.FilterMessage("agents cannot be started, will retry").Len(), 1)
 }
 
 func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
@@ -212,9 +209,7 @@ func TestATurnThatWaitsForResourcesSurvivesAShutdown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if inbound.Attempt != 1 {
-		t.Errorf("it was attempt %d", inbound.Attempt)
-	}
+	wanttest.Equal(t, "it was attempt", inbound.Attempt, 1)
 }
 
 // shortageSpool is a store whose spool has no file descriptors for a while.

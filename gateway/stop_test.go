@@ -8,6 +8,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/wanttest"
 )
 
 // hangingAgent works on a message with "hang" until it is stopped, and answers all others.
@@ -58,9 +59,7 @@ func TestASecondPressOfStopDoesNotStopTheNextTurn(t *testing.T) {
 	fx.awaitTrue("the second turn", func() bool { return strings.Count(fx.readWorkspace("up"), "x") == 2 })
 	fx.net.UserPresses("1", "u", "stop:1")
 	fx.awaitText("1", "That has ended already.")
-	if got := fx.gw.Activity()[store.DefaultAgent].Turns; got != 1 {
-		t.Errorf("%d turns run", got)
-	}
+	wanttest.Equal(t, "turns run:", fx.gw.Activity()[store.DefaultAgent].Turns, 1)
 	fx.net.UserPresses("1", "u", "stop:2")
 	if _, ok := fx.net.Await("1", testTimeout, func(all []gatewaytest.Call) bool { return countText(all, "Stopped.") == 2 }); !ok {
 		t.Error("the second turn was not stopped by its own button")

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // newTelegramFixture is a fixture with a strict Bot API on loopback, which refuses what exceeds
@@ -195,9 +196,7 @@ func TestRateLimitedEditsOnTelegramDoNotDelayTheAnswer(t *testing.T) {
 			awaitTelegramText(t, api, 7, "next")
 			took := time.Since(began)
 			fx.stop()
-			if got := strings.Join(messageTexts(api.BotMessages(7)), "|"); got != "one two three|next" {
-				t.Errorf("shown is %s", got)
-			}
+			wanttest.Equal(t, "shown is", strings.Join(messageTexts(api.BotMessages(7)), "|"), "one two three|next")
 			if n := len(api.Calls("editMessageText")); n > max(6, 1+int(took/(1500*time.Millisecond))) {
 				t.Errorf("%d edits were tried in %s", n, took)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/gateway/audit"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -66,9 +67,7 @@ func TestACommandThatAnAgentWroteRunsOnlyIfAnApproverPermitsIt(t *testing.T) {
 	if got := answer(); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
 	}
-	if got := fx.workspaceFile("allowed"); got != "seen\n" {
-		t.Errorf("the command wrote %q", got)
-	}
+	wanttest.Equal(t, "the command wrote", fx.workspaceFile("allowed"), "seen\n")
 }
 
 func TestAPermittedCommandIsShownAsAWholeAndAudited(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/audit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func open(t *testing.T, o audit.Options) *audit.Log {
@@ -166,9 +167,7 @@ func TestAFileThatIsMovedAwayIsCreatedAgain(t *testing.T) {
 	l.Write(audit.Record{Run: 1})
 	musttest.Do(t, os.Rename(path, path+"-moved"))
 	l.Write(audit.Record{Run: 2})
-	if got := runs(read(t, path)); !slices.Equal(got, []int64{2}) {
-		t.Errorf("it has %v", got)
-	}
+	wanttest.EqualSlices(t, "it has", runs(read(t, path)), []int64{2})
 }
 
 func TestManyWritersAndAToolBesideThemKeepLinesWhole(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -132,9 +133,7 @@ func TestTurnsAreFoundByTheirAgent(t *testing.T) {
 	if !fx.listsTurns("?agent=default", "done 1") || !fx.listsTurns("?agent=none", "") {
 		t.Error("the turns of the others are not right")
 	}
-	if got := fx.getTurn(1).Agent + " " + fx.getTurn(3).Agent; got != "default coder" {
-		t.Errorf("the agents are %s", got)
-	}
+	wanttest.Equal(t, "the agents are", fx.getTurn(1).Agent+" "+fx.getTurn(3).Agent, "default coder")
 }
 
 func TestTurnsAreListedAndShown(t *testing.T) {
@@ -201,16 +200,12 @@ func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
 	fx.net.UserWrites("1", "u", "wait")
 	var answer struct{ Error string }
 	fx.await("the turn to run", func() bool { return fx.request("GET", "/api/turns/1", &answer) == http.StatusOK })
-	if status := fx.request("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
-		t.Errorf("a running turn was retried: %d", status)
-	}
+	wanttest.Equal(t, "a running turn was retried:", fx.request("POST", "/api/turns/1/retry", &answer), http.StatusConflict)
 	if status := fx.request("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
 		t.Fatalf("stop: %d %s", status, answer.Error)
 	}
 	fx.await("the turn to end", func() bool { return fx.listsTurns("", "stopped 1") })
-	if status := fx.request("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
-		t.Errorf("an ended turn was stopped: %d", status)
-	}
+	wanttest.Equal(t, "an ended turn was stopped:", fx.request("POST", "/api/turns/1/stop", &answer), http.StatusConflict)
 	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
 	if status := fx.request("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
 		t.Fatalf("retry: %d %s", status, answer.Error)

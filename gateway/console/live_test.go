@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // liveFixture is a console on a store whose reads of turns are counted and can be broken, and the
@@ -117,13 +118,9 @@ func TestTooManyChangesArePublishedAsOneReload(t *testing.T) {
 			w.markChanged(id + 1)
 		}
 		w.run()
-		if got := w.next(); got != "reload" {
-			t.Errorf("told %q", got)
-		}
+		wanttest.Equal(t, "told", w.next(), "reload")
 		w.markChanged(2)
-		if got := w.next(); got != "turn 2 message-b" {
-			t.Errorf("then %q", got)
-		}
+		wanttest.Equal(t, "then", w.next(), "turn 2 message-b")
 	})
 }
 
@@ -159,15 +156,11 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 		w.mu.Lock()
 		looks := w.reads
 		w.mu.Unlock()
-		if looks != 0 {
-			t.Errorf("the store was read %d times", looks)
-		}
+		wanttest.Equal(t, "the store was read … times:", looks, 0)
 		answer <- true
 		ask()
 		answer <- true
-		if got := w.next(); got != "turn 2 message-b" {
-			t.Errorf("told %q", got)
-		}
+		wanttest.Equal(t, "told", w.next(), "turn 2 message-b")
 	})
 }
 
@@ -185,9 +178,7 @@ func TestPublishedTurnsHaveTheirNumberOfDeliveries(t *testing.T) {
 		}
 		w.markChanged(1)
 		w.run()
-		if got := w.next(); got != "turn 1 message-a map[pending:2]" {
-			t.Errorf("told %q", got)
-		}
+		wanttest.Equal(t, "told", w.next(), "turn 1 message-a map[pending:2]")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // fakeStore is an in-memory store of waiting messages. At most one message of a chat is claimed at
@@ -144,9 +145,7 @@ func TestAChatsTurnsRunInOrderAndOtherChatsInParallel(t *testing.T) {
 		fx.lanes.WaitForTurns()
 		end()
 		synctest.Wait()
-		if fx.most != 2 {
-			t.Errorf("%d turns ran at the same time, want as many as there are slots", fx.most)
-		}
+		wanttest.Equal(t, "got", fx.most, 2)
 		ofA := slices.DeleteFunc(slices.Clone(fx.order), func(id int64) bool { return id > 3 })
 		if !slices.Equal(ofA, []int64{1, 2, 3}) || len(fx.order) != 5 {
 			t.Errorf("the turns ran in the order %v", fx.order)
@@ -218,17 +217,13 @@ func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 		unlock := fx.lanes.Lock(channels.Chat{ID: "a"})
 		go fx.lanes.Run(working, working)
 		synctest.Wait()
-		if !slices.Equal(fx.order, []int64{2}) {
-			t.Errorf("the turns %v began while chat a was locked", fx.order)
-		}
+		wanttest.EqualSlices(t, "the turns … began while chat a was locked:", fx.order, []int64{2})
 		if _, found := fx.lanes.RunningTurn(channels.Chat{ID: "a"}); !found {
 			t.Error("the turn that is about to begin cannot be found")
 		}
 		unlock()
 		synctest.Wait()
-		if !slices.Equal(fx.order, []int64{2, 1}) {
-			t.Errorf("the turns %v began", fx.order)
-		}
+		wanttest.EqualSlices(t, "the turns … began:", fx.order, []int64{2, 1})
 		end()
 	})
 }
@@ -272,9 +267,7 @@ func TestATurnThatYieldsItsSlotLetsAnotherRun(t *testing.T) {
 		synctest.Wait()
 		fx.acceptMessage(t, "b")
 		synctest.Wait()
-		if !slices.Equal(fx.order, []int64{1, 2}) {
-			t.Errorf("the turns %v began while the only slot was free", fx.order)
-		}
+		wanttest.EqualSlices(t, "the turns … began while the only slot was free:", fx.order, []int64{1, 2})
 		if !<-back { // when the other turn has ended
 			t.Error("the slot did not come back")
 		}
@@ -378,9 +371,7 @@ func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 		if len(fx.order) != 0 || len(fx.lanes.RunningTurns()) != 0 || fx.lanes.Full() {
 			t.Errorf("ran %v, registered %d, all slots taken %t", fx.order, len(fx.lanes.RunningTurns()), fx.lanes.Full())
 		}
-		if fx.dropped != 1 {
-			t.Errorf("the turn was dropped %d times", fx.dropped)
-		}
+		wanttest.Equal(t, "the turn was dropped … times:", fx.dropped, 1)
 	})
 }
 

@@ -25,6 +25,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -135,9 +136,7 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 	}
 	res := musttest.Get(http.Get(fx.url))(t)
 	res.Body.Close()
-	if got := res.Header.Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
-		t.Errorf("it is %q", got)
-	}
+	wanttest.Equal(t, "it is", res.Header.Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
 }
 
 func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // boardChannel is a channel that records its calls. A call that refuse has an error for is refused.
@@ -101,9 +102,7 @@ func (r *boardFixture) check(calls string, recorded int) {
 	r.t.Helper()
 	r.ch.mu.Lock()
 	defer r.ch.mu.Unlock()
-	if got := fmt.Sprint(r.ch.calls); got != calls {
-		r.t.Errorf("the calls are %s, want %s", got, calls)
-	}
+	wanttest.Equal(r.t, "the calls are", fmt.Sprint(r.ch.calls), calls)
 	if left, err := r.store.Transients(r.t.Context()); err != nil || len(left) != recorded {
 		r.t.Errorf("recorded are %v, %v, want %d", left, err, recorded)
 	}

@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // refuseGivingWay refuses the messages that give way for some time.
@@ -61,14 +62,10 @@ func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T
 			musttest.Do(t, box.Post(t.Context(), m))
 			synctest.Wait()
 		}
-		if got := n.texts(); got != "[done a b]" {
-			t.Errorf("sent %s", got)
-		}
+		wanttest.Equal(t, "sent", n.texts(), "[done a b]")
 		time.Sleep(2 * time.Hour)
 		stop()
-		if got := n.texts(); got != "[done a b done]" {
-			t.Errorf("sent %s", got)
-		}
+		wanttest.Equal(t, "sent", n.texts(), "[done a b done]")
 	})
 }
 

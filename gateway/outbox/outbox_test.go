@@ -20,6 +20,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var ann, bob = channels.Chat{Channel: "net", ID: "ann"}, channels.Chat{Channel: "net", ID: "bob"}
@@ -113,9 +114,7 @@ func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
 	stop := runOutbox(t, box)
 	box.Idle(t.Context())
 	stop()
-	if got := n.texts(); got != "[1 2 3]" {
-		t.Errorf("sent %s", got)
-	}
+	wanttest.Equal(t, "sent", n.texts(), "[1 2 3]")
 }
 
 func TestAChatThatHangsDelaysNoOther(t *testing.T) {
@@ -157,9 +156,7 @@ func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 		postText(t, box, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
-		if got := n.texts(); got != "[hi ↻hi ↻hi]" {
-			t.Errorf("sent %s", got)
-		}
+		wanttest.Equal(t, "sent", n.texts(), "[hi ↻hi ↻hi]")
 	})
 }
 
@@ -176,9 +173,7 @@ func TestTheTextOfAnErrorAloneMakesNoRepetition(t *testing.T) {
 		postText(t, box, ann, "hi")
 		time.Sleep(time.Minute)
 		stop()
-		if got := n.texts(); got != "[hi hi]" {
-			t.Errorf("sent %s", got)
-		}
+		wanttest.Equal(t, "sent", n.texts(), "[hi hi]")
 	})
 }
 
@@ -196,9 +191,7 @@ func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 	stop := runOutbox(t, box)
 	box.Idle(t.Context())
 	stop()
-	if got := n.texts(); got != "[↻hi]" {
-		t.Errorf("sent %s", got)
-	}
+	wanttest.Equal(t, "sent", n.texts(), "[↻hi]")
 }
 
 // fullStore is a store whose disk is full.
@@ -259,9 +252,7 @@ func TestMessagesPostedAfterTheEndStayPending(t *testing.T) {
 	again.Wake(ann)
 	again.Idle(t.Context())
 	stop()
-	if got := n.texts(); got != "[late]" {
-		t.Errorf("sent %s", got)
-	}
+	wanttest.Equal(t, "sent", n.texts(), "[late]")
 }
 
 // memoryStore is a store of one chat, without goroutines or files, so that it

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/internal/wanttest"
 )
 
 // reactingChannel uses reactions in ann's chat, and shows them when the test lets it.
@@ -76,14 +77,10 @@ func TestOnlyTheLatestReactionIsShownAndNobodyWaitsForIt(t *testing.T) {
 		box.React(ann, "", channels.Taken)
 		close(c.release)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done]" {
-			t.Errorf("shown are %s", got)
-		}
+		wanttest.Equal(t, "shown are", fmt.Sprint(c.shownSoFar()), "[1 taken 1 done]")
 		box.React(ann, "1", channels.Broken)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done 1 failed]" {
-			t.Errorf("shown are %s", got)
-		}
+		wanttest.Equal(t, "shown are", fmt.Sprint(c.shownSoFar()), "[1 taken 1 done 1 failed]")
 	})
 }
 
@@ -98,14 +95,10 @@ func TestReactionsThatTheNetworkDoesNotShowAreDropped(t *testing.T) {
 		time.Sleep(11 * time.Second) // the hanging calls time out
 		close(c.release)
 		synctest.Wait()
-		if len(c.shownSoFar()) != 0 {
-			t.Errorf("%d reactions were shown too late", len(c.shownSoFar()))
-		}
+		wanttest.Equal(t, "reactions were shown too late:", len(c.shownSoFar()), 0)
 		box.React(ann, "new", channels.Taken)
 		synctest.Wait()
-		if got := fmt.Sprint(c.shownSoFar()); got != "[new taken]" {
-			t.Errorf("shown are %s", got)
-		}
+		wanttest.Equal(t, "shown are", fmt.Sprint(c.shownSoFar()), "[new taken]")
 	})
 }
 
@@ -134,14 +127,10 @@ func TestTheLastReactionIsRepeatedUntilTheNetworkShowsIt(t *testing.T) {
 				box.React(ann, "1", channels.Finished)
 				time.Sleep(59 * time.Second)
 				synctest.Wait()
-				if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken]" {
-					t.Errorf("shown are %s", got)
-				}
+				wanttest.Equal(t, "shown are", fmt.Sprint(c.shownSoFar()), "[1 taken]")
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if got := fmt.Sprint(c.shownSoFar()); got != "[1 taken 1 done]" {
-					t.Errorf("shown are %s", got)
-				}
+				wanttest.Equal(t, "shown are", fmt.Sprint(c.shownSoFar()), "[1 taken 1 done]")
 			})
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // refusedReplacer is a channel whose network refuses every edit for good.
@@ -65,9 +66,7 @@ func TestANextStartDoesNotRemoveAMessageWhoseReplacementFailed(t *testing.T) {
 		}
 		n := &busyReplacer{fakeChannel: &fakeChannel{}}
 		restart(t, s, n)
-		if got := fmt.Sprint(n.removed); got != "[m2]" {
-			t.Errorf("removed %s", got)
-		}
+		wanttest.Equal(t, "removed", fmt.Sprint(n.removed), "[m2]")
 		if left, err := s.Transients(t.Context()); err != nil || len(left) > 0 {
 			t.Errorf("recorded are %v, %v", left, err)
 		}

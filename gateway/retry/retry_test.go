@@ -9,6 +9,7 @@ import (
 
 	"nanobot/gateway/retry"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestUntilTriesAgainWithLongerPauses(t *testing.T) {
@@ -34,9 +35,7 @@ func TestUntilTriesAgainWithLongerPauses(t *testing.T) {
 				t.Errorf("tried at %v, want %v", at, want)
 			}
 		}
-		if failures != 3 {
-			t.Errorf("failed was told %d times, want 3", failures)
-		}
+		wanttest.Equal(t, "failed was told … times:", failures, 3)
 	})
 }
 

@@ -3,13 +3,13 @@ package tools_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -108,9 +108,7 @@ func TestProgressAndHistory(t *testing.T) {
 	k := &fakeChat{name: "telegram:1", found: []tools.HistoryMessage{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
 	c := fx.connect(fx.inChat(k), nil)
 	c.call("progress", args{"text": "Testing"}).ok().want("shown", true)
-	if !slices.Equal(k.progress, []string{"Testing"}) {
-		t.Errorf("progress: %q", k.progress)
-	}
+	wanttest.EqualSlices(t, "progress:", k.progress, []string{"Testing"})
 	got := c.call("search_history", args{"query": "hello"}).ok().want("messages.0", args{"role": "user", "text": "hello", "time": "2026-05-04T03:02:01Z"})
 	if text := got.str("messages.1.text"); len(text) > 8300 || !strings.HasSuffix(text, "ü […]") {
 		t.Errorf("a text of %d bytes was returned", len(text))
@@ -180,9 +178,7 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 	again.next(begun["alone"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
 	again.next(begun["two"], "shell", shell(0)).ok().want("challenge.type", "mcp")
 	stored, _ := fx.runs().Load(t.Context(), begun["two"].str("run"))
-	if stored.Chat != "telegram:12" {
-		t.Errorf("the run belongs to %q", stored.Chat)
-	}
+	wanttest.Equal(t, "the run belongs to", stored.Chat, "telegram:12")
 }
 
 // beginFor begins a run that a person drives, in a chat or at a terminal.
@@ -279,9 +275,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 	if record, err := stored.Records[0].Parse(); err != nil || record.By != "telegram:7" || accepted.str("proof_hash") != stored.Records[0].ProofHash {
 		t.Errorf("the record is %s, %v; the answer %s", stored.Records[0].Record, err, accepted.text)
 	}
-	if !slices.Equal(p.asked, []int{1}) {
-		t.Errorf("asked about the steps %v", p.asked)
-	}
+	wanttest.EqualSlices(t, "asked about the steps", p.asked, []int{1})
 
 	shown = c.begin("Gate")
 	p.decide = func(run string, step int) error {
@@ -338,9 +332,7 @@ func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
 		return errors.Join(err, errors.New("the bot is about to restart"))
 	}
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "The bot is about to restart. Call kairos_next again")
-	if now := fx.store.values["runbook/run/"+shown.str("run")]; now != before {
-		t.Errorf("the run was changed to %s", now)
-	}
+	wanttest.Equal(t, "the run was changed to", fx.store.values["runbook/run/"+shown.str("run")], before)
 	p.decide = approveAs("telegram:8")
 	c.next(shown, "user_input", args{"confirmation": "yes"}).ok().want("next_action", "Run complete.")
 }

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/internal/wanttest"
 )
 
 // without returns a solution without some of its fields, and with others.
@@ -169,9 +170,7 @@ func TestAnAcceptedSolutionMayBeSentAgain(t *testing.T) {
 	}
 	c.call("kairos_next", args{"uri": shown.str("current_step.uri"), "solution": without(shown.solution("shell", shell(0)), args{"nonce": "old"})}).refused("NONCE_MISMATCH")
 	stored, _ := fx.runs().Load(t.Context(), shown.str("run"))
-	if len(stored.Records) != 1 {
-		t.Errorf("%d records", len(stored.Records))
-	}
+	wanttest.Equal(t, "records:", len(stored.Records), 1)
 }
 
 func TestAnExpiredNonceBringsANewChallenge(t *testing.T) {
@@ -367,9 +366,7 @@ func TestEachCallIsAudited(t *testing.T) {
 	c.next(shown, "shell", shell(0)).fails("INTERNAL", "Internal error") // and the server goes on
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED")
 	want := "kairos_search ok, kairos_begin ok, kairos_next COMMAND_FAILED, kairos_dump INVALID_URI, kairos_next internal error in nanobot; its log has the details, kairos_next COMMAND_FAILED"
-	if got := strings.Join(seen, ", "); got != want {
-		t.Errorf("audited: %s", got)
-	}
+	wanttest.Equal(t, "audited:", strings.Join(seen, ", "), want)
 }
 
 func TestRunsAndRunbooksHaveARate(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"nanobot/gateway/tools"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestARunOfEachTypeOfChallengeIsProvedFromBeginToEnd(t *testing.T) {
@@ -124,9 +125,7 @@ func TestMintRefusesInvalidRunbooks(t *testing.T) {
 	c.call("kairos_mint", args{"markdown_doc": 1}).fails("INVALID_ARGUMENT", "markdown_doc must be a string")
 	c.call("kairos_mint", args{"markdown_doc": "# A", "force_update": "yes"}).fails("INVALID_ARGUMENT", "true or false")
 	c.call("kairos_mint", args{"markdown_doc": "# A\n\n" + strings.Repeat("x", runbook.MaxText)}).fails("STORE_FAILED", "at most 262144")
-	if n := len(fx.store.values); n != 0 {
-		t.Errorf("%d values were stored", n)
-	}
+	wanttest.Equal(t, "values were stored:", len(fx.store.values), 0)
 	c.call("kairos_mint", args{"markdown_doc": "# A\n\n## One\n\n```json\n{\"challenge\": {\n```\n"}).ok().want("warnings.0.line", 5)
 	fx.store.err = errTest
 	c.call("kairos_mint", args{"markdown_doc": "# B"}).fails("INTERNAL", "Disk on fire.")
@@ -201,9 +200,7 @@ func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
 		"deploy":          {"Ship the website", "Review"},
 		"nothing-of-this": {},
 	} {
-		if got := labels(query); !slices.Equal(got, want) {
-			t.Errorf("%q finds %q, not %q", query, got, want)
-		}
+		wanttest.EqualSlices(t, query+": finds", labels(query), want)
 	}
 	if got := labels(nil); len(got) != 3 {
 		t.Errorf("without a query: %q", got)
@@ -250,14 +247,10 @@ func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
 		return names
 	}
 	kairos := []string{"kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search"}
-	if got := names(fx.options()); !slices.Equal(got, kairos) {
-		t.Errorf("stand-alone: %q", got)
-	}
+	wanttest.EqualSlices(t, "stand-alone:", names(fx.options()), kairos)
 	o := fx.options()
 	o.Chat = &fakeChat{name: "web:1"}
 	got := names(o)
 	slices.Sort(got)
-	if want := []string{"ask_user", "kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search", "progress", "search_history", "send_files", "send_message"}; !slices.Equal(got, want) {
-		t.Errorf("with a chat: %q", got)
-	}
+	wanttest.EqualSlices(t, "with a chat:", got, []string{"ask_user", "kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search", "progress", "search_history", "send_files", "send_message"})
 }

@@ -23,6 +23,7 @@ import (
 	"nanobot/gateway/toolsocket"
 	"nanobot/internal/musttest"
 	"nanobot/internal/peersocket"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -173,9 +174,7 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 			t.Errorf("%s: %q, refused: %q", name, caller, refusal)
 		}
 		fx.mu.Lock()
-		if asked != os.Getpid() {
-			t.Errorf("%s: the owner of process %d was asked for", name, asked)
-		}
+		wanttest.Equal(t, name+": the owner of process … was asked for:", asked, os.Getpid())
 		if (len(fx.refused) == 1) != (refusal != "") || refusal != "" && fx.refused[0].Peer.Pid != os.Getpid() {
 			t.Errorf("%s: told of %+v", name, fx.refused)
 		}
@@ -207,9 +206,7 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 		}
 	}
 	fx.change(func() { fx.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
-	if said := client("token1"); said != "it says: <nil>\n" {
-		t.Errorf("an agent's: %s", said)
-	}
+	wanttest.Equal(t, "an agent's:", client("token1"), "it says: <nil>\n")
 }
 
 func TestAnExitedProcessIsRefusedEvenIfItsPIDIsReused(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -228,9 +229,7 @@ func TestTheEndOfAStreamedAnswerIsToldUnlessAnotherMessageNotifies(t *testing.T)
 			synctest.Test(t, func(t *testing.T) {
 				n := &chatNetwork{}
 				runStreamed(t, n, c.script)
-				if got := fmt.Sprint(n.called("send")); got != c.want {
-					t.Errorf("sent was %s", got)
-				}
+				wanttest.Equal(t, "sent was", fmt.Sprint(n.called("send")), c.want)
 				if gone := n.called("remove"); len(gone) > 0 {
 					t.Errorf("removed was %q", gone)
 				}

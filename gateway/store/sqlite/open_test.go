@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var chat = channels.Chat{Channel: "net", ID: "a"}
@@ -59,9 +60,7 @@ func TestOnlyTheOwnerCanReadTheState(t *testing.T) {
 		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600, "agents.txt": 0o600,
 	} {
 		info := musttest.Get(os.Stat(filepath.Join(dir, name)))(t)
-		if got := info.Mode().Perm(); got != want {
-			t.Errorf("%s has mode %o, want %o", name, got, want)
-		}
+		wanttest.Equal(t, name+": has mode", info.Mode().Perm(), want)
 	}
 }
 
@@ -143,9 +142,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	editDatabase(t, dir, fmt.Sprint("PRAGMA user_version = ", sqlite.SchemaVersion))
 	s = openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
-	if n := countWaiting(t, s); n != 1 {
-		t.Errorf("%d messages wait, want 1", n)
-	}
+	wanttest.Equal(t, "got", countWaiting(t, s), 1)
 }
 
 func TestAnUnusableFolderIsAnError(t *testing.T) {
