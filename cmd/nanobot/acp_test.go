@@ -15,6 +15,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/acp/acptest"
 )
 
@@ -24,9 +25,7 @@ func acpAgent(t *testing.T, flags string) string {
 	t.Helper()
 	dir := t.TempDir()
 	t.Cleanup(func() {
-		if wrong := acptest.Violation(dir); wrong != "" {
-			t.Errorf("the agent was told nonsense: %s", wrong)
-		}
+		wanttest.Equal(t, "the agent was told nonsense:", acptest.Violation(dir), "")
 	})
 	return fmt.Sprintf("TEST_ACP_AGENT=1 exec %s -dir %s %s", os.Args[0], dir, flags)
 }
@@ -91,9 +90,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 		t.Errorf("the agent was started again: %q, then %q", pid, words)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 }
 
 func TestFilesThatAnACPAgentLinksToArriveAsAlbums(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // startDemo runs the demo and returns it with the link that it prints.
@@ -161,12 +162,8 @@ func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
 		}
 	}
 	b.signal(syscall.SIGINT)
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
-	if log := b.log(); log != "" {
-		t.Errorf("it warns: %s", log)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
+	wanttest.Equal(t, "it warns:", b.log(), "")
 }
 
 func TestDemoPrintsANewLinkForABrowserThatIsSignedOut(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // The people of these tests. Ada is let in.
@@ -86,9 +87,7 @@ func (b *discordBot) start() {
 func (b *discordBot) stop() {
 	b.t.Helper()
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		b.t.Errorf("status %d", got)
-	}
+	wanttest.Equal(b.t, "status", b.awaitExit(), 0)
 }
 
 // texts are what a chat shows of the bot.
@@ -139,9 +138,7 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.api.WaitForText(t, ch, "you said two")
 	b.stop()
 	for _, c := range []string{b.dm, ch} {
-		if got := b.texts(c); !slices.Equal(got, []string{"you said one", "you said two"}) {
-			t.Errorf("the chat shows %q", got)
-		}
+		wanttest.EqualSlices(t, "the chat shows", b.texts(c), []string{"you said one", "you said two"})
 	}
 }
 
@@ -228,9 +225,7 @@ func TestDiscordSlashCommands(t *testing.T) {
 	b.api.UserSends(b.dm, ada, "again")
 	b.api.WaitForText(t, b.dm, "you said again")
 	b.stop()
-	if n := len(b.api.Calls(discordtest.PutCommands)); n != 1 {
-		t.Errorf("the same commands were registered %d times", n)
-	}
+	wanttest.Equal(t, "the same commands were registered … times:", len(b.api.Calls(discordtest.PutCommands)), 1)
 }
 
 func TestDiscordThreads(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const harmlessBot = `{"terminal": {"command": "echo ok"}}`
@@ -106,9 +107,7 @@ func TestDoctorReportsFoldersThatItsUserCannotWriteTo(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if cmd.ProcessState.ExitCode() != exit.Failed {
-		t.Errorf("status %d", cmd.ProcessState.ExitCode())
-	}
+	wanttest.Equal(t, "status", cmd.ProcessState.ExitCode(), exit.Failed)
 }
 
 func TestDoctorTriesTheAddress(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // findings are what a doctor has found.
@@ -79,9 +80,7 @@ func TestDoctorFindsNothingWrongWithAGoodBotOnTwoNetworks(t *testing.T) {
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`,
 		map[string]string{"agent.sh": echo, "tg": tg.Token, "dc": dc.Token})
 	all, status, text := runDoctor(t, path, true)
-	if status != 0 {
-		t.Errorf("status %d", status)
-	}
+	wanttest.Equal(t, "status", status, 0)
 	all.expectOnly(t)
 	for check, words := range map[string]string{
 		"config": path, "workspace": "is writable", "state": "first start", "secrets": "no other user", "disk": "free", "http": "free", "daemon": "is not running",
@@ -143,9 +142,7 @@ func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {
 		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"], "groups": "all"},
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`, map[string]string{"tg": tg.Token, "dc": dc.Token})
 	all, status, _ := runDoctor(t, path, false)
-	if status != exit.Failed {
-		t.Errorf("status %d", status)
-	}
+	wanttest.Equal(t, "status", status, exit.Failed)
 	all.expectFinding(t, "telegram.privacy", channels.Doubtful, "privacy mode")
 	all.expectFinding(t, "discord.intents", channels.Bad, "switched off")
 	all.expectOnly(t, "telegram.privacy", "discord.intents")
@@ -221,9 +218,7 @@ func TestDoctorOfABadConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, status, text := runDoctor(t, writeBot(t, cfg, nil), true)
-			if status != exit.Config {
-				t.Errorf("status %d", status)
-			}
+			wanttest.Equal(t, "status", status, exit.Config)
 			all.expectFinding(t, "config", channels.Bad, "")
 			if name == "two mistakes" && len(all) != 2 {
 				t.Errorf("found %+v", all)

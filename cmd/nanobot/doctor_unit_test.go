@@ -11,6 +11,7 @@ import (
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/systemd/systemdtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // botsServer is a server on which systemd seems to run.
@@ -59,9 +60,7 @@ func TestDoctorAssessesTheUnit(t *testing.T) {
 			f.SetUnits(c.unit)
 			all, _, _ := runDoctor(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
 			all.expectFinding(t, "systemd", c.status, c.words)
-			if want := "--no-pager show --property=" + systemd.UnitProperties + " -- nanobot@faq.service\n"; f.Calls() != want {
-				t.Errorf("it asked %q", f.Calls())
-			}
+			wanttest.Equal(t, "it asked", f.Calls(), "--no-pager show --property="+systemd.UnitProperties+" -- nanobot@faq.service\n")
 			if strings.Contains(c.unit, "4711") {
 				all.expectFinding(t, "daemon", channels.Good, "pid 4711") // whose lock is in a place that only the service knows
 			}

@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // startAsOtherUser runs the daemon as a user who is not root, in an open folder with this config.
@@ -69,9 +70,7 @@ func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
 	t.Parallel()
 	dir, net := startAsOtherUser(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
 	musttest.Do(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
-	if got := awaitAnswer(t, net, "1", "hello"); got != "signals nanobot\ntried" {
-		t.Errorf("the agent says %q", got)
-	}
+	wanttest.Equal(t, "the agent says", awaitAnswer(t, net, "1", "hello"), "signals nanobot\ntried")
 }
 
 func TestDoctorSaysWhatAnAgentOfTheSameUserCanDo(t *testing.T) {

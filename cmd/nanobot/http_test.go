@@ -22,6 +22,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // mountedChannel is a channel with an HTTP handler.
@@ -102,9 +103,7 @@ func TestAHandlerThatPanicsIsAnsweredAndLoggedAndHarmsNobody(t *testing.T) {
 	if status, _ := httpRequest(t, "GET", url+"/healthz"); status != 200 {
 		t.Errorf("afterwards it answers %d", status)
 	}
-	if got := logs.FilterMessage("request handler panicked").Len(); got != 2 {
-		t.Errorf("logged %d times", got)
-	}
+	wanttest.Equal(t, "logged … times:", logs.FilterMessage("request handler panicked").Len(), 2)
 }
 
 func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
@@ -130,9 +129,7 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 		}
 	}
 	close(let)
-	if got := <-status; got != 200 {
-		t.Errorf("a request under way was answered %d", got)
-	}
+	wanttest.Equal(t, "a request under way was answered", <-status, 200)
 	<-stopped
 }
 

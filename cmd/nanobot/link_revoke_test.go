@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.
@@ -157,13 +158,9 @@ func TestAUserWithoutABrowserLosesRunningAndWaitingTurns(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	revoke(first.ID)
-	if got := outcomes("ann"); !slices.Equal(got, busy) {
-		t.Errorf("she has another browser, and her turns are %q", got)
-	}
+	wanttest.EqualSlices(t, "she has another browser, and her turns are", outcomes("ann"), busy)
 	revoke(b.grants()[0].ID)
-	if got, want := outcomes("ann"), []string{"dead revoked", "done revoked"}; !slices.Equal(got, want) {
-		t.Errorf("her turns are %q, want %q", got, want)
-	}
+	wanttest.EqualSlices(t, "her turns are", outcomes("ann"), []string{"dead revoked", "done revoked"})
 	if status, _ := phone.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
 		t.Errorf("her phone is answered %d", status)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // losses are ways in which somebody takes a daemon's state away.
@@ -90,9 +91,7 @@ func TestADaemonWhoseStateIsRemovedIsNotReady(t *testing.T) {
 	}
 	if err == nil {
 		resp.Body.Close()
-		if resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("readyz says %d", resp.StatusCode)
-		}
+		wanttest.Equal(t, "readyz says", resp.StatusCode, http.StatusServiceUnavailable)
 	}
 	if got := b.awaitExit(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestADaemonUnderNohupReloadsAndItsAgentsIgnoreNoSignal(t *testing.T) {
@@ -18,7 +19,5 @@ func TestADaemonUnderNohupReloadsAndItsAgentsIgnoreNoSignal(t *testing.T) {
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 }

@@ -13,6 +13,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // fakeManager hears what a daemon tells the service manager.
@@ -85,13 +86,9 @@ func TestSystemdIsNotifiedOfEachStateInOrder(t *testing.T) {
 	t.Setenv("UNRELATED", "is handed on")
 	const cfg = `{"terminal": {"command": "env | grep -e NOTIFY_ -e WATCHDOG_ -e CREDENTIALS_ -e UNRELATED"}, "gateway": {"drainTimeout": 200}` + anybody
 	b := startBot(t, cfg)
-	if got := lineWithPrefix(t, m.awaitNotification("READY=1"), "STATUS="); got != "net ok, 0 running, 0 waiting" {
-		t.Errorf("the status is %q", got)
-	}
+	wanttest.Equal(t, "the status is", lineWithPrefix(t, m.awaitNotification("READY=1"), "STATUS="), "net ok, 0 running, 0 waiting")
 	b.net.UserWrites("1", "7", "hello")
-	if got := strings.TrimSpace(b.awaitText("1", "UNRELATED").Text); got != "UNRELATED=is handed on" {
-		t.Errorf("the agent's environment has %q", got)
-	}
+	wanttest.Equal(t, "the agent's environment has", strings.TrimSpace(b.awaitText("1", "UNRELATED").Text), "UNRELATED=is handed on")
 	b.signal(syscall.SIGHUP)
 	if got := lineWithPrefix(t, m.awaitNotification("RELOADING=1"), "MONOTONIC_USEC="); got == "" || strings.Trim(got, "0123456789") != "" {
 		t.Errorf("the time of the reload is %q", got)
@@ -109,9 +106,7 @@ func TestSystemdIsNotifiedOfEachStateInOrder(t *testing.T) {
 	if got := lineWithPrefix(t, m.awaitNotification("STOPPING=1"), "EXTEND_TIMEOUT_USEC="); got != "230000000" { // the drain, what an agent that does not obey takes, and closing
 		t.Errorf("it asks for %s µs to end", got)
 	}
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 	if late := m.nextNotification(time.Millisecond); late != nil {
 		t.Errorf("after its end came %q", late)
 	}
@@ -120,9 +115,7 @@ func TestSystemdIsNotifiedOfEachStateInOrder(t *testing.T) {
 func TestABadConfigIsNeverReady(t *testing.T) {
 	m := startManager(t)
 	b := startBot(t, `{"terminal": {"comand": "true"}`+anybody)
-	if got := b.awaitExit(); got != exit.Config {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), exit.Config)
 	if said := m.nextNotification(time.Millisecond); said != nil {
 		t.Errorf("it said %q", said)
 	}

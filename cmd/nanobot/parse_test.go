@@ -10,6 +10,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -20,9 +21,7 @@ func TestAWrongOutputIsPrintedAndFails(t *testing.T) {
 	if !errors.As(err, &status) || status.Status != exit.Failed || status.Err != nil {
 		t.Errorf("%v", err)
 	}
-	if got := out.String(); got != `{"error":"<a> is missing"}`+"\n" {
-		t.Errorf("printed %s", got)
-	}
+	wanttest.Equal(t, "printed", out.String(), `{"error":"<a> is missing"}`+"\n")
 }
 
 func TestTheFormatOfAnOutputIsOneOfItsProtocol(t *testing.T) {

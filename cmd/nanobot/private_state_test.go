@@ -13,6 +13,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // intruder is a model of the protocol blocks that meddles with a state folder, STATE, and stores
@@ -176,9 +177,7 @@ func TestTheStateFolderIsPrivateUnlessAgentsWorkInIt(t *testing.T) {
 				cfg.Terminal.Cwd = filepath.Join(dir, c.cwd)
 			}
 			paths := privatePaths(&cfg)
-			if got := slices.Contains(paths, cfg.Gateway.StateDir); got != c.whole {
-				t.Errorf("the whole folder: %v", got)
-			}
+			wanttest.Equal(t, "the whole folder:", slices.Contains(paths, cfg.Gateway.StateDir), c.whole)
 			for _, name := range []string{"nanobot.db", "nanobot.db-wal", "nanobot.db-shm", "nanobot.db-journal", "nanobot.db.new-wal", "spool", "web", "daemon.lock", "history.new"} {
 				if !slices.Contains(paths, filepath.Join(cfg.Gateway.StateDir, name)) {
 					t.Errorf("%s is not private", name)

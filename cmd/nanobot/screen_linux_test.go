@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // awaitMessageID waits until the message with an ID shows some words.
@@ -37,9 +38,7 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 	})
 	b.api.UserSends(7, "start")
 	board := b.awaitMessage(7, "\nwaiting")
-	if got := buttonLabels(board); !slices.Equal(got, []string{"Take over", "Stop"}) {
-		t.Errorf("the board has the buttons %q", got)
-	}
+	wanttest.EqualSlices(t, "the board has the buttons", buttonLabels(board), []string{"Take over", "Stop"})
 	b.pressButton(board, "Take over")
 	b.awaitMessage(7, "The terminal is yours")
 	musttest.Do(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600)) // the agent answers, and is held

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 const password = "hunter2-4711"
@@ -173,9 +174,7 @@ func TestAPasswordThatWasStoredWhenTheDaemonWasKilledReachesTheTurnAndIsRemovedT
 			asked++
 		}
 	}
-	if asked != 1 {
-		t.Errorf("the password was asked for %d times", asked)
-	}
+	wanttest.Equal(t, "the password was asked for … times:", asked, 1)
 	b.checkNoTrace()
 }
 

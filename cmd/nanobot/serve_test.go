@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // useTestNetwork gives the program a network on loopback.
@@ -130,9 +131,7 @@ func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 	}
 	b.signal(syscall.SIGTERM)
 	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 	b.awaitText("1", "got hello")
 }
 

@@ -18,6 +18,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // waitTimeout is how long a test waits for something that must happen. Only a failing test takes so
@@ -193,9 +194,7 @@ func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	_ = p.readLine()
 	p.signal(syscall.SIGINT)
-	if got := p.awaitExit(); got != exit.Interrupted {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", p.awaitExit(), exit.Interrupted)
 	p.awaitAgentExit("pid")
 }
 
@@ -205,9 +204,7 @@ func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
 	_, _ = io.WriteString(p.in, "one\n")
 	_ = p.readLine()
 	p.signal(syscall.SIGINT)
-	if got := p.awaitExit(); got != exit.Interrupted {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", p.awaitExit(), exit.Interrupted)
 }
 
 func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
@@ -221,9 +218,7 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 			p := startProgram(t, "run", "--protocol", "rich", "--command", busy, "hi")
 			_ = p.readLine()
 			end(p)
-			if got := p.awaitExit(); got != exit.Interrupted {
-				t.Errorf("status %d", got)
-			}
+			wanttest.Equal(t, "status", p.awaitExit(), exit.Interrupted)
 			p.awaitAgentExit("pid")
 		})
 	}
@@ -235,9 +230,7 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 		p := startProgram(t, "run", "--protocol", "rich", "--command", "sh "+script+"; true", "hi")
 		_ = p.readLine()
 		musttest.Do(t, p.end.Close())
-		if got := p.awaitExit(); got != exit.Failed {
-			t.Errorf("status %d", got)
-		}
+		wanttest.Equal(t, "status", p.awaitExit(), exit.Failed)
 		p.awaitAgentExit("pid")
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // runPair runs nanobot pair while the daemon runs.
@@ -95,9 +96,7 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	b.api.UserSends(8, "thanks")
 	b.api.WaitForText(t, 8, "you said thanks")
 	shown := slices.DeleteFunc(b.texts(8), func(text string) bool { return strings.HasPrefix(text, "Queued") })
-	if got := strings.Join(shown, "|"); got != welcomeText(code)+"|you said let me in|you said thanks" {
-		t.Errorf("the chat shows %q", got)
-	}
+	wanttest.Equal(t, "the chat shows", strings.Join(shown, "|"), welcomeText(code)+"|you said let me in|you said thanks")
 	if out := b.mustRunPair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tpaired ") {
 		t.Errorf("the list is %q", out)
 	}
@@ -110,21 +109,15 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AwaitPoll(t)
-	if out := b.mustRunPair("telegram:9"); out != "telegram:9 may talk to the bot now.\n" {
-		t.Errorf("the operator is told %q", out)
-	}
-	if out := b.mustRunPair("telegram:9"); out != "telegram:9 has access already.\n" {
-		t.Errorf("then the operator is told %q", out)
-	}
+	wanttest.Equal(t, "the operator is told", b.mustRunPair("telegram:9"), "telegram:9 may talk to the bot now.\n")
+	wanttest.Equal(t, "then the operator is told", b.mustRunPair("telegram:9"), "telegram:9 has access already.\n")
 	b.api.UserSends(9, "hello")
 	b.api.WaitForText(t, 9, "you said hello")
 	b.api.UserSends(8, "/start")
 	code := b.awaitPairingCode(8)
 	b.mustRunPair("telegram:8")
 	b.api.WaitForCount(t, 8, 3)
-	if got := strings.Join(b.texts(8), "|"); got != welcomeText(code)+"|Hello! Send me a message to begin. /help lists the commands." {
-		t.Errorf("who had a code is shown %q", got)
-	}
+	wanttest.Equal(t, "who had a code is shown", strings.Join(b.texts(8), "|"), welcomeText(code)+"|Hello! Send me a message to begin. /help lists the commands.")
 	if got := b.texts(9); len(got) != 1 {
 		t.Errorf("who had not written is shown %q", got)
 	}
@@ -197,9 +190,7 @@ func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
 	b.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Text: "@nano_test_bot quick"})
 	b.api.UserSends(8, "quick") // in a chat of its own, which has ended by then
 	b.api.WaitForText(t, 8, "quick")
-	if out := b.mustRunPair("--revoke", "telegram:8"); out != "telegram:8 no longer has access.\n" {
-		t.Errorf("the operator is told %q", out)
-	}
+	wanttest.Equal(t, "the operator is told", b.mustRunPair("--revoke", "telegram:8"), "telegram:8 no longer has access.\n")
 	sent := b.api.BotMessages(group)
 	for _, name := range []string{"agent", "child", "job"} {
 		b.awaitProcessExit(b.awaitFile(name)[0])
@@ -307,9 +298,7 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	b.api.WaitForText(t, 120, "you said please 299")
 	b.signal(syscall.SIGTERM)
 	b.awaitExit()
-	if n := len(b.api.Calls("getFile")); n != 0 {
-		t.Errorf("%d files were asked for", n)
-	}
+	wanttest.Equal(t, "files were asked for:", len(b.api.Calls("getFile")), 0)
 	if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "users", "100")); err == nil {
 		t.Error("a stranger has a folder")
 	}

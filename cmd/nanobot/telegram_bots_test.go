@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // Each bot numbers its updates and the messages of its private chats from the start.
@@ -39,7 +40,5 @@ func TestTelegramAnotherBotInTheSameFolderReceivesEveryMessage(t *testing.T) {
 		next.WaitForText(t, 7, "you said "+word)
 	}
 	got := slices.DeleteFunc(b.texts(7), func(text string) bool { return !strings.HasPrefix(text, "you said ") }) // a slow machine queues
-	if !slices.Equal(got, want) {
-		t.Errorf("the new bot said %q", got)
-	}
+	wanttest.EqualSlices(t, "the new bot said", got, want)
 }

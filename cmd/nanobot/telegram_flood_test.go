@@ -11,6 +11,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
+	"nanobot/internal/wanttest"
 )
 
 // answers are what a chat shows but for progress and notices about the queue, which depend on what
@@ -44,9 +45,7 @@ func (b *telegramBot) awaitAnswers(want map[int64]int) {
 func (b *telegramBot) stopCleanly() {
 	b.t.Helper()
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		b.t.Errorf("status %d", got)
-	}
+	wanttest.Equal(b.t, "status", b.awaitExit(), 0)
 }
 
 // TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce has three polls' worth of updates wait, or
@@ -74,9 +73,7 @@ func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 	})
 	b.awaitAnswers(want)
 	b.stopCleanly()
-	if got := b.api.PendingUpdates(); got != 0 {
-		t.Errorf("%d updates were not confirmed", got)
-	}
+	wanttest.Equal(t, "updates were not confirmed:", b.api.PendingUpdates(), 0)
 	for i := range int64(chats) {
 		var right []string
 		for n := range each {

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // telegramSetup is a bot: its agent, and what its sections say beyond the usual, as JSON that
@@ -111,9 +112,7 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, picture, picture, picture)
 	b.api.WaitForText(t, 7, "got 3 files")
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 }
 
 func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
@@ -125,9 +124,7 @@ func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.api.WaitForText(t, 7, "you said two")
 	b.signal(syscall.SIGTERM)
 	b.awaitExit()
-	if got := strings.Join(b.texts(7), "|"); got != "you said one|you said two" {
-		t.Errorf("the chat shows %s", got)
-	}
+	wanttest.Equal(t, "the chat shows", strings.Join(b.texts(7), "|"), "you said one|you said two")
 }
 
 func TestTelegramStopButtonAndStrangers(t *testing.T) {

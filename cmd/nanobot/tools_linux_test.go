@@ -20,6 +20,7 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/toolsocket"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // toolBot starts a daemon whose agent does what the scripts say that it is sent. more is more of
@@ -172,9 +173,7 @@ func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
 		}
 	}
 	for name, s := range map[string]toolScript{"without a token": {Env: []string{"NANOBOT_CHAT_TOKEN="}}, "a detached process without a token": {Detached: true}} {
-		if said := b.runScript("2", s.withCall("send_message", map[string]any{"text": "my own"})); said != `send_message: {"sent":true}` {
-			t.Errorf("%s says %q", name, said)
-		}
+		wanttest.Equal(t, name+": says", b.runScript("2", s.withCall("send_message", map[string]any{"text": "my own"})), `send_message: {"sent":true}`)
 	}
 	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
 	b.awaitTurnEnd("1", 0)
@@ -276,9 +275,7 @@ func TestAFloodOfMessagesIsBoundedForTheWholeChat(t *testing.T) {
 	if sent < 20 || sent > 25 || refused != 30-sent || b.countMessages("1", "flood") != sent {
 		t.Errorf("%d were sent, %d refused, %d came: %s", sent, refused, b.countMessages("1", "flood"), said)
 	}
-	if said := b.runScript("2", toolScript{}.withCall("send_message", map[string]any{"text": "other"})); said != `send_message: {"sent":true}` {
-		t.Errorf("another chat: %q", said)
-	}
+	wanttest.Equal(t, "another chat:", b.runScript("2", toolScript{}.withCall("send_message", map[string]any{"text": "other"})), `send_message: {"sent":true}`)
 }
 
 func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
@@ -305,9 +302,7 @@ func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 	if len(open) != 16 || refused != 184 {
 		t.Errorf("%d are open, %d refused", len(open), refused)
 	}
-	if said := b.runScript("1", toolScript{}.withCall("send_message", map[string]any{"text": "hi"})); said != `send_message: {"sent":true}` {
-		t.Errorf("meanwhile: %q", said)
-	}
+	wanttest.Equal(t, "meanwhile:", b.runScript("1", toolScript{}.withCall("send_message", map[string]any{"text": "hi"})), `send_message: {"sent":true}`)
 	for _, c := range open {
 		_ = c.Close()
 	}
@@ -337,9 +332,7 @@ func TestAQuestionOfAToolSurvivesAKill(t *testing.T) {
 	if said := b.awaitTurnEnd("1", 0); !strings.Contains(said, `"answer":"yes"`) {
 		t.Errorf("the agent says %q", said)
 	}
-	if n := b.countMessages("1", "once"); n != 1 {
-		t.Errorf("the message came %d times", n)
-	}
+	wanttest.Equal(t, "the message came … times:", b.countMessages("1", "once"), 1)
 }
 
 func TestAQuestionOfAToolDoesNotDelayTheShutdown(t *testing.T) {

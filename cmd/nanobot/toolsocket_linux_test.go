@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // socketFile is the file of the state that names the socket.
@@ -93,9 +93,7 @@ func TestTheFolderOfTheSocketIsChosen(t *testing.T) {
 		"nonsense": {map[string]string{"XDG_RUNTIME_DIR": "here"}, false, nil},
 	} {
 		got := socketParents(func(name string) string { return test.environ[name] }, test.root)
-		if want := append(test.want, os.TempDir()); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		wanttest.EqualSlices(t, name+":", got, append(test.want, os.TempDir()))
 	}
 }
 
@@ -124,9 +122,7 @@ func TestTheSocketIsNotOpenedInAnUnsuitableFolder(t *testing.T) {
 			got = filepath.Dir(filepath.Dir(l.Path()))
 			closeSocket(l)
 		}
-		if got != test.want {
-			t.Errorf("%s: it is in %q, want %q", name, got, test.want)
-		}
+		wanttest.Equal(t, name+": it is in", got, test.want)
 		if all := said.All(); (test.says == "") != (len(all) == 0) || test.says != "" && (len(all) != 1 || !strings.Contains(all[0].Message, test.says)) {
 			t.Errorf("%s: the log says %v", name, all)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/wanttest"
 )
 
 // TestTheWebDaemonKilledAtAnyInstantLosesNothing kills the daemon again and again while people
@@ -132,9 +133,7 @@ func answerOf(said string) string {
 
 func (s *webKillTest) checkAnswers() {
 	t := s.b.t
-	if text := s.findMissing(); text != "" {
-		t.Errorf("%s was never answered", text)
-	}
+	wanttest.Equal(t, "was never answered:", s.findMissing(), "")
 	unanswered := 0
 	for _, text := range s.said {
 		asked, answered := s.seen["user "+text], s.seen["bot "+answerOf(text)]

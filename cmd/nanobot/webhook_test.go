@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/addrtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // webhookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict
@@ -125,9 +126,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 	b.api.WaitForText(t, 7, "you said hi")
 	b.api.UserSendsAlbum(telegramtest.UserPost{Chat: 7, Text: "look"}, fullAlbum()...)
 	b.api.WaitForText(t, 7, "got 10 files")
-	if n := len(b.api.Calls("getUpdates")); n != 0 {
-		t.Errorf("it polled %d times", n)
-	}
+	wanttest.Equal(t, "it polled … times:", len(b.api.Calls("getUpdates")), 0)
 	resp := musttest.Get(http.Get("http://" + b.listen + "/healthz"))(t)
 	alive, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
@@ -135,9 +134,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 		t.Errorf("healthz says %d %q", resp.StatusCode, alive)
 	}
 	b.signal(syscall.SIGTERM)
-	if got := b.awaitExit(); got != 0 {
-		t.Errorf("status %d", got)
-	}
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
 	if calls := b.api.Calls("deleteWebhook"); len(calls) != 0 {
 		t.Errorf("the webhook was removed: %+v", calls)
 	}

@@ -14,6 +14,7 @@ import (
 	"nanobot/config"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
 )
@@ -184,19 +185,11 @@ func TestSandboxedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
 	}
 	cfg := config.Default()
 	cfg.Workspace, cfg.Runbooks.Folder = workspace, filepath.Join(workspace, "runbooks")
-	if got := runbooksFolder(&cfg); got != cfg.Runbooks.Folder {
-		t.Errorf("without a sandbox it is %q", got)
-	}
+	wanttest.Equal(t, "without a sandbox it is", runbooksFolder(&cfg), cfg.Runbooks.Folder)
 	cfg.Terminal.Sandbox = "landlock"
-	if got := runbooksFolder(&cfg); got != "" {
-		t.Errorf("before it is made it is %q", got)
-	}
+	wanttest.Equal(t, "before it is made it is", runbooksFolder(&cfg), "")
 	musttest.Do(t, os.Symlink(elsewhere, cfg.Runbooks.Folder))
-	if got := runbooksFolder(&cfg); got != "" {
-		t.Errorf("a link leads to %q", got)
-	}
+	wanttest.Equal(t, "a link leads to", runbooksFolder(&cfg), "")
 	cfg.Runbooks.Folder = elsewhere
-	if got := runbooksFolder(&cfg); got != elsewhere {
-		t.Errorf("outside the workspace it is %q", got)
-	}
+	wanttest.Equal(t, "outside the workspace it is", runbooksFolder(&cfg), elsewhere)
 }

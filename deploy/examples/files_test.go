@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func putFile(t *testing.T, path string, content []byte) {
@@ -97,9 +98,7 @@ func wantPictures(width, height int) func(*testing.T, result) {
 				t.Errorf("%s: %v", path, err)
 				continue
 			}
-			if size := img.Bounds().Size(); size != image.Pt(width, height) {
-				t.Errorf("%s: size %v", path, size)
-			}
+			wanttest.Equal(t, path+": size", img.Bounds().Size(), image.Pt(width, height))
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 var bin string // folder of the binary under test
@@ -182,9 +183,7 @@ func runStep(t *testing.T, workspace string, s step) {
 	}
 	r := nanobot(t, append(args, "--", s.text)...)
 	r.workspace = workspace
-	if r.status != s.status {
-		t.Errorf("exit status %d, want %d", r.status, s.status)
-	}
+	wanttest.Equal(t, "exit status", r.status, s.status)
 	got := decode(t, r.stdout)
 	same := len(got) == len(s.want)
 	for i := range min(len(got), len(s.want)) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
@@ -22,9 +23,7 @@ func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 	if got := r.run("/usr/bin/nanobot", "version"); !strings.HasPrefix(got, "nanobot v1.2.3 ") {
 		t.Errorf("version: got %q", got)
 	}
-	if got := r.run("/usr/bin/nanobot", "run", "--command", "echo got {message}", "it's me"); got != "got it's me\n" {
-		t.Errorf("a turn: got %q", got)
-	}
+	wanttest.Equal(t, "a turn: got", r.run("/usr/bin/nanobot", "run", "--command", "echo got {message}", "it's me"), "got it's me\n")
 	r.must(os.RemoveAll(filepath.Join(r.path, "users")))
 	r.must(os.RemoveAll(filepath.Join(r.path, ".nanobot")))
 	for _, path := range []string{
@@ -113,9 +112,7 @@ func TestOnlyARemovalStopsBotsAndTheirFilesStay(t *testing.T) {
 
 	r.putFile("tmp/running", "", 0o644)
 	said = r.dpkg("--install", next)
-	if got := r.systemctlCalls(); got != asked {
-		t.Errorf("at the upgrade: systemctl was told %q; want %q", got, asked)
-	}
+	wanttest.Equal(t, "at the upgrade: systemctl was told", r.systemctlCalls(), asked)
 	if !strings.Contains(said, "systemctl try-restart") {
 		t.Errorf("the upgrade does not say how running bots get it:\n%s", said)
 	}
@@ -124,9 +121,7 @@ func TestOnlyARemovalStopsBotsAndTheirFilesStay(t *testing.T) {
 	}
 
 	r.dpkg("--remove", "nanobot")
-	if got, want := r.systemctlCalls(), "stop nanobot.service nanobot@*.service\ndaemon-reload\n"; got != want {
-		t.Errorf("at the removal: systemctl was told %q; want %q", got, want)
-	}
+	wanttest.Equal(t, "at the removal: systemctl was told", r.systemctlCalls(), "stop nanobot.service nanobot@*.service\ndaemon-reload\n")
 	if r.has(wants+"nanobot.service") || r.has(wants+"nanobot@ann.service") || !r.has(wants+"other.service") {
 		t.Error("the removal has to take the links of our units, and only them")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // enableVariable enables these tests. It is removed from the environment of nanobot, which would
@@ -82,12 +83,8 @@ func TestBotsAreCreatedStartedAndRemovedOnARealSystemd(t *testing.T) {
 	}
 	m.nanobot("bots", "start", "faq")
 	m.nanobot("bots", "remove", "faq", "--purge", "--yes")
-	if state := m.property("nanobot@faq", "ActiveState"); state != "inactive" {
-		t.Errorf("after remove it is %s", state)
-	}
-	if out := m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"); out != "" {
-		t.Errorf("left over: %s", out)
-	}
+	wanttest.Equal(t, "after remove it is", m.property("nanobot@faq", "ActiveState"), "inactive")
+	wanttest.Equal(t, "left over:", m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"), "")
 }
 
 func TestProblemsOfABotAreReportedOnARealSystemd(t *testing.T) {
@@ -103,16 +100,12 @@ func TestProblemsOfABotAreReportedOnARealSystemd(t *testing.T) {
 	m.await("it is said that it crashes", func() bool {
 		return strings.Contains(m.nanobot("bots", "list"), "exit-code, exit status 1: nanobot doctor")
 	})
-	if state := m.property("nanobot@loop", "ActiveState"); state != "activating" {
-		t.Errorf("it is %s", state)
-	}
+	wanttest.Equal(t, "it is", m.property("nanobot@loop", "ActiveState"), "activating")
 	m.run("systemctl", "mask", "nanobot@loop") // which remove undoes
 	m.nanobot("bots", "remove", "loop", "--yes")
 	if state, load := m.property("nanobot@loop", "ActiveState"), m.property("nanobot@loop", "LoadState"); state != "inactive" || load != "loaded" {
 		t.Errorf("after remove it is %s and %s", state, load)
 	}
 	m.nanobot("bots", "remove", "loop", "--purge", "--yes")
-	if out := m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"); out != "" {
-		t.Errorf("left over: %s", out)
-	}
+	wanttest.Equal(t, "left over:", m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"), "")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestATerminalWorksInTheUnitsOfARealSystemd(t *testing.T) {
@@ -38,8 +39,6 @@ func TestATerminalWorksInTheUnitsOfARealSystemd(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s the agent does not come to its end: %s", how, m.run("journalctl", "--no-pager", "-n", "30"))
 		}
-		if got := m.run("sh", "-c", "cat "+work+"/result; rm -f "+work+"/*"); got != "40 160" {
-			t.Errorf("%s the terminal has the size %q", how, got)
-		}
+		wanttest.Equal(t, how+": the terminal has the size", m.run("sh", "-c", "cat "+work+"/result; rm -f "+work+"/*"), "40 160")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // page executes the commands in deploy/README.md.
@@ -95,9 +96,7 @@ func TestThePageSetsUpAServer(t *testing.T) {
 		t.Errorf("after all that it is %s", out)
 	}
 	p.step("sudo rm -rf /etc/nanobot /var/lib/nanobot /var/lib/private/nanobot /etc/systemd/system/nanobot*.service.d", "")
-	if out := p.run("find", "/etc", "/var/lib", "/usr/bin", "/usr/lib/systemd", "-name", "*nanobot*", "-not", "-path", "/var/lib/dpkg/*", "-not", "-path", "/var/lib/systemd/*"); out != "" {
-		t.Errorf("left over: %s", out)
-	}
+	wanttest.Equal(t, "left over:", p.run("find", "/etc", "/var/lib", "/usr/bin", "/usr/lib/systemd", "-name", "*nanobot*", "-not", "-path", "/var/lib/dpkg/*", "-not", "-path", "/var/lib/systemd/*"), "")
 }
 
 // restoreFromBackup backs the bot up, removes it and restores it. The paired people stay paired.

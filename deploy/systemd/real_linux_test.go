@@ -16,6 +16,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // machine is a systemd that runs in its own namespaces.
@@ -209,9 +210,7 @@ func TestAgentsRunInTheUnitsOfARealSystemd(t *testing.T) {
 			if !ok {
 				t.Errorf("in a sandbox of the kernel's it shows %q", shown[len(shown)-1].TextOrCaption())
 			}
-			if got := m.property(unit, "StatusText"); got != "telegram ok, 0 running, 0 waiting" {
-				t.Errorf("the status is %q", got)
-			}
+			wanttest.Equal(t, "the status is", m.property(unit, "StatusText"), "telegram ok, 0 running, 0 waiting")
 			if user, dynamic := m.property(unit, "User"), m.property(unit, "DynamicUser"); user != "nanobot-"+name || dynamic != "yes" {
 				t.Errorf("its user is %q (dynamic: %s)", user, dynamic)
 			}
@@ -241,9 +240,7 @@ func TestARealSystemdReloadsRestartsAndStopsABot(t *testing.T) {
 	})
 	api.UserSends(7, "hello")
 	api.WaitForText(t, 7, "two")
-	if got := m.property("nanobot", "ActiveState"); got != "active" {
-		t.Errorf("after a reload it is %s", got)
-	}
+	wanttest.Equal(t, "after a reload it is", m.property("nanobot", "ActiveState"), "active")
 
 	m.putFile("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
 	m.run("systemctl", "reload", "nanobot")
@@ -264,9 +261,7 @@ func TestARealSystemdReloadsRestartsAndStopsABot(t *testing.T) {
 	api.WaitForText(t, 7, "three")
 
 	m.run("systemctl", "stop", "nanobot")
-	if got := m.property("nanobot", "Result"); got != "success" {
-		t.Errorf("it stopped with %s", got)
-	}
+	wanttest.Equal(t, "it stopped with", m.property("nanobot", "Result"), "success")
 	m.putFile("/etc/nanobot/config.json", `{"terminal": {"comand": "true"}}`, 0o644)
 	if out, err := m.command("systemctl", "start", "nanobot").CombinedOutput(); err == nil {
 		t.Errorf("a config with a mistake starts: %s", out)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 // takeOver is an agent that tries to change the config, which is in the workspace, to make the
@@ -63,9 +64,7 @@ func TestAnAgentInAUnitCannotRewriteTheConfig(t *testing.T) {
 			t.Errorf("the agent cannot work: %q", said)
 		}
 	}
-	if now := m.run("cat", config); now != before {
-		t.Errorf("the config is %q", now)
-	}
+	wanttest.Equal(t, "the config is", m.run("cat", config), before)
 	log := m.run("journalctl", "-u", "nanobot@safe", "-o", "cat")
 	if !strings.Contains(log, "is granted to the agent entry by entry") {
 		t.Errorf("the log does not say what the agent cannot do:\n%s", log)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/wanttest"
 )
 
 func TestAgentsUseTheToolsOfTheirChatInTheUnitsOfARealSystemd(t *testing.T) {
@@ -40,7 +41,5 @@ func TestAgentsUseTheToolsOfTheirChatInTheUnitsOfARealSystemd(t *testing.T) {
 		}
 	}
 	m.run("systemctl", "stop", "nanobot@tools")
-	if left := m.run("sh", "-c", "find /run/nanobot -type s"); left != "" {
-		t.Errorf("it left %s", left)
-	}
+	wanttest.Equal(t, "it left", m.run("sh", "-c", "find /run/nanobot -type s"), "")
 }

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -119,8 +120,6 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 		if m := hiddenFolder().FindStringSubmatch(command); m != nil {
 			got = m[2] + m[3]
 		}
-		if got != want {
-			t.Errorf("%s: %q", command, got)
-		}
+		wanttest.Equal(t, command+":", got, want)
 	}
 }
