@@ -20,8 +20,8 @@ func roundLine(n int) line {
 // and the final message.
 func scriptedLines(ending ...line) []line {
 	begin := []line{
-		roundLine(1), message("I read notes.md."), progress("✅ `Queued 'notes.md' for next outbox`"),
-		roundLine(2), progress("✅ `Created 'src/hello.py'`"), progress("✅ `Edited 'src/hello.py' lines 1-1`"),
+		roundLine(1), message("I read notes.md."), progress("📖 `Queued 'notes.md' for next outbox` ✓"),
+		roundLine(2), progress("✏️ `Created 'src/hello.py'` ✓"), progress("✏️ `Edited 'src/hello.py' lines 1-1` ✓"),
 	}
 	last := len(ending) - 1
 	return slices.Concat(begin, ending[:last], []line{roundLine(3)}, ending[last:])
