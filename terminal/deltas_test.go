@@ -45,7 +45,7 @@ func TestDeltasAreOneMessage(t *testing.T) {
 		{"invalid UTF-8", `printf '{"type":"delta","text":"a\377"}\n'` + "\n" + delta("b"), "done", []string{"message: a\uFFFDb"}},
 		{"numbers and missing texts", delta(12) + frame(object{"type": "delta"}) + delta(nil) + delta(true), "done", []string{"message: 12true"}},
 		{"white space around it", delta("\n\n  a") + delta(" \n") + delta("b\n\n"), "done", []string{"message:   a \nb"}},
-		{"white space alone is no answer", delta(" ") + delta("\n"), "done", []string{"message: (no output)"}},
+		{"white space alone is no answer", delta(" ") + delta("\n"), "silent", []string{"message: (no output)"}},
 		{"white space alone is replaced, too", delta(" ") + frame(object{"type": "message", "text": "m"}), "done", []string{"message: m"}},
 		{"two messages", one + frame(object{"type": "message", "text": "A"}) + delta("B") + frame(object{"type": "message", "text": "C"}), "done", []string{"message: A", "message: C"}},
 	} {

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,8 @@ type FinalResponse struct {
 	remarks     []string
 	remarkCount int
 	shown       bool
+	end         Status // see SetEnd
+	endText     string
 	flush       func(followed bool) error // see FlushFirst
 	prints      bool                      // what the agent prints is for the user, except for frames
 }
@@ -107,6 +110,10 @@ func (r *FinalResponse) FlushFirst(flush func(followed bool) error) { r.flush = 
 // MarkShown records that the user has already been shown a message.
 func (r *FinalResponse) MarkShown() { r.shown = true }
 
+// SetEnd sets how the agent's work ended, unless its exit or an error says otherwise, and a text
+// that says so to the user if nothing else is said; "": none.
+func (r *FinalResponse) SetEnd(status Status, text string) { r.end, r.endText = status, text }
+
 // Emit emits the final response: the plain text, then the errors. Remarks, STDERR and the exit code
 // are appended to the last of them.
 func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
@@ -137,10 +144,11 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		}
 		return out, nil
 	}
+	text = cmp.Or(text, r.endText)
 	format := r.formatWithStderr(t.Final, text, end)
 	text = joinLines(text, tail)
 	if text == "" && !r.shown {
-		text = t.Words.Text(words.NoOutput)
+		out.Status, text = Silent, t.Words.Text(words.NoOutput)
 	}
 	if text != "" {
 		if err := t.Emit(Frame{Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true}); err != nil {
@@ -191,7 +199,7 @@ func (r *FinalResponse) HasContent(t Turn, end AgentExit) bool {
 	out := r.outcome(end)
 	text, _ := r.PlainText()
 	failure, _ := r.failureText(t, out.Status)
-	return failure != "" || text != "" || r.appendix(t, out, end) != ""
+	return failure != "" || text != "" || r.endText != "" || r.appendix(t, out, end) != ""
 }
 
 // EmitStopped emits the final response of a turn whose context ended while no agent was running: it
@@ -203,7 +211,7 @@ func (t Turn) EmitStopped(ctx context.Context) (Outcome, error) {
 }
 
 func (r *FinalResponse) outcome(end AgentExit) Outcome {
-	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal, Stderr: Clean(end.Stderr.String())}
+	out := Outcome{Status: cmp.Or(r.end, Done), ExitCode: end.Code, Signal: end.Signal, Stderr: Clean(end.Stderr.String())}
 	switch {
 	case end.Forced && errors.Is(end.Cause, ErrTimeout):
 		out.Status = TimedOut
@@ -223,7 +231,7 @@ func (r *FinalResponse) failureText(t Turn, status Status) (text, code string) {
 		return joinLines(text, t.Words.Text(words.TimedOut, t.Final.Timeout)), "TIMEOUT"
 	case Stopped:
 		return joinLines(text, t.Words.Text(words.StoppedText)), StoppedCode
-	case Done, Failed:
+	case Done, Failed, Refused, Silent:
 	}
 	return text, r.code
 }

@@ -69,7 +69,7 @@ func TestStderrIsShownAsConfigured(t *testing.T) {
 		{"always", bad, "failed", "message: out\nSTDERR: oops\nExit code: 3"},
 		{"onError", good, "done", "message: out"},
 		{"onError", bad, "failed", "message: out\nSTDERR: oops\nExit code: 3"},
-		{"onError", "echo oops >&2", "done", "message: (no output)"},
+		{"onError", "echo oops >&2", "silent", "message: (no output)"},
 		{"never", good, "done", "message: out"},
 		{"never", bad, "failed", "message: out\nExit code: 3"},
 		{"never", "echo oops >&2; exit 3", "failed", "message: Exit code: 3"},

@@ -33,7 +33,7 @@ func injectionLine(i int) string {
 func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
 	b := newTurnFixture(t, "rich", "head -n 101 > received")
 	b.chat.Inject, b.req.Text = queuedInjections(100), strings.Repeat("a large envelope ", 1<<16)
-	b.run().expectFrames("done", "message: (no output)")
+	b.run().expectFrames("silent", "message: (no output)")
 	raw, _ := os.ReadFile(filepath.Join(b.workspace, "received"))
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	if len(lines) != 101 || !strings.HasPrefix(lines[0], `{"version":1,"text":"a large envelope `) {
@@ -55,7 +55,7 @@ func TestAnInjectionHasMediaOnlyIfConfigured(t *testing.T) {
 		b := newTurnFixture(t, "rich", readEnvelope+recordLine)
 		b.chat.Inject, b.opts.Config.PassMedia = inject, pass
 		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
-		b.run().expectFrames("done", "message: (no output)").expectInput(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
+		b.run().expectFrames("silent", "message: (no output)").expectInput(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
 	}
 }
 

@@ -44,12 +44,12 @@ func TestATextTooLongForAVariableIsCutAndTheTurnContinues(t *testing.T) {
 }
 
 func TestStdinIsWhatTheConfigSays(t *testing.T) {
-	for stdin, want := range map[string]string{"text": "two\nlines -x \"", "none": "(no output)"} {
+	for stdin, want := range map[string][2]string{"text": {"done", "two\nlines -x \""}, "none": {"silent", "(no output)"}} {
 		for _, protocol := range []string{"plain", "rich"} {
 			b := newTurnFixture(t, protocol, "cat")
 			b.opts.Config.Stdin = stdin
 			b.req.Text = "two\nlines -x \""
-			b.run().expectFrames("done", "message: "+want)
+			b.run().expectFrames(terminal.Status(want[0]), "message: "+want[1])
 		}
 	}
 	for _, stdin := range []string{"", "envelope"} {

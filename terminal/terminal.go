@@ -238,7 +238,15 @@ const (
 	Failed   Status = "failed"  // error frame, non-zero exit or signal
 	TimedOut Status = "timeout" // killed after the timeout
 	Stopped  Status = "stopped" // ended by a person or the daemon
+	Refused  Status = "refused" // a person has refused its last step
+	Silent   Status = "silent"  // the agent ended it without a word
 )
+
+// Statuses are the texts of all ways a turn ends.
+var Statuses = map[Status]words.Key{
+	Done: words.OutcomeDone, Failed: words.OutcomeFailed, TimedOut: words.OutcomeTimeout,
+	Stopped: words.OutcomeStopped, Refused: words.OutcomeRefused, Silent: words.OutcomeSilent,
+}
 
 // StoppedCode is the code of the error frame that ends a turn which was told to stop.
 const StoppedCode = "STOPPED"

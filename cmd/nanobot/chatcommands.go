@@ -98,16 +98,10 @@ func (s *chatSession) statusText(chat channels.Chat) string {
 	text := s.words.Text(words.ChatStatus, terminal.CodeSpan(firstLine(s.cfg.Terminal.Command)), s.cfg.Terminal.Protocol,
 		terminal.CodeSpan(s.cfg.Workspace), file, terminal.CodeSpan(chat.String()))
 	if s.last.status != "" {
-		text += "\n" + s.words.Text(words.ChatLastTurn, s.words.Text(outcomeNames[s.last.status]),
+		text += "\n" + s.words.Text(words.ChatLastTurn, s.words.Text(terminal.Statuses[s.last.status]),
 			s.last.took.Round(time.Millisecond))
 	}
 	return text
-}
-
-// outcomeNames are the texts of the ways a turn ends.
-var outcomeNames = map[terminal.Status]words.Key{
-	terminal.Done: words.OutcomeDone, terminal.Failed: words.OutcomeFailed, terminal.TimedOut: words.OutcomeTimeout,
-	terminal.Stopped: words.OutcomeStopped,
 }
 
 // lastTurn is how the last turn of the chat ended.

@@ -199,6 +199,7 @@ func (c *Console) requestedInbound(r *http.Request) (store.Inbound, error) {
 var outcomes = []string{
 	"", string(store.Pending), string(store.Running), string(store.Interrupted), string(store.Dead),
 	string(terminal.Done), string(terminal.Failed), string(terminal.TimedOut), string(terminal.Stopped),
+	string(terminal.Refused), string(terminal.Silent),
 }
 
 // parseFilter parses the filter of a list request.

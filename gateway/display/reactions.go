@@ -39,6 +39,8 @@ var endings = map[terminal.Status]ending{
 	terminal.Failed:   {"✗", channels.Broken},
 	terminal.TimedOut: {"✗", channels.Broken},
 	terminal.Stopped:  {"⏹", channels.NoReaction},
+	terminal.Refused:  {"🚫", channels.NoReaction},
+	terminal.Silent:   {"–", channels.NoReaction},
 	store.Revoked:     {"⏹", channels.NoReaction},
 }
 

@@ -102,7 +102,7 @@ func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) err
 func (c commandCall) outcomeText(inbound store.Inbound) string {
 	o := inbound.Outcome
 	status := o.Status
-	if key, ok := outcomeKeys[o.Status]; ok {
+	if key, ok := terminal.Statuses[terminal.Status(o.Status)]; ok {
 		status = c.text(key)
 	}
 	switch {
@@ -117,18 +117,11 @@ func (c commandCall) outcomeText(inbound store.Inbound) string {
 	}
 }
 
-// outcomeKeys are the texts of the ways a turn ends, and deliveryKeys those of the states of an
-// undelivered message.
-var (
-	outcomeKeys = map[string]words.Key{
-		string(terminal.Done): words.OutcomeDone, string(terminal.Failed): words.OutcomeFailed,
-		string(terminal.TimedOut): words.OutcomeTimeout, string(terminal.Stopped): words.OutcomeStopped,
-	}
-	deliveryKeys = map[store.State]words.Key{
-		store.Pending: words.DeliveryPending, store.Sending: words.DeliverySending,
-		store.Failed: words.DeliveryFailed, store.Unknown: words.DeliveryUnknown,
-	}
-)
+// deliveryKeys are the texts of the states of an undelivered message.
+var deliveryKeys = map[store.State]words.Key{
+	store.Pending: words.DeliveryPending, store.Sending: words.DeliverySending,
+	store.Failed: words.DeliveryFailed, store.Unknown: words.DeliveryUnknown,
+}
 
 // usageText describes the resources that a turn has used.
 func (c commandCall) usageText(o store.Outcome) (text string) {

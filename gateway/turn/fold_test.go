@@ -73,6 +73,8 @@ func TestAFoldedBoardSaysHowTheTurnEnded(t *testing.T) {
 		"s1 ✓ 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Done, nil },
 		"s1 ✗ 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Failed, nil },
 		"s1 ⏹ 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Stopped, nil },
+		"s1 🚫 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Refused, nil },
+		"s1 – 1 step · 10 s · $0.12|ran 1|true": func() (terminal.Status, error) { return terminal.Silent, nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {

@@ -26,6 +26,8 @@ func TestTheMessageOfATurnShowsThatItIsWorkedOnAndHowThatEnded(t *testing.T) {
 		"timed out":     {out: terminal.Outcome{Status: terminal.TimedOut}, want: "[m1 taken m1 failed]"},
 		"cannot be run": {err: errors.New("no such file"), want: "[m1 taken m1 failed]"},
 		"stopped":       {out: terminal.Outcome{Status: terminal.Stopped}, want: "[m1 taken m1 ]"},
+		"refused":       {out: terminal.Outcome{Status: terminal.Refused}, want: "[m1 taken m1 ]"},
+		"silent":        {out: terminal.Outcome{Status: terminal.Silent}, want: "[m1 taken m1 ]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -107,6 +107,8 @@ const (
 	OutcomeFailed       Key = "outcomeFailed"
 	OutcomeTimeout      Key = "outcomeTimeout"
 	OutcomeStopped      Key = "outcomeStopped"
+	OutcomeRefused      Key = "outcomeRefused"
+	OutcomeSilent       Key = "outcomeSilent"
 	OutcomeCutOff       Key = "outcomeCutOff"
 	DeliveryPending     Key = "deliveryPending"
 	DeliverySending     Key = "deliverySending"
@@ -315,6 +317,10 @@ const (
 	StoppedByCancel    Key = "stoppedByCancel"
 	StoppedByRefusal   Key = "stoppedByRefusal"
 	StoppedByReason    Key = "stoppedByReason"
+	AgentDone          Key = "agentDone"
+	AgentEndedSilent   Key = "agentEndedSilent"
+	AgentRefused       Key = "agentRefused"
+	AgentStepFailed    Key = "agentStepFailed"
 	AgentErrorUnknown  Key = "agentErrorUnknown"
 	BackgroundTooLong  Key = "backgroundTooLong"
 	BackgroundTooMany  Key = "backgroundTooMany"
@@ -323,7 +329,6 @@ const (
 
 // Texts of the protocol acp about the work of an agent: its board, its changes and its files.
 const (
-	AgentDone      Key = "agentDone"
 	PlanDone       Key = "planDone"
 	PlanMore       Key = "planMore"
 	UnnamedTool    Key = "unnamedTool"

@@ -50,7 +50,7 @@ func TestRequestIDsOfAnyTypeAreReturnedUnchanged(t *testing.T) {
 		script += fmt.Sprintf("send '{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"no/such\"}'; receive\n", id)
 	}
 	d := newShellAgent(t, script+endTurn)
-	d.person("a").send("hello").expect(terminal.Done, "(no output)")
+	d.person("a").send("hello").expect(terminal.Silent, "The agent ended its turn without an answer.")
 	for _, id := range ids {
 		if !strings.Contains(d.receivedLines(), `"id":`+id+`,"error":{"code":-32601`) {
 			t.Errorf("id %s was not answered: %s", id, d.receivedLines())
@@ -181,7 +181,7 @@ receive; echo '{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}'; rec
 	if !strings.Contains(d.receivedLines(), `"method":"$/cancel_request","params":{"requestId":3}`) {
 		t.Errorf("said %s", d.receivedLines())
 	}
-	p.send("hello").expect(terminal.Done, "(no output)")
+	p.send("hello").expect(terminal.Silent, "The agent ended its turn without an answer.")
 	pids := p.pids
 	sort.Ints(pids)
 	if pids[0] != pids[1] {

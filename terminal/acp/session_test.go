@@ -252,7 +252,7 @@ func TestAgentsMayAsk(t *testing.T) {
 		asked++
 		return terminal.Answer{Text: "Reject", By: "ann"}, nil
 	}
-	p.send("ask x execute Delete all?").expect(terminal.Done, "permission selected no")
+	p.send("ask x execute Delete all?").expect(terminal.Refused, "permission selected no")
 	wanttest.Equal(t, "asked … times:", asked, 1)
 	h := p.send("call no/such {}\ncall terminal/output {\"sessionId\":\"another\",\"terminalId\":\"x\"}")
 	if text := h.text(terminal.Message); !strings.Contains(text, "-32601") || !strings.Contains(text, "unknown session another") {

@@ -20,6 +20,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	var said *rpc.Error
 	switch {
 	case err == nil:
+		e.SetEnd(x.r.view.End())
 		x.addStopReason(e, reason)
 		return x.emitFinal(e, stillRunning())
 	case ctx.Err() != nil:
@@ -52,6 +53,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 // warnings.
 func (x *turn) newFinalResponse() *terminal.FinalResponse {
 	e := terminal.NewFinalResponse(x.t.MaxOutput)
+	e.MarkShown() // SetEnd has a text for a turn without any
 	if x.r == nil {
 		return e
 	}
@@ -77,9 +79,6 @@ func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (ter
 	if err := x.closeView(e.HasContent(x.t, end)); err != nil {
 		return terminal.Outcome{}, err
 	}
-	if x.r != nil && x.r.view.HasShown() {
-		e.MarkShown()
-	}
 	return e.Emit(x.t, end)
 }
 
@@ -89,7 +88,6 @@ func (x *turn) endWithText(ctx context.Context, text string, err error) (termina
 		return x.endTurn(ctx, "", err)
 	}
 	e := x.newFinalResponse()
-	e.MarkShown() // the text may be empty
 	if text == "" {
 		return x.emitFinal(e, stillRunning())
 	}

@@ -46,7 +46,7 @@ func TestStopReasonsAreExplained(t *testing.T) {
 			t.Errorf("%s: %s, %v, %q, %q", c.reason, h.out.Status, h.err, h.text(terminal.Message), h.text(terminal.Error))
 		}
 	}
-	p.send("think about it").expect(terminal.Done, "(no output)")
+	p.send("think about it").expect(terminal.Silent, "The agent ended its turn without an answer.")
 	p.send("fail out of luck").expectError(terminal.Failed, "Error: Out of luck")
 	p.send("still there").expect(terminal.Done, "You said: still there")
 }

@@ -147,3 +147,25 @@ func TestThePersonIsAskedInTheirLanguageAndTheModelIsToldInEnglish(t *testing.T)
 	r.runNextMessage("/undo")
 	checkContains(t, r.lastText(), "Rückgängig gemacht: go", "Entfernt: ", "Ausgeführte Befehle (RUN_COMMAND) werden nicht rückgängig gemacht.")
 }
+
+func TestATaskWhoseLastCommandWasNotExecutedIsNotCalledDone(t *testing.T) {
+	const run, fail, empty = "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]\n", "[RUN_COMMAND]\nexit 3\n[/RUN_COMMAND]\n", "[DONE]\n[/DONE]\n"
+	for name, c := range map[string]struct {
+		response, answer string
+		status           terminal.Status
+		text             string
+	}{
+		"done":    {run, "Yes", terminal.Done, "Done."},
+		"refused": {run, "No", terminal.Refused, "The last step was refused, and the agent ended its turn."},
+		"failed":  {fail, "Yes", terminal.Failed, "The last step failed, and the agent ended its turn without an answer."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newFixture(t, c.response, empty)
+			r.settings.Approve = "run"
+			r.answerWith(c.answer)
+			if out := r.runTurn(t.Context(), "go"); out.Status != c.status || r.lastText() != c.text {
+				t.Errorf("it ends as %s: %s", out.Status, r.lastText())
+			}
+		})
+	}
+}

@@ -52,7 +52,10 @@ func (b *board) addResult(r Result) error {
 		Kind: stepKinds[r.Type], Title: visibleLine(r.describe(b.Words)), State: steps.Done,
 		Output: steps.LastLines(r.Output),
 	}
-	if !r.Success {
+	switch {
+	case r.refused:
+		step.State = steps.Refused
+	case !r.Success:
 		step.State = steps.Failed
 	}
 	return b.Show()

@@ -1,12 +1,14 @@
 package blocks
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/steps"
 )
 
 const (
@@ -16,11 +18,16 @@ const (
 	maxListedFiles = 20
 )
 
+// endTexts say that the last command was not executed, if the model itself says nothing.
+var endTexts = map[steps.State]words.Key{
+	steps.Failed: words.AgentStepFailed, steps.Refused: words.AgentRefused,
+}
+
 // finalMessage returns the summary of the task and of its changes.
 func (x *turn) finalMessage() (terminal.Frame, error) {
 	text := strings.TrimSpace(x.s.Summary)
 	if text == "" {
-		text = x.text(words.BlocksDone)
+		text = x.text(cmp.Or(endTexts[x.board.LastState()], words.BlocksDone))
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()

@@ -42,7 +42,8 @@ type Result struct {
 	Success bool        `json:"success"`
 	Output  string      `json:"output"` // of RUN_COMMAND
 	// shown is the summary for the person; nil: Summary itself, which is for the model.
-	shown *words.Error
+	shown   *words.Error
+	refused bool // a person has not approved it
 }
 
 // newResult returns a result. Its summary for the model is the English text of the catalogue, which

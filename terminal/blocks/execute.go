@@ -290,5 +290,7 @@ func failedResult(c Command, err error) Result {
 
 // notApprovedResult returns the result of a command that the person has not approved.
 func notApprovedResult(c Command) Result {
-	return newResult(c.Type, false, words.BlocksNotApproved, shortSummary(commandSubject(c)))
+	r := newResult(c.Type, false, words.BlocksNotApproved, shortSummary(commandSubject(c)))
+	r.refused = true
+	return r
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,6 +121,12 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 	out, err := x.endWithMessage(x.finalMessage)
 	if err != nil {
 		return out, err
+	}
+	switch last := x.board.LastState(); {
+	case last == steps.Refused:
+		out.Status = terminal.Refused
+	case last == steps.Failed && strings.TrimSpace(x.s.Summary) == "":
+		out.Status = terminal.Failed
 	}
 	x.s.Reported = true
 	return out, x.save()

@@ -15,6 +15,7 @@ const (
 	Running State = "…"
 	Done    State = "✓"
 	Failed  State = "✗"
+	Refused State = "🚫" // by a person
 )
 
 // Kind is what a step does. ACP has names for it, which other protocols use, too.

@@ -83,6 +83,16 @@ func (b *Board) addLine(l line) (forgotten *Step) {
 // Count returns the number of steps so far.
 func (b *Board) Count() int { return b.steps }
 
+// LastState returns the state of the last step; "": there is none.
+func (b *Board) LastState() State {
+	for _, l := range slices.Backward(b.lines) {
+		if l.step != nil {
+			return l.step.State
+		}
+	}
+	return ""
+}
+
 // HasRemark reports whether the board has a remark other than this one.
 func (b *Board) HasRemark(other string) bool {
 	return slices.ContainsFunc(b.lines, func(l line) bool { return l.mark == remarkMark && l.text != other })

@@ -6,7 +6,7 @@ import { turnView } from './turn.js';
 
 // outcomes are the states of turns and deliveries, with their colours.
 const outcomes = {
-	pending: ['Waiting', 'warn'], running: ['Running', 'good'], done: ['Done', 'good'], failed: ['Failed', 'bad'], timeout: ['Timed out', 'bad'], stopped: ['Stopped', ''],
+	pending: ['Waiting', 'warn'], running: ['Running', 'good'], done: ['Done', 'good'], failed: ['Failed', 'bad'], timeout: ['Timed out', 'bad'], stopped: ['Stopped', ''], refused: ['Refused', ''], silent: ['No answer', 'warn'],
 	interrupted: ['Interrupted', 'bad'], dead: ['Dropped', ''], unknown: ['Unknown', 'warn'],
 };
 

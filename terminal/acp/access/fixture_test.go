@@ -12,9 +12,6 @@ import (
 // Limits of the view that these tests exceed.
 const maxQuestionDetail, maxDiff, askGrace = 1500, 4 << 20, 10 * time.Second
 
-// doneText is the last message of a turn without an answer.
-const doneText = "Done."
-
 func sendUpdate(v *view.View, format string, args ...any) {
 	v.Update(fmt.Appendf(nil, format, args...))
 }

@@ -84,9 +84,6 @@ func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View
 		e.reportUnanswered(ctx, err)
 		answer = Cancelled
 	}
-	if answer.Action != actionAccept {
-		v.MarkRejected()
-	}
 	v.Log("info", "elicitation: %s", answer.Action)
 	return answer, nil
 }

@@ -58,6 +58,7 @@ func (m *messages) scheduleFiles() {
 // sendFiles sends the queued files. More of the turn follows.
 func (m *messages) sendFiles() {
 	if len(m.files.paths) > 0 {
+		m.answered = true
 		m.emitFiles(&m.files, terminal.Frame{Silent: true})
 	}
 }

@@ -6,9 +6,6 @@ import (
 	"testing"
 )
 
-// doneText is the last message of a turn without an answer.
-const doneText = "Done."
-
 func sendUpdate(v *View, format string, args ...any) { v.Update(fmt.Appendf(nil, format, args...)) }
 
 func sendChunk(v *View, text, message string) {

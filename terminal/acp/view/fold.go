@@ -1,7 +1,6 @@
 package view
 
 import (
-	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -43,14 +42,8 @@ func (v *View) lastAnswer(followed bool) string {
 		return answer
 	case followed:
 		return ""
-	case m.lastRemark != "":
-		return m.lastRemark
-	case v.background:
-		return ""
-	case len(m.files.paths) > 0 || !v.out.messageSent && len(v.board.changes.files) == 0 && v.board.Count() == 0:
-		return ""
 	}
-	return v.board.Words.Text(words.AgentDone) // it notifies
+	return m.lastRemark
 }
 
 // emitChanges sends the changes as a message, with the complete diff as a file if the message shows

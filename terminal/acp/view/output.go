@@ -14,17 +14,16 @@ const maxLinks = 200
 
 // output is the frames that a view emits.
 type output struct {
-	turn        terminal.Turn
-	dir         string // the agent's working folder
-	err         error  // the first error of Emit
-	messageSent bool
+	turn     terminal.Turn
+	dir      string // the agent's working folder
+	err      error  // the first error of Emit
+	answered bool   // the agent has sent a text or a file
 }
 
 func (o *output) emit(f terminal.Frame) {
 	if o.err != nil {
 		return
 	}
-	o.messageSent = o.messageSent || f.Kind == terminal.Message
 	if err := o.turn.Emit(f); err != nil {
 		o.err = fmt.Errorf("emit %s: %w", f.Kind, err)
 	}
@@ -42,7 +41,7 @@ func (o *output) boardHidden() bool { return o.turn.BoardHidden() }
 func (o *output) emitText(text string) {
 	if text = terminal.TrimText(text); text != "" {
 		f := o.answerFrame(text)
-		f.Silent = true
+		f.Silent, o.answered = true, true
 		o.emit(f)
 	}
 }

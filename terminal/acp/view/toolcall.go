@@ -219,6 +219,7 @@ func (v *View) applyToolCall(c updateFields) {
 			v.due.terminals.Schedule(terminalInterval)
 		}
 	case t.status == "completed":
+		v.rejected = false
 		v.board.changes.record(t)
 		v.sendContent(t)
 		fallthrough

@@ -71,7 +71,7 @@ func TestToolCallsAreOneLineEach(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			closeView(t, v)
-			if got := r.Texts(terminal.Message); len(got) != 1 || got[0] != doneText {
+			if got := r.Texts(terminal.Message); got != nil {
 				t.Errorf("the turn ends with %q", got)
 			}
 		})

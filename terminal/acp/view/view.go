@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/internal/tasks"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/jobs"
@@ -33,7 +34,7 @@ type View struct {
 	messages messages
 	board    board
 
-	rejected   bool // a person has rejected something
+	rejected   bool // a person has rejected something, and no tool call has succeeded since
 	closed     bool
 	background bool // it shows work between turns
 	// toldNobodyToAsk means that the person knows that nobody can be asked.
@@ -226,20 +227,35 @@ func (v *View) ShowWorking() {
 	v.due.board.Schedule(boardInterval)
 }
 
-// MarkRejected records that a person has rejected something, so that they do not need to be told
-// that the agent says nothing.
+// MarkRejected records that a person has rejected something.
 func (v *View) MarkRejected() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rejected = true
 }
 
-// HasShown reports whether the chat has received anything, or needs nothing.
-func (v *View) HasShown() bool {
+// End returns how the agent's work has ended so far, and a text that says so if the agent has said
+// nothing since its last step; "": it has.
+func (v *View) End() (status terminal.Status, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := &v.messages
-	return v.out.messageSent || v.rejected || m.text.hasText || m.lastRemark != "" || len(m.files.paths) > 0
+	said := m.text.hasText || m.lastRemark != "" || len(m.files.paths) > 0
+	var unsaid words.Key
+	switch {
+	case v.rejected:
+		status, unsaid = terminal.Refused, words.AgentRefused
+	case !said && v.board.LastState() == steps.Failed:
+		status, unsaid = terminal.Failed, words.AgentStepFailed
+	case said || v.out.answered:
+		status, unsaid = terminal.Done, words.AgentDone
+	default:
+		status, unsaid = terminal.Silent, words.AgentEndedSilent
+	}
+	if said {
+		return status, ""
+	}
+	return status, v.board.Words.Text(unsaid)
 }
 
 // Log emits a log frame in order with the other frames. After the turn it does nothing.

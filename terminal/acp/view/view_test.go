@@ -90,15 +90,12 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 			turn, r := acptest.NewTurn(t)
 			v := New(turn, nil)
 			c.do(v)
-			if said := v.HasShown(); said != (c.want != nil) {
-				t.Errorf("said is %v before the end", said)
+			if status, text := v.End(); (status == terminal.Silent) != (c.want == nil) || (text != "") != (c.want == nil) {
+				t.Errorf("it ends as %s, %q", status, text)
 			}
 			closeView(t, v)
 			if got := r.Texts(terminal.Message); !slices.Equal(got, c.want) {
 				t.Errorf("got %q", got)
-			}
-			if said := v.HasShown(); said != (c.want != nil) {
-				t.Errorf("said is %v", said)
 			}
 		})
 	}
@@ -223,5 +220,40 @@ func BenchmarkChunks(b *testing.B) {
 	raw := json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"some words of an answer "}}`)
 	for b.Loop() {
 		v.Update(raw)
+	}
+}
+
+func TestTheEndOfATurnIsThatOfItsLastStep(t *testing.T) {
+	const tool = `{"sessionUpdate":"tool_call_update","toolCallId":"%s","status":"%s"}`
+	run := func(id, status string) func(*View) {
+		return func(v *View) { sendUpdate(v, tool, id, status) }
+	}
+	say := func(v *View) { sendChunk(v, "So be it.", "") }
+	for name, c := range map[string]struct {
+		do     []func(*View)
+		status terminal.Status
+		text   string
+	}{
+		"nothing":                     {nil, terminal.Silent, "The agent ended its turn without an answer."},
+		"a step":                      {[]func(*View){run("a", "completed")}, terminal.Silent, "The agent ended its turn without an answer."},
+		"an answer":                   {[]func(*View){run("a", "completed"), say}, terminal.Done, ""},
+		"a failed step":               {[]func(*View){run("a", "completed"), run("b", "failed")}, terminal.Failed, "The last step failed, and the agent ended its turn without an answer."},
+		"a failed step and an answer": {[]func(*View){run("b", "failed"), say}, terminal.Done, ""},
+		"a failure that was mended":   {[]func(*View){run("b", "failed"), run("c", "completed")}, terminal.Silent, "The agent ended its turn without an answer."},
+		"a refusal":                   {[]func(*View){(*View).MarkRejected, run("b", "failed")}, terminal.Refused, "The last step was refused, and the agent ended its turn."},
+		"a refusal and an answer":     {[]func(*View){(*View).MarkRejected, run("b", "failed"), say}, terminal.Refused, ""},
+		"another way after a refusal": {[]func(*View){(*View).MarkRejected, run("b", "failed"), run("c", "completed"), say}, terminal.Done, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, _ := acptest.NewTurn(t)
+			v := New(turn, nil)
+			for _, do := range c.do {
+				do(v)
+			}
+			if status, text := v.End(); status != c.status || text != c.text {
+				t.Errorf("it ends as %s, %q", status, text)
+			}
+			closeView(t, v)
+		})
 	}
 }
