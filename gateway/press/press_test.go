@@ -1,9 +1,15 @@
 package press_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"nanobot/gateway/press"
+	"nanobot/internal/musttest"
 )
 
 func TestTheDataOfButtonsInOldMessagesStaysTheSame(t *testing.T) {
@@ -72,5 +78,27 @@ func TestACommandThatIsTooLongHasNoButton(t *testing.T) {
 	long := make([]byte, press.MaxData)
 	if press.Type("/"+string(long)) != "" || press.Rerun(string(long)) != "" || press.Type(string(long)) == "" {
 		t.Error("the limit is not that of a button")
+	}
+}
+
+// A channel knows by its data which button shows something to one person only.
+func TestNoOtherPackageSpellsTheDataOfButtons(t *testing.T) {
+	kind := regexp.MustCompile("[\"`](answer|say|stop|cancel|again|rerun|details|agent):[%\"`]")
+	files := 0
+	musttest.Do(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		product := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "test/")
+		allowed := filepath.Base(path) == "press.go" || path == "../../channels/button.go" || strings.Contains(path, "/deploy/")
+		if err != nil || !product || allowed {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if found := kind.Find(source); found != nil {
+			t.Errorf("%s has %s", path, found)
+		}
+		files++
+		return err
+	}))
+	if files < 500 {
+		t.Errorf("only %d files were read", files)
 	}
 }
