@@ -316,6 +316,8 @@ const (
 	// promptQuiet is the pause after which a shell has drawn its prompt, which takes several
 	// writes.
 	promptQuiet = 150 * time.Millisecond
+	// stoppedQuiet limits how long an interrupted program is awaited.
+	stoppedQuiet = 2 * time.Second
 )
 
 // awaitPrompt waits until a new program has drawn its first screen.

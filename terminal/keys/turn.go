@@ -313,8 +313,12 @@ func (x *turn) endStopped(ctx context.Context) (terminal.Outcome, error) {
 	if err := x.endDisplay(); err != nil {
 		return terminal.Outcome{}, err
 	}
-	if !x.s.isTaken() {
-		x.s.interrupt()
+	if x.s.isTaken() {
+		return x.t.EmitStopped(ctx)
 	}
-	return x.t.EmitStopped(ctx)
+	x.s.interrupt()
+	out, err := x.t.EmitStopped(ctx)
+	// A shell that is slow to handle the interrupt would discard what the next turn types.
+	x.s.awaitQuiet(context.WithoutCancel(ctx), promptQuiet, stoppedQuiet)
+	return out, err
 }
