@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"strings"
@@ -79,6 +80,9 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 			acpVariable + "=1 exec " + os.Args[0], func(fx *fixture) terminal.Protocol { return acp.New(fx.terminal) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
+		"refused": {
+			"true", func(*fixture) terminal.Protocol { return refusedProtocol{} }, []string{"step 1 of 2: One", "step 2 of 2: Two"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +99,16 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusedProtocol repeats its prompt as an agent that was refused its last step.
+type refusedProtocol struct{}
+
+func (refusedProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if err := t.Emit(terminal.Frame{Kind: terminal.Message, Text: t.Envelope.Text}); err != nil {
+		return terminal.Outcome{}, err
+	}
+	return terminal.Outcome{Status: terminal.Refused}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "It was refused.", Own: true})
 }
 
 func TestAnAgentThatFailsOrPrintsNothingProvesNothing(t *testing.T) {

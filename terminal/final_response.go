@@ -144,6 +144,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		}
 		return out, nil
 	}
+	own := text == ""
 	text = cmp.Or(text, r.endText)
 	format := r.formatWithStderr(t.Final, text, end)
 	text = joinLines(text, tail)
@@ -151,7 +152,9 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		out.Status, text = Silent, t.Words.Text(words.NoOutput)
 	}
 	if text != "" {
-		if err := t.Emit(Frame{Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true}); err != nil {
+		if err := t.Emit(Frame{
+			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, Own: own,
+		}); err != nil {
 			return out, fmt.Errorf("emit final response: %w", err)
 		}
 	}
@@ -254,7 +257,7 @@ func (r *FinalResponse) appendix(t Turn, out Outcome, end AgentExit) string {
 		lines = append(lines, t.Words.Text(words.MoreRemarks, more))
 	}
 	if !t.Final.Reveal {
-		if out.Status == Failed && r.errs.Len() == 0 {
+		if out.Status == Failed && !end.OK() && r.errs.Len() == 0 {
 			lines = append(lines, t.Words.Text(words.SomethingWrong))
 		}
 		return strings.Join(lines, "\n")

@@ -206,10 +206,12 @@ type Frame struct {
 	// MediaRequired says that a Message is not sent without all of its Media: Emit returns an
 	// error.
 	MediaRequired bool
+	// Own says that nanobot says the text of a Message, because the agent has said nothing.
+	Own bool
 	// Guessed says that Media were found in text, so that a missing file is no mistake.
 	Guessed bool
-	// Checked are the files of Media and Links that may be sent. The runner sets it, and closes the
-	// files when Emit has returned.
+	// Checked are the files of Media and Links that may be sent. The runner sets it for what an
+	// agent sends, and closes the files when Emit has returned.
 	Checked []File
 }
 

@@ -122,10 +122,8 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText 
 	}
 	// A decision about a run matters, and its question may be days old, so that only replies to it
 	// count as answers.
-	if at := slices.IndexFunc(open, func(q store.Question) bool {
-		return i.asksAboutRun(q) &&
-			repliesTo(in, q)
-	}); at >= 0 {
+	aboutRun := func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }
+	if at := slices.IndexFunc(open, aboutRun); at >= 0 {
 		return open[at], nil
 	}
 	open = slices.DeleteFunc(open, func(q store.Question) bool { return q.IsPicker() || i.asksAboutRun(q) })

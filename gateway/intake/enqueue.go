@@ -49,7 +49,7 @@ func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveReque
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
 	mayJoin := how != Inject || e.o.Lanes.RunningTurn(in.Chat) == nil // a turn may have read an injected message already
-	if mayJoin && !in.Pressed {
+	if mayJoin && !in.Pressed && request.Reply == nil {               // a joined message would lose its reply
 		request.Gather = set.Gather
 		if in.Follows {
 			request.Follows = followTime + in.Waited

@@ -78,11 +78,16 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	switch {
 	case result.Refused:
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Question: q.ID})
-	case result.Decided:
-		q.Answer = &in.Text
-		i.auditAnswer(in, q)
+	case result.Approved:
+		i.auditRunAnswer(in, q)
 	}
 	return true, i.continueRun(ctx, in, result)
+}
+
+// auditRunAnswer records what a message decides about a run.
+func (i *Intake) auditRunAnswer(in channels.Incoming, q store.Question) {
+	q.Answer = &in.Text
+	i.auditAnswer(in, q)
 }
 
 // storeDuplicate stores a message that the network has delivered again. It must not be carried out
@@ -108,19 +113,26 @@ func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result c
 	}
 	request := store.ReceiveRequest{
 		In: in, Settle: !result.Continue,
-		Reply: &store.Reply{Question: q.ID, Text: result.Answer, By: in.User.ID, Turn: true},
+		Reply: &store.Reply{Question: q.ID, Text: result.Answer, By: in.User.ID, Turn: result.Continue},
 	}
 	var received store.ReceiveResult
 	var err error
 	if result.Continue {
-		request.In.Press, set.Gather = press.Decided(q.ID), 0
+		request.In.Press = press.Decided(q.ID)
 		received, err = i.enqueueOrDrop(ctx, request, in, set)
 	} else {
 		received, err = i.acceptMessage(ctx, request)
 	}
-	if err != nil || !received.Replied {
+	if err != nil {
 		return err
 	}
+	if !received.Replied {
+		if received.Disposition == store.Duplicate {
+			return nil
+		}
+		return i.postNotice(ctx, in, i.words(in).Text(words.QuestionClosed))
+	}
+	i.auditRunAnswer(in, q)
 	i.o.Outbox.ShowOutcome(q, result.Outcome)
 	notice, err := i.o.Runbooks.Decided(ctx, q.ID, in.User.Language)
 	if err != nil || notice == "" {

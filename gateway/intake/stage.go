@@ -21,8 +21,8 @@ func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answ
 
 // storeAnswered stores a message that needs no turn, with its answer and its changes, in one
 // transaction. It reports false for a duplicate.
-func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (bool,
-	error,
+func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (
+	bool, error,
 ) {
 	in := request.In
 	answer.Silent = true // who has just written or pressed a button is looking at the chat

@@ -122,8 +122,8 @@ func (x *turn) needsApproval(t CommandType, protected bool) bool {
 type question struct{ text, document string }
 
 // putQuestion sends the document of a question, and then the question.
-func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (terminal.Answer,
-	error,
+func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (
+	terminal.Answer, error,
 ) {
 	ask.Text = q.text
 	if q.document != "" {

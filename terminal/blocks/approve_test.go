@@ -169,3 +169,11 @@ func TestATaskWhoseLastCommandWasNotExecutedIsNotCalledDone(t *testing.T) {
 		})
 	}
 }
+
+func TestAnEndThatACrashInterruptedIsToldAsItWas(t *testing.T) {
+	r := newFixture(t, "[DONE]\n[/DONE]\n")
+	r.createUnfinishedSession("0000000a", fields{"lastState": "🚫"})
+	if out := r.runTurn(t.Context(), "/resume"); out.Status != terminal.Refused || !strings.HasPrefix(r.lastText(), "The last step was refused") {
+		t.Errorf("it ends as %s: %s", out.Status, r.lastText())
+	}
+}

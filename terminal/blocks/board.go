@@ -49,14 +49,8 @@ func (b *board) addResult(r Result) error {
 	}
 	b.running = nil
 	*step = steps.Step{
-		Kind: stepKinds[r.Type], Title: visibleLine(r.describe(b.Words)), State: steps.Done,
+		Kind: stepKinds[r.Type], Title: visibleLine(r.describe(b.Words)), State: r.state(),
 		Output: steps.LastLines(r.Output),
-	}
-	switch {
-	case r.refused:
-		step.State = steps.Refused
-	case !r.Success:
-		step.State = steps.Failed
 	}
 	return b.Show()
 }

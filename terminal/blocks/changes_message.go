@@ -27,7 +27,7 @@ var endTexts = map[steps.State]words.Key{
 func (x *turn) finalMessage() (terminal.Frame, error) {
 	text := strings.TrimSpace(x.s.Summary)
 	if text == "" {
-		text = x.text(cmp.Or(endTexts[x.board.LastState()], words.BlocksDone))
+		text = x.text(cmp.Or(endTexts[x.s.Last], words.BlocksDone))
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()

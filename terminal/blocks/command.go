@@ -4,7 +4,10 @@
 // chat networks, queues or storage.
 package blocks
 
-import "nanobot/internal/words"
+import (
+	"nanobot/internal/words"
+	"nanobot/terminal/steps"
+)
 
 // CommandType is the name of a command in a response.
 type CommandType string
@@ -51,6 +54,16 @@ type Result struct {
 func newResult(t CommandType, success bool, k words.Key, values ...any) Result {
 	shown := words.NewError(k, values...)
 	return Result{Type: t, Success: success, Summary: shown.Error(), shown: shown}
+}
+
+func (r Result) state() steps.State {
+	switch {
+	case r.refused:
+		return steps.Refused
+	case !r.Success:
+		return steps.Failed
+	}
+	return steps.Done
 }
 
 // describe returns the summary for the person.

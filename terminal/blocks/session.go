@@ -3,6 +3,8 @@ package blocks
 import (
 	"slices"
 	"time"
+
+	"nanobot/terminal/steps"
 )
 
 // session is the state of one task, stored as JSON in the chat's folder.
@@ -30,6 +32,8 @@ type session struct {
 	SavedAs string `json:"savedAs,omitempty"`
 	// Started means that the command after the last result has started.
 	Started bool `json:"begun,omitempty"`
+	// Last is how the last command ended.
+	Last steps.State `json:"lastState,omitempty"`
 	// Summary is the text of DONE.
 	Summary string `json:"summary,omitempty"`
 	// Reported means that the chat knows that the session is complete.
@@ -64,6 +68,9 @@ func (s *session) startResponse(r response) {
 func (s *session) addResult(r Result) {
 	s.Started = false
 	s.Results = append(s.Results, r)
+	if r.Type != Message && r.Type != Done {
+		s.Last = r.state()
+	}
 }
 
 // requestFile adds a file to the next outbox.

@@ -122,7 +122,7 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 	if err != nil {
 		return out, err
 	}
-	switch last := x.board.LastState(); {
+	switch last := x.s.Last; {
 	case last == steps.Refused:
 		out.Status = terminal.Refused
 	case last == steps.Failed && strings.TrimSpace(x.s.Summary) == "":

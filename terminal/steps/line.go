@@ -71,7 +71,7 @@ func LastLines(output string) (lines []string) {
 			output = rest // the first line is incomplete
 		}
 	}
-	all := strings.Split(terminal.Clean(output), "\n")
+	all := strings.Split(terminal.Visible(terminal.Clean(output)), "\n")
 	for i := len(all) - 1; i >= 0 && len(lines) < maxOutput; i-- {
 		if l := terminal.Shorten(strings.TrimSpace(all[i]), TitleLength); l != "" {
 			lines = append([]string{l}, lines...)

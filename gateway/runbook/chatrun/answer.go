@@ -33,8 +33,8 @@ type Result struct {
 	Question        store.Question
 	Answer, Outcome string
 	// Unrelated means that the text is not about the run, Refused that the person may not decide,
-	// and Decided that the person has decided or approved.
-	Unrelated, Refused, Decided bool
+	// and Approved that the person has approved, but others have to do so, too.
+	Unrelated, Refused, Approved bool
 }
 
 // reply returns a text in the language of a person.
@@ -93,7 +93,7 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	}
 	return Result{
 		Question: q, Answer: s.Text, Outcome: rb.runWords(r).Text(words.AnsweredBy, rb.outcome(r, d, s.Text), s.name()),
-		Decided: true, Continue: IsExecuted(r),
+		Continue: IsExecuted(r),
 	}, nil
 }
 
@@ -113,7 +113,7 @@ func (rb *Runbooks) undecidedResult(s Statement, a runbook.Answer, before, after
 	case len(after.Approvals) == len(before.Approvals):
 		return Result{Reply: rb.reply(s, words.RunApprovedAlready)}
 	}
-	return Result{Reply: rb.reply(s, words.RunApprovals, len(after.Approvals), step.Challenge.Approvals), Decided: true}
+	return Result{Reply: rb.reply(s, words.RunApprovals, len(after.Approvals), step.Challenge.Approvals), Approved: true}
 }
 
 // outcome returns how a question was answered: by an option, unless the person wrote a text.
@@ -187,9 +187,9 @@ func (rb *Runbooks) applyAnswer(ctx context.Context, r runbook.Run) (runbook.Run
 		if d.Question != id {
 			return now, nil
 		}
-		d.Question, d.Retry = "", decision.Verb == runbook.ToRetry
+		d.Question, d.Retry = "", false
 		if after, _, err := runbook.Decide(now, decision, env); err == nil {
-			now = after
+			now, d.Retry = after, decision.Verb == runbook.ToRetry
 		}
 		now.Driver = d.encode()
 		return now, nil

@@ -134,8 +134,8 @@ func (rb *Runbooks) listRuns(ctx context.Context, chat channels.Chat) ([]runbook
 }
 
 // findNewest returns the newest run of a chat that matches.
-func (rb *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool,
-	error,
+func (rb *Runbooks) findNewest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (
+	runbook.Run, bool, error,
 ) {
 	runs, err := rb.listRuns(ctx, chat)
 	at := slices.IndexFunc(runs, so)

@@ -135,6 +135,9 @@ func (rb *Runbooks) answerNewest(ctx context.Context, s Statement, verb runbook.
 	if at := slices.Index(stepVerbs(step), verb); at >= 0 && at < len(q.Options) {
 		s.Text = strings.TrimSpace(q.Options[at] + " " + s.Text) // as in a reply to the question
 	}
+	if verb == runbook.ToComment && parseDecision(r, q, s.Text).Verb != verb {
+		return Result{Reply: rb.reply(s, words.RunCommentRefused)}, nil // it is the label of a button
+	}
 	result, err := rb.Answer(ctx, q, s)
 	if result.Unrelated {
 		return none, nil

@@ -31,8 +31,10 @@ func (e *execution) executeStep(ctx context.Context) (waits bool, err error) {
 	if err != nil || ctx.Err() != nil {
 		return false, err
 	}
-	if outcome.Status != terminal.Done { // the last message is about the failure then
+	switch outcome.Status {
+	case terminal.Failed, terminal.TimedOut, terminal.Stopped: // the last message is about the failure
 		answer = ""
+	case terminal.Done, terminal.Refused, terminal.Silent:
 	}
 	// The agent may have proved the step with kairos_next.
 	r, err := e.o.Runs.Load(ctx, e.run.ID)
@@ -48,8 +50,8 @@ func (e *execution) executeStep(ctx context.Context) (waits bool, err error) {
 
 // promptAgent lets the agent work on a step, and returns its last message and outcome. A step with
 // only a command needs no agent, unless the command has failed.
-func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (answer string, outcome terminal.Outcome,
-	err error,
+func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (
+	answer string, outcome terminal.Outcome, err error,
 ) {
 	onlyProof := step.Body == "" && (step.Challenge == nil || step.Challenge.Type == runbook.Shell)
 	if onlyProof && e.run.Issued.Failures == 0 {
@@ -63,7 +65,7 @@ func (e *execution) promptAgent(ctx context.Context, step runbook.Step) (answer 
 	outcome, err = e.turn.Prompt(ctx, turn.Task{
 		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
 		Emit: func(f terminal.Frame) error {
-			if f.Kind == terminal.Message && f.Text != "" && f.Text != e.turn.Words().Text(words.NoOutput) {
+			if f.Kind == terminal.Message && f.Text != "" && !f.Own {
 				answer = f.Text
 			}
 			return e.emit(f)
