@@ -91,8 +91,8 @@ func (c *Channel) forwarded(m *message) *channels.Forwarded {
 type downloadedFiles struct{ paths, names []string }
 
 // downloadAll downloads files. problems describe the downloads that failed.
-func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (got downloadedFiles,
-	problems []string,
+func (c *Channel) downloadAll(ctx context.Context, in channels.Incoming, files []attachment) (
+	got downloadedFiles, problems []string,
 ) {
 	w := c.words.For(in.User.Language)
 	var big *httpclient.TooBigError

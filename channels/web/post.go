@@ -231,8 +231,8 @@ func readField(part *multipart.Part, limit int64) (string, error) {
 // saveUpload streams a file of a message to the chat's folder and returns its size, which may be up
 // to a limit. A file that does not fit into the chat or onto the disk becomes a problem of the
 // message, which is received without it.
-func (c *Channel) saveUpload(part *multipart.Part, chat string, p *postedMessage, limit int64, w words.Words) (n int64,
-	err error,
+func (c *Channel) saveUpload(part *multipart.Part, chat string, p *postedMessage, limit int64, w words.Words) (
+	n int64, err error,
 ) {
 	if p.folder == nil {
 		if p.folder, err = c.downloads.Open(chat); err != nil {

@@ -82,8 +82,8 @@ func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
 }
 
 // saveFiles copies the files of a message into the history.
-func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media,
-	err error,
+func (c *Channel) saveFiles(ctx context.Context, h *history.History, files []channels.File) (
+	kept []history.Media, err error,
 ) {
 	defer func() {
 		if err != nil {

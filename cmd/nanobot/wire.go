@@ -244,8 +244,8 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	return p.Open(cfg.Terminal), nil
 }
 
-func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (*terminal.Runner,
-	error,
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (
+	*terminal.Runner, error,
 ) {
 	named := cfg.AgentName() != config.DefaultAgent
 	if named {

@@ -205,8 +205,8 @@ func (l *Lanes[T]) Accept(ctx context.Context, request store.ReceiveRequest) (st
 }
 
 // receive stores a message and registers its turn, if the message was claimed.
-func (l *Lanes[T]) receive(ctx context.Context, request store.ReceiveRequest) (result store.ReceiveResult,
-	claimed registeredTurn[T], err error,
+func (l *Lanes[T]) receive(ctx context.Context, request store.ReceiveRequest) (
+	result store.ReceiveResult, claimed registeredTurn[T], err error,
 ) {
 	defer l.Lock(request.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
 	if request.Gather == 0 {

@@ -18,8 +18,8 @@ const editWait = 3 * time.Second
 
 // call makes the network call of a delivery. safe reports whether repeating the call has no second
 // effect.
-func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store.Delivery) (receipt channels.Receipt,
-	safe bool, err error,
+func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store.Delivery) (
+	receipt channels.Receipt, safe bool, err error,
 ) {
 	r, canReplace := replacer(ch, delivery.Out)
 	switch {

@@ -88,8 +88,8 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 }
 
 // fetchAndCall fetches the files of a delivery to this machine and makes the network call.
-func (box *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, delivery store.Delivery) (channels.Receipt,
-	bool, error,
+func (box *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, delivery store.Delivery) (
+	channels.Receipt, bool, error,
 ) {
 	delivery.Out.Media = slices.Clone(delivery.Out.Media)
 	for i := range delivery.Out.Media {
@@ -136,8 +136,8 @@ func failureReason(err error, safe, before bool) (reason string, doubtful bool) 
 
 // classify returns the new state of a delivery after a send, and the wait before the next try. safe
 // says that repeating has no second effect.
-func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (store.State,
-	time.Duration,
+func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (
+	store.State, time.Duration,
 ) {
 	var se *channels.SendError
 	known := errors.As(err, &se)

@@ -38,8 +38,8 @@ func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, e
 }
 
 // promptAgent has the agent work on a request.
-func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (out terminal.Outcome,
-	err error,
+func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat terminal.Chat) (
+	out terminal.Outcome, err error,
 ) {
 	defer t.stage.personWaits.remove(t.people) // deferred for the case that the protocol panics
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words

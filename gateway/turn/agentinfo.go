@@ -140,8 +140,8 @@ func (t *Turn) AgentInfo() (terminal.AgentInfo, bool) {
 }
 
 // StoredAgentInfo returns the information that an agent reported in earlier turns of a chat.
-func (s *Stage) StoredAgentInfo(ctx context.Context, chat channels.Chat, agent string) (a terminal.AgentInfo,
-	err error,
+func (s *Stage) StoredAgentInfo(ctx context.Context, chat channels.Chat, agent string) (
+	a terminal.AgentInfo, err error,
 ) {
 	text, err := s.o.Store.Recall(ctx, chat, memoryKey(agent, infoMemory))
 	if err != nil || text == "" {

@@ -96,8 +96,8 @@ func (p *people) eraseAnswer(untilKilled context.Context, id string) {
 // findEarlier looks up the question in the store, in case that an attempt before a crash has asked
 // it. A question that expired without an answer is asked again, and so is one whose secret answer
 // was erased.
-func (p *people) findEarlier(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool,
-	err error,
+func (p *people) findEarlier(ctx context.Context, q terminal.Question) (
+	id string, earlier store.Question, asked bool, err error,
 ) {
 	for {
 		id = p.questionID(q)

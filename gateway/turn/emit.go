@@ -152,7 +152,7 @@ func (out *output) traceFrame(f terminal.Frame) {
 const lateCopyLimit = 64 << 20
 
 // copyContext returns the context of a file copy: a small file is copied completely, a large one
-// only while the turn runs. copyContext and countCopy must be called with t.mu locked.
+// only while the turn runs. copyContext and countCopy must be called with out.mu locked.
 func (out *output) copyContext(accepting, running context.Context, size int64) context.Context {
 	if size > out.lateCopyBytes {
 		return running

@@ -38,8 +38,8 @@ func (x *turn) runChoiceCommand(ctx context.Context, what string, c *choice, wan
 }
 
 // runSettingCommand shows the values of a setting, or sets one.
-func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingCommand, wanted string) (said string,
-	err error,
+func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingCommand, wanted string) (
+	said string, err error,
 ) {
 	w := x.t.Words
 	options := c.localOptions(w)

@@ -109,8 +109,8 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 }
 
 // session returns the terminal of the chat and opens it if necessary.
-func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (_ *session, opened bool,
-	err error,
+func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (
+	_ *session, opened bool, err error,
 ) {
 	if s, ok := entry.Process(); ok && s.Reusable() {
 		t.Report(terminal.Launched(s.agent.Pid()))

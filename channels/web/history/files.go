@@ -116,8 +116,8 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 		after = next
 	}
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		_,
-			err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
+		_, err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ?
+			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
 			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND taken = 0)`, before.UnixMilli())
 		return nil, err
 	})

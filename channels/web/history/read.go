@@ -104,8 +104,8 @@ func (h *History) Waiting(ctx context.Context, after int64, limit int) ([]Event,
 
 // Messages returns the last messages of a chat before a number, or of the whole chat if it is 0,
 // oldest first, and whether there are older ones.
-func (h *History) Messages(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool,
-	err error,
+func (h *History) Messages(ctx context.Context, chat string, before int64, limit int) (
+	messages []Event, more bool, err error,
 ) {
 	if before <= 0 {
 		before = math.MaxInt64

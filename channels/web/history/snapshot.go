@@ -85,8 +85,7 @@ func reconcile(ctx context.Context, path string, b gatewayCopy) (media []string,
 	if err := removeUnknownAnswers(ctx, db, b); err != nil {
 		return nil, err
 	}
-	_,
-		err = db.ExecContext(ctx,
+	_, err = db.ExecContext(ctx,
 		"UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')",
 		b.firstWaiting)
 	if err != nil {

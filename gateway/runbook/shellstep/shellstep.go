@@ -32,8 +32,8 @@ func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 
 // Run runs a command and returns the observed result. The only error is that ctx has ended; the
 // proof is meaningless then.
-func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (runbook.ShellProof,
-	error,
+func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (
+	runbook.ShellProof, error,
 ) {
 	began := time.Now()
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{

@@ -87,8 +87,8 @@ func claimInbound(t *tx, h lineEntry, member string, now time.Time) (store.Inbou
 }
 
 // Finish ends a running inbound message.
-func (s inbox) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool,
-	err error,
+func (s inbox) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (
+	next bool, err error,
 ) {
 	what := fmt.Sprintf("mark inbound message %d %s", id, state)
 	switch state {

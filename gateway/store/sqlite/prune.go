@@ -95,8 +95,8 @@ func (s pruner) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 }
 
 // newestToPrune returns the end and the ID of the newest row that is beyond the retention.
-func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (ended,
-	id int64, err error,
+func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.Retention, now time.Time) (
+	ended, id int64, err error,
 ) {
 	newest := func(which, skip string, args ...any) error {
 		var e, i int64

@@ -78,8 +78,8 @@ func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]sto
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
 // question that Prune has closed was closed at the time when it expired.
-func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) ([]store.Question,
-	error,
+func (s questions) UnansweredQuestions(ctx context.Context, chat channels.Chat, inbound int64) (
+	[]store.Question, error,
 ) {
 	return readAll(ctx, s.state, fmt.Sprintf("read the unanswered questions of inbound message %d", inbound),
 		s.scanQuestion, selectQuestions+`WHERE q.chat = ? AND q.inbound = ? AND q.answer IS NULL AND q.commands = ''

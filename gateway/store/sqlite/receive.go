@@ -268,9 +268,9 @@ func canJoin(r preparedReceive, before store.Inbound) bool {
 
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.
 func lastOfSender(t *tx, in channels.Incoming) store.Inbound {
-	last, _,
-		_ := queryInbound(t, fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
-		WHERE %s ORDER BY id DESC LIMIT 1`, inboundColumns, maxSearched, isSender), in.Chat.String(), in.User.ID)
+	query := fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
+		WHERE %s ORDER BY id DESC LIMIT 1`, inboundColumns, maxSearched, isSender)
+	last, _, _ := queryInbound(t, query, in.Chat.String(), in.User.ID)
 	return last
 }
 

@@ -223,12 +223,11 @@ func appendRows[T any](scan scanner[T], query func(do func(scan func(...any) err
 }
 
 // readAll reads all rows of a query outside the writer. It adds the operation to an error.
-func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) ([]T,
-	error,
+func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (
+	[]T, error,
 ) {
 	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error {
-		return s.queryRows(ctx, query, args,
-			do)
+		return s.queryRows(ctx, query, args, do)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
@@ -237,8 +236,8 @@ func readAll[T any](ctx context.Context, s *state, what string, scan scanner[T],
 }
 
 // readOne reads the only row of a query outside the writer. It reports false if there is none.
-func readOne[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (one T,
-	found bool, err error,
+func readOne[T any](ctx context.Context, s *state, what string, scan scanner[T], query string, args ...any) (
+	one T, found bool, err error,
 ) {
 	all, err := readAll(ctx, s, what, scan, query, args...)
 	if len(all) > 0 {

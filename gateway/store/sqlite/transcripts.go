@@ -68,8 +68,8 @@ const searchPage = 50
 
 // Search finds entries of a chat. The words are compared here, because SQLite ignores the case of
 // ASCII letters only.
-func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry,
-	err error,
+func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (
+	found []store.Entry, err error,
 ) {
 	words = slices.Clone(words)
 	for i, word := range words {

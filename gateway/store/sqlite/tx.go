@@ -66,8 +66,7 @@ func queryAllTx[T any](t *tx, scan scanner[T], query string, args ...any) []T {
 		return nil
 	}
 	all, err := appendRows(scan, func(do func(scan func(...any) error) error) error {
-		return t.conn.queryRows(query, args,
-			do)
+		return t.conn.queryRows(query, args, do)
 	})
 	t.fail(err)
 	return all

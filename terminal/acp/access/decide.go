@@ -58,8 +58,8 @@ type decider struct {
 
 // decideRequest handles session/request_permission by a configured rule or by asking the person.
 // granted is called with what a person allowed. The end of ctx cancels the request.
-func (p decider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *option)) (any,
-	*rpc.Error,
+func (p decider) decideRequest(ctx context.Context, params json.RawMessage, granted func(*view.ToolCall, *option)) (
+	any, *rpc.Error,
 ) {
 	var ask struct {
 		Tool struct {

@@ -14,8 +14,8 @@ import (
 )
 
 // callTerminal handles the methods of a terminal that exists.
-func (s *Session) callTerminal(ctx context.Context, turn *Turn, method string, params json.RawMessage) (any,
-	*rpc.Error,
+func (s *Session) callTerminal(ctx context.Context, turn *Turn, method string, params json.RawMessage) (
+	any, *rpc.Error,
 ) {
 	var ask struct {
 		ID string `json:"terminalId"`

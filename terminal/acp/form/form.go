@@ -56,8 +56,8 @@ type asker struct {
 }
 
 // Answer handles elicitation/create with a person who has some time for each answer.
-func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View, within time.Duration) (any,
-	*rpc.Error,
+func (l *Links) Answer(ctx context.Context, params json.RawMessage, v *view.View, within time.Duration) (
+	any, *rpc.Error,
 ) {
 	var r elicitation
 	if err := json.Unmarshal(params, &r); err != nil {

@@ -191,8 +191,8 @@ func (c *Conn) Start(ctx context.Context, method string, params any, onResponse 
 	return err
 }
 
-func (c *Conn) start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (*call,
-	error,
+func (c *Conn) start(ctx context.Context, method string, params any, onResponse func(json.RawMessage, error)) (
+	*call, error,
 ) {
 	raw, err := json.Marshal(params)
 	if err != nil {

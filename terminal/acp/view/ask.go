@@ -37,8 +37,8 @@ func (v *View) AskAbout(ctx context.Context, t *ToolCall, q terminal.Question) (
 }
 
 // askAfter asks a question after a plan, unless it is "", and documents.
-func (v *View) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (terminal.Answer,
-	error,
+func (v *View) askAfter(ctx context.Context, q terminal.Question, plan string, documents []document) (
+	terminal.Answer, error,
 ) {
 	v.beginQuestion()
 	defer v.endQuestion()
