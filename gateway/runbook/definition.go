@@ -24,6 +24,7 @@ var (
 	errNoObject      = errors.New(`its "challenge" is no object`)
 	errNoJSONObject  = errors.New("it is not a JSON object")
 	errOtherLanguage = errors.New("its info string is not `json`")
+	errYAML          = errors.New("it is YAML, and a challenge is JSON")
 	errIndented      = errors.New("it is indented and not fenced")
 	errNotLast       = errors.New("it is not the last thing in a step")
 )

@@ -32,10 +32,15 @@ func Parse(text string) (book Runbook, errors, warnings []Problem) {
 		line := 1 + strings.Count(text[:deepNesting().FindStringIndex(text)[0]], "\n")
 		r.addError(line, "", "The lists or quotes are nested too deeply.")
 	default:
-		r.outline = readOutline(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"))
+		r.outline = readOutline(normalizeText(text))
 		r.readRunbook()
 	}
 	return book, r.errors, r.warnings
+}
+
+// normalizeText removes the byte order mark and carriage returns at the ends of lines.
+func normalizeText(text string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }
 
 // hashText returns the SHA-256 of a text in hex.
@@ -94,6 +99,9 @@ func (r *textReader) readStep(index int, s section) {
 		parsed, mistakes := readDefinition(definition)
 		for _, m := range mistakes {
 			r.addError(line, s.label, fmt.Sprintf("Step %q: %s", s.label, m))
+		}
+		for _, w := range unknownKeys(definition, parsed.Type) {
+			r.addWarning(line, s.label, fmt.Sprintf("Step %q: %s", s.label, w))
 		}
 		step.Definition, step.Challenge = definition, &parsed
 	}

@@ -107,7 +107,8 @@ func TestTheLastBlockOfAStepIsItsChallenge(t *testing.T) {
 		if step.Body != c.body || string(step.Definition) != c.definition {
 			t.Errorf("%s: body %q, definition %s", name, step.Body, step.Definition)
 		}
-		if _, _, warnings := runbook.Parse("# Book\n## Step\n" + c.section); len(warnings) > 0 {
+		_, _, warnings := runbook.Parse("# Book\n## Step\n" + c.section)
+		if slices.ContainsFunc(warnings, func(p runbook.Problem) bool { return strings.Contains(p.Message, "stays text") }) {
 			t.Errorf("%s: %+v", name, warnings)
 		}
 	}
@@ -134,6 +135,9 @@ func TestABlockThatIsNoChallengeStaysBodyWithAWarning(t *testing.T) {
 		"deeper":                  {"```json\n{\"x\":{\"challenge\":{}}}\n```", 3},
 		"another language":        {strings.Replace(makeTest, "json", "yaml", 1), 3},
 		"more than the language":  {strings.Replace(makeTest, "json", "json x", 1), 3},
+		"YAML":                    {"```yaml\nchallenge:\n  type: shell\n```", 3},
+		"YAML with no language":   {"```\n challenge : {}\n```", 3},
+		"no key of YAML":          {"```yaml\nthe challenge: x\n```", 0},
 		"in a quote":              {"> " + strings.ReplaceAll(makeTest, "\n", "\n> "), 3},
 		"indented as code":        {"a\n\n    {\"challenge\":{}}", 5},
 		"no mention":              {"```json\n{\"Challenge\":{}}\n```", 0},
@@ -151,6 +155,37 @@ func TestABlockThatIsNoChallengeStaysBodyWithAWarning(t *testing.T) {
 			t.Errorf("%s: %+v", name, warnings)
 		case c.line > 0 && (len(warnings) != 1 || warnings[0].Line != c.line || warnings[0].Step != "Step" || warnings[0].Message == ""):
 			t.Errorf("%s: %+v, want one for line %d", name, warnings, c.line)
+		}
+	}
+}
+
+func TestAKeyThatAChallengeDoesNotHaveIsAWarning(t *testing.T) {
+	other := func(key string) string {
+		return "the shell challenge has no key `" + key + "`, so that is ignored. There are `type`, `required`, `shell`."
+	}
+	for challenge, want := range map[string][]string{
+		`{"type":"comment","comment":{"min_lenght":9}}`: {"the comment challenge has no key `comment.min_lenght`, so that is ignored. Did you mean `comment.min_length`?"},
+		`{"type":"comment","min_length":9}`:             {"the comment challenge has no key `min_length`, so that is ignored. Did you mean `comment.min_length`?"},
+		`{"shell":{"cmd":"x","timeout":9}}`:             {"the shell challenge has no key `shell.timeout`, so that is ignored. There are `shell.cmd`, `shell.timeout_seconds`."},
+		`{"shell":{"cmd":"x","timeoutSeconds":9}}`:      {"the shell challenge has no key `shell.timeoutSeconds`, so that is ignored. Did you mean `shell.timeout_seconds`?"},
+		`{"type":"comment","shell":{"cmd":"x"}}`:        {"the comment challenge has no key `shell`, so that is ignored. There are `type`, `required`, `comment`."},
+		`{"type":"user_input","requierd":false,"user_input":{"promt":"x","approvals":2}}`: {
+			"the user_input challenge has no key `requierd`, so that is ignored. Did you mean `required`?",
+			"the user_input challenge has no key `user_input.promt`, so that is ignored. Did you mean `user_input.prompt`?",
+		},
+		`{"type":"mcp","required":false,"mcp":{"tool_name":"x","expected_result":{"any":1}}}`: nil,
+		`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"shell":{"cmd":"x"}}`:                           {other("a"), other("b"), other("c"), other("d"), other("e")},
+	} {
+		_, errors, warnings := runbook.Parse("# Book\n## Step\n\n```json\n{\"challenge\":" + challenge + "}\n```\n")
+		var got []string
+		for _, w := range warnings {
+			if w.Line != 4 || w.Step != "Step" {
+				t.Errorf("%s: %+v", challenge, w)
+			}
+			got = append(got, strings.TrimPrefix(w.Message, `Step "Step": `))
+		}
+		if len(errors) > 0 || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, %q", challenge, errors, got)
 		}
 	}
 }

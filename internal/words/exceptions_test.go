@@ -31,6 +31,7 @@ var exceptions = map[string]string{
 	"gateway/runbook/answer.go":           forModel,
 	"gateway/runbook/solution.go":         forModel,
 	"gateway/runbook/rating.go":           forModel,
+	"gateway/runbook/document.go":         "for the author of a runbook, who may be a model; docs/words.md says so",
 	"gateway/runbook/minted.go":           "for the author of a runbook, who may be a model; docs/words.md says so",
 	"gateway/runbook/source.go":           "part of a hash",
 

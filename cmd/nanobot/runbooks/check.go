@@ -69,7 +69,7 @@ func describeChallenge(s runbook.Step) string {
 	if d == nil {
 		return "no proof"
 	}
-	text := d.Type
+	text, details := d.Type, ""
 	switch d.Type {
 	case runbook.Shell:
 		text += ": " + terminal.Visible(d.Command)
@@ -77,11 +77,16 @@ func describeChallenge(s runbook.Step) string {
 		text += ": " + terminal.Visible(d.Tool)
 	case runbook.UserInput:
 		text += ": " + terminal.Visible(d.Prompt)
+		if d.Approvals > 1 {
+			details = fmt.Sprintf(" (approvals: %d)", d.Approvals)
+		}
+	case runbook.Comment:
+		details = fmt.Sprintf(" (min_length: %v)", d.MinLength)
 	}
 	if !d.Required {
-		text += " (not required)"
+		details += " (not required)"
 	}
-	return terminal.Shorten(text, 100)
+	return terminal.Shorten(text, 100) + details
 }
 
 // listEntry is a runbook in the output of List.
