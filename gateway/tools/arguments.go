@@ -55,10 +55,14 @@ func (a *arguments) text(name string, limit int) (text string) {
 // requiredText returns a string argument that is not blank, of at most limit bytes.
 func (a *arguments) requiredText(name string, limit int) string {
 	text := a.text(name, limit)
+	a.refuseBlank(name, text)
+	return text
+}
+
+func (a *arguments) refuseBlank(name, text string) {
 	if strings.TrimSpace(text) == "" {
 		a.refuse("%s is required, and must not be empty.", name)
 	}
-	return text
 }
 
 func (a *arguments) checkLength(name, text string, limit int) {

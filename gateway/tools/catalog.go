@@ -65,7 +65,7 @@ const (
 		`such as a deployment or a review. An empty query lists all. Follow next_action of the choice that fits.`
 	schemaSearch = `{"type": "object", "properties": {
 		"query": {"type": "string",
-			"description": "Words of the runbook's label, of its steps or of its text. Empty: all runbooks."}
+			"description": "Words of the runbook's label, file name, steps or text. Empty: all runbooks."}
 	}}`
 
 	describeBegin = `Begin a new run of a runbook. The result has the first step, its challenge, and the ID of the run. Do what current_step says, ` +
@@ -121,8 +121,8 @@ const (
 		"run": {"type": "string", "description": "ID of the run, from the last result."}
 	}, "required": ["uri", "outcome", "message"]}`
 
-	describeMint = `Store a runbook, so that it can be found and executed later, by every chat of this bot. The document has one # H1, its label, and a ## H2 for each ` +
-		"step. A step that must be proved ends with a fenced ```json block that has one object, {\"challenge\": {\"type\": " +
+	describeMint = `Store a runbook, so that it can be found and executed later in this chat. The document has a # H1, its label, and a ## H2 for each ` +
+		"step; each further H1 begins another runbook. A step that must be proved ends with a fenced ```json block that has one object, {\"challenge\": {\"type\": " +
 		"\"shell\", \"shell\": {\"cmd\": \"make test\", " +
 		"\"timeout_seconds\": 60}, \"required\": true}}. Other types: mcp {\"tool_name\"}, user_input {\"prompt\"}, " +
 		"comment {\"min_length\"}. " +

@@ -13,8 +13,9 @@ import (
 type libraryEntry struct {
 	runbook.Runbook
 	source runbook.Source
-	broken bool // has errors, so it cannot be executed
-	shared bool // is a stored one that all chats see
+	name   string // of the file; "" for a stored one
+	broken bool   // has errors, so it cannot be executed
+	shared bool   // is a stored one that all chats see
 }
 
 // stepURI returns the URI of a step.
@@ -43,7 +44,9 @@ func (s *session) workspaceRunbooks() ([]libraryEntry, error) {
 			continue
 		}
 		r, mistakes, _ := runbook.Parse(text)
-		books = append(books, libraryEntry{Runbook: r, source: runbook.WorkspaceSource(short), broken: len(mistakes) > 0})
+		books = append(books, libraryEntry{
+			Runbook: r, source: runbook.WorkspaceSource(short), name: short, broken: len(mistakes) > 0,
+		})
 	}
 	return books, nil
 }

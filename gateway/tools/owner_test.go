@@ -25,7 +25,9 @@ func (fx *fixture) connectChat(name string) *client {
 // labels returns the labels of the runbooks that a client finds.
 func (c *client) labels() (labels []string) {
 	for _, b := range c.call("kairos_search", args{"query": ""}).ok().at("choices").([]any) {
-		labels = append(labels, b.(map[string]any)["chain_label"].(string))
+		if b := b.(map[string]any); b["role"] == "match" {
+			labels = append(labels, b["chain_label"].(string))
+		}
 	}
 	slices.Sort(labels)
 	return labels
