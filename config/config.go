@@ -31,10 +31,11 @@ type Config struct {
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
-	file            string     // absolute path of the loaded file; "" if there is none
-	containsSecrets bool       // the file contains a literal secret, not only references
-	extensions      Extensions // the sections of channels and protocols
-	agentName       string     // the agent that ForAgent moved into Terminal; "": the default one
+	file            string             // absolute path of the loaded file; "" if there is none
+	commandPlaces   map[string]Mistake // where each agent's command is set, by the dotted key of its section
+	containsSecrets bool               // the file contains a literal secret, not only references
+	extensions      Extensions         // the sections of channels and protocols
+	agentName       string             // the agent that ForAgent moved into Terminal; "": the default one
 }
 
 // MaxTimeout is the maximum of terminal.timeout: ten years in seconds. The schema tag repeats it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"nanobot/internal/placeholder"
 )
@@ -50,6 +51,7 @@ func (c *Config) warnAgent(t agentSection) []string {
 		all = append(all, s.Warnings(at)...)
 	}
 	all = append(all, warnPlaceholder(t)...)
+	all = append(all, c.warnPrompt(t)...)
 	all = append(all, c.warnWarm(t)...)
 	all = append(all, warnMissingFolders(t.dottedKey+".cwd", t.Cwd)...)
 	all = append(all, warnMissingFolders(t.dottedKey+".mediaRoots", t.MediaRoots...)...)
@@ -96,4 +98,26 @@ func warnPlaceholder(t agentSection) []string {
 				`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.dottedKey, placeholder.Message))
 	}
 	return all
+}
+
+// warnPrompt warns about a model's tool that would get the envelope as its prompt, with the setting
+// that gives it the message.
+func (c *Config) warnPrompt(t agentSection) []string {
+	command, _ := placeholder.Parse(t.Shell, t.Command) // also works for a command that is refused
+	program := command.PromptReader()
+	if program == "" || t.Stdin != "envelope" || !c.extensions.protocol(t.Protocol).SupportsWarm {
+		return nil
+	}
+	want, prompt := "text", "its prompt"
+	switch {
+	case command.HasPlaceholder() && len(t.Providers) > 0:
+		return nil // warnPlaceholder says the same
+	case command.HasPlaceholder() || strings.Contains(t.Command, TextVariable):
+		want, prompt = "none", "a part of its prompt"
+	}
+	m := c.commandPlaces[t.dottedKey]
+	m.Key, m.Value = t.dottedKey+".command", ""
+	m.Text = fmt.Sprintf(`%s would read the envelope, a line of JSON, as %s: add "stdin": %q to %s`, program, prompt, want,
+		t.dottedKey)
+	return []string{m.String()}
 }

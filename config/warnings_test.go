@@ -38,7 +38,7 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
 		`{` + quiet + `,"http":{"listen":"0.0.0.0:8080","token":"env:A"}}`:                              {noTLS},
 		`{` + quiet + `,"http":{"listen":"127.0.0.1:8080","token":"env:A"}}`:                            nil,
-		`{"terminal":{"command":"claude -p {message}"}}`:                                                {dash("claude")},
+		`{"terminal":{"command":"claude -p {message}","stdin":"none"}}`:                                 {dash("claude")},
 		`{"terminal":{"command":"a {message}; b -- {message}; c {message}; a {message}"}}`:              {dash("a"), dash("c")},
 		`{"terminal":{"command":"grep -e {message} faq.txt"}}`:                                          nil,
 		`{"terminal":{"command":"a --q={message}","providers":{"a":{"apiKeys":["k"]}}}}`:                {leaks},
@@ -54,6 +54,54 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		if got := loadConfig(t, text).Warnings(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
 		}
+	}
+}
+
+func TestAModelToolThatWouldGetTheEnvelopeIsWarnedAboutWithItsPlace(t *testing.T) {
+	for command, want := range map[string]string{
+		`claude -p`:                          "claude would read the envelope, a line of JSON, as its prompt: add \"stdin\": \"text\" to terminal",
+		`codex exec -`:                       "codex would read",
+		`codex exec --json -`:                "codex would read",
+		`gemini`:                             "gemini would read",
+		`opencode run`:                       "opencode would read",
+		`llm -m gpt-5`:                       "llm would read",
+		`ollama run llama3`:                  "ollama would read",
+		`cd x && timeout 60 ~/bin/claude -p`: "claude would read",
+		`A=1 env B=2 claude -p | tee log`:    "claude would read",
+		`claude -p < prompt.txt`:             "",
+		`claude -p <<<x`:                     "",
+		`jq -r .text | claude -p`:            "",
+		`text=$(jq -r .text); claude -p`:     "",
+		`codex login`:                        "",
+		`python3 claude.py`:                  "",
+		`echo claude -p`:                     "",
+		`claude -p -- \"$NANOBOT_TEXT\"`:     "claude would read the envelope, a line of JSON, as a part of its prompt: add \"stdin\": \"none\" to terminal",
+		`claude -p -- {message}`:             "claude would read the envelope, a line of JSON, as a part of its prompt: add \"stdin\": \"none\" to terminal",
+	} {
+		for _, protocol := range []string{"plain", "rich"} {
+			path := writeConfig(t, `{"terminal":{"protocol":"`+protocol+`", "shell":"/bin/bash",`+"\n"+` "command":"`+command+`"}}`)
+			c, err := config.Load(path, nil, extensions())
+			if err != nil {
+				t.Fatalf("%s: %v", command, err)
+			}
+			got := strings.Join(c.Warnings(), "\n")
+			if want == "" && got != "" || want != "" && !strings.HasPrefix(got, path+":2:12: terminal.command: "+want) || strings.Contains(got, "\n") {
+				t.Errorf("%s: %s", command, got)
+			}
+		}
+	}
+	const acp = `{"terminal":{"protocol":"acp","command":"gemini --acp"}}`
+	if got := loadConfig(t, acp).Warnings(); len(got) > 0 {
+		t.Errorf("%s: %q", acp, got)
+	}
+	path := writeConfig(t, `{"terminal":{"command":"x"},"agents":{"ai":{"command":"llm","protocol":"plain"}}}`)
+	c, err := config.Load(path, []string{"NANOBOT_TERMINAL__COMMAND=gemini"}, extensions())
+	want := []string{
+		`NANOBOT_TERMINAL__COMMAND: terminal.command: gemini would read the envelope, a line of JSON, as its prompt: add "stdin": "text" to terminal`,
+		path + `:1:55: agents.ai.command: llm would read the envelope, a line of JSON, as its prompt: add "stdin": "text" to agents.ai`,
+	}
+	if err != nil || !reflect.DeepEqual(c.Warnings(), want) {
+		t.Errorf("%q, %v", c.Warnings(), err)
 	}
 }
 

@@ -59,7 +59,7 @@ writes a first agent. It never changes an existing bot. Start the bot with: nano
 		"the agent's shell command; {message} is the user's text, best placed after --, after -e of grep, or as "+
 			"--name={message}")
 	flags.StringVar(&d.Protocol, "protocol", "", "protocol of the agent: "+strings.Join(known, ", ")+" (default: "+
-		protocols[0].Name+"; "+starter.Protocol+" with --template)")
+		protocols[0].Name+", or that of the template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
 	for _, n := range networks {
 		if n.Token != "" {

@@ -23,7 +23,8 @@ work. That subfolder is the workspace, so the agent cannot write to the config. 
 Then try the agent with: nanobot chat`,
 		Example: `  nanobot init --template python mybot
   cd mybot && nanobot chat
-  nanobot init --template llm mymodel`,
+  nanobot init --template llm mymodel
+  nanobot init --template cli myclaude   # claude -p, codex exec -, gemini, opencode run, llm`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usagef("init: add at most one folder (got %d)", len(args))
@@ -46,12 +47,16 @@ Then try the agent with: nanobot chat`,
 			if folder != "." {
 				cd = fmt.Sprintf("cd %s && ", format.ShellWord(folder))
 			}
-			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to your agent:  %snanobot chat\n",
-				filepath.Join(folder, starter.WorkDir, a.File), filepath.Join(folder, "config.json"), cd)
+			wrote := filepath.Join(folder, "config.json")
+			if a.File != "" {
+				wrote = filepath.Join(folder, starter.WorkDir, a.File) + " and " + wrote
+			}
+			_, err := fmt.Fprintf(std.out, "Wrote %s.\nTalk to your agent:  %snanobot chat\n", wrote, cd)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&template, "template", "python", "agent to write: a language, or llm for a chat with a model: "+
+	cmd.Flags().StringVar(&template, "template", "python", "agent to write: a language, llm for a chat with a model, or "+
+		"cli for a tool such as claude -p: "+
 		strings.Join(names, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -114,23 +115,59 @@ func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
 // InputEvaluator returns the name of the first program of the command if it executes its standard
 // input, or "". It needs no placeholder, and also works for a command that Parse refuses.
 func (c Command) InputEvaluator() string {
+	if words, _ := c.firstProgram(); words != nil {
+		return inputEvaluator(words)
+	}
+	return ""
+}
+
+// PromptReader returns the name of the first program of the command if it is a tool that takes its
+// standard input for a prompt to a model, or "". Like InputEvaluator it needs no placeholder.
+func (c Command) PromptReader() string {
+	words, redirected := c.firstProgram()
+	if words == nil || redirected {
+		return ""
+	}
+	words, _, err := skipWrappers(words, len(words))
+	if err != nil || len(words) == 0 {
+		return ""
+	}
+	name := programName(words[0])
+	subcommand, known := promptReaders[name]
+	if !known || subcommand != "" && !followsAny(subcommand)(words, len(words)) {
+		return ""
+	}
+	return name
+}
+
+var inputRedirections = []syntax.RedirOperator{syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc}
+
+// firstProgram returns the words of the first program besides cd, which reads the input of the
+// command unless that is redirected, or nil.
+func (c Command) firstProgram() (words []commandWord, redirected bool) {
 	command := strings.NewReader(strings.Join(c.segments, Message))
 	file, err := syntax.NewParser(syntax.Variant(shellVariants[filepath.Base(c.shell)])).Parse(command, "")
 	if err != nil {
-		return ""
-	}
-	var first *syntax.CallExpr
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if c, ok := node.(*syntax.CallExpr); ok && first == nil && len(c.Args) > 0 {
-			first = c
-		}
-		return first == nil
-	})
-	if first == nil {
-		return ""
+		return nil, false
 	}
 	r := commandAnalyzer{markerPrefix: "\x00"}
-	return inputEvaluator(r.parseWords(first.Args))
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if words != nil {
+			return false
+		}
+		switch n := node.(type) {
+		case *syntax.Stmt:
+			redirected = slices.ContainsFunc(n.Redirs, func(r *syntax.Redirect) bool {
+				return r.N == nil && slices.Contains(inputRedirections, r.Op)
+			})
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 && n.Args[0].Lit() != "cd" {
+				words = r.parseWords(n.Args)
+			}
+		}
+		return words == nil
+	})
+	return words, redirected
 }
 
 // Expand replaces each placeholder by the quoted text. The text itself is not searched for

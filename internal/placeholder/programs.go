@@ -173,6 +173,12 @@ var inputEvaluators = strings.Fields(`eval source . xargs parallel rush ssh rsh 
 	matlab scilab bpftrace hive beeline spark-sql cqlsh cypher-shell usql
 	sftp lftp ftp smbclient sqlplus sqlcmd isql mongo clickhouse influx script sg newgrp lxc-attach machinectl systemd-nspawn socat`)
 
+// promptReaders are the tools that take their standard input for a prompt to a model, or for a part
+// of it, each with the subcommand that does so, or "".
+var promptReaders = map[string]string{
+	"claude": "", "gemini": "", "llm": "", "codex": "exec", "opencode": "run", "ollama": "run",
+}
+
 // codeOptions are the options of programs, and words that precede an argument like an option does,
 // whose value is a program, a command, code, or a file from which the program loads such.
 // codeOptionPattern has the long options that mean this in every program.

@@ -2,6 +2,7 @@ package bots
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,7 @@ func (s *Server) writeBot(bot systemd.Bot, d Draft) (err error) {
 		return err
 	}
 	files := map[string]newFile{"config.json": {text, 0o644}}
-	if a, ok := starter.Find(d.Template); ok {
+	if a, ok := starter.Find(d.Template); ok && a.File != "" {
 		agent, err := a.Source()
 		if err != nil {
 			return err
@@ -236,16 +237,18 @@ func (d *Draft) readTokens(stdin io.Reader) (map[string]string, error) {
 // is here.
 func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
 	installed := systemd.Bot{Root: "/", Name: bot.Name}
-	command, protocol := d.Command, d.Protocol
-	if a, ok := starter.Find(d.Template); ok {
-		command = strings.Replace(a.Command, a.File, filepath.Join(installed.Dir(), a.File), 1)
-		if protocol == "" {
-			protocol = starter.Protocol
-		}
+	terminal := map[string]any{"command": d.Command, "stderr": "onError"}
+	a, _ := starter.Find(d.Template)
+	if a.Command != "" {
+		terminal["command"] = a.Command
 	}
-	if protocol == "" {
-		protocol = s.Extensions.Default().Terminal.Protocol
+	if a.File != "" {
+		terminal["command"] = strings.Replace(a.Command, a.File, filepath.Join(installed.Dir(), a.File), 1)
 	}
+	if a.Stdin != "" {
+		terminal["stdin"] = a.Stdin
+	}
+	terminal["protocol"] = cmp.Or(d.Protocol, a.Protocol, s.Extensions.Default().Terminal.Protocol)
 	sections := map[string]any{}
 	for network := range tokens {
 		allow := d.Allow
@@ -260,7 +263,7 @@ func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) (
 		bot.Name, installed.Config(), bot.Unit())
 	err := format.WriteJSON(&out, map[string]any{
 		"workspace": installed.Workspace(),
-		"terminal":  map[string]any{"command": command, "protocol": protocol, "stderr": "onError"},
+		"terminal":  terminal,
 		"channels":  sections,
 		"gateway":   map[string]any{"stateDir": installed.State()}, // for pair and doctor, which systemd does not start
 	})

@@ -1,5 +1,6 @@
 // Package starter has the example agents that "nanobot init" and "nanobot bots create" write: one
-// per language, and one that talks to a model. It does not run them.
+// per language, one that talks to a model, and a tool that is installed already. It does not run
+// them.
 package starter
 
 import (
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"nanobot/deploy/examples"
+	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
 )
 
@@ -22,40 +24,40 @@ var templates embed.FS
 
 // Agent is a first agent.
 type Agent struct {
-	File    string // its name in the workspace
-	Command string // the command that runs it there
-	files   embed.FS
-	source  string // its path in files
-	config  string // its config's name among the templates
+	File     string // its name in the workspace; "" if the command is a program that is installed already
+	Command  string // the command that runs it there
+	Protocol string
+	Stdin    string // the setting terminal.stdin; "": the default
+	files    embed.FS
+	source   string // its path in files
+	config   string // its config's name among the templates
 }
-
-// Protocol is the protocol of all these agents.
-const Protocol = rich.Name
 
 // plainConfig is the config of agents without settings of their own.
 const plainConfig = "config.json"
 
 var agents = map[string]Agent{
 	"python": {
-		File: "agent.py", Command: "python3 agent.py", files: templates, source: "templates/agent.py",
+		File: "agent.py", Command: "python3 agent.py", Protocol: rich.Name, files: templates, source: "templates/agent.py",
 		config: plainConfig,
 	},
 	"node": {
-		File: "agent.mjs", Command: "node agent.mjs", files: templates, source: "templates/agent.mjs",
+		File: "agent.mjs", Command: "node agent.mjs", Protocol: rich.Name, files: templates, source: "templates/agent.mjs",
 		config: plainConfig,
 	},
 	"go": {
-		File: "agent.go", Command: "go run agent.go", files: templates, source: "templates/agent.go.txt",
+		File: "agent.go", Command: "go run agent.go", Protocol: rich.Name, files: templates, source: "templates/agent.go.txt",
 		config: plainConfig,
 	},
 	"bash": {
-		File: "agent.sh", Command: "bash agent.sh", files: templates, source: "templates/agent.sh",
+		File: "agent.sh", Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
 		config: plainConfig,
 	},
 	"llm": {
-		File: "agent.py", Command: "python3 agent.py", files: examples.Agents, source: "llm/agent.py",
+		File: "agent.py", Command: "python3 agent.py", Protocol: rich.Name, files: examples.Agents, source: "llm/agent.py",
 		config: "config-llm.json",
 	},
+	"cli": {Command: "claude -p", Protocol: plain.Name, Stdin: "text", config: "config-cli.json"},
 }
 
 // Names returns the names of the agents, in order.
@@ -67,8 +69,11 @@ func Find(name string) (Agent, bool) {
 	return a, ok
 }
 
-// Source returns the agent's program.
+// Source returns the agent's program; nil if it has no file.
 func (a Agent) Source() ([]byte, error) {
+	if a.File == "" {
+		return nil, nil
+	}
 	b, err := a.files.ReadFile(a.source)
 	if err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
@@ -95,13 +100,17 @@ func Write(folder string, a Agent) error {
 		return fmt.Errorf("make folder: %w", err)
 	}
 	agentPath, cfgPath := filepath.Join(work, a.File), filepath.Join(folder, "config.json")
-	if err := WriteNew(agentPath, agent, 0o755); err != nil {
-		return err
+	if a.File != "" {
+		if err := WriteNew(agentPath, agent, 0o755); err != nil {
+			return err
+		}
 	}
 	// Mode 0600: users will add tokens to the config.
 	text := strings.NewReplacer("{{command}}", a.Command, "{{workspace}}", WorkDir).Replace(string(cfg))
 	if err := WriteNew(cfgPath, []byte(text), 0o600); err != nil {
-		err = errors.Join(err, os.Remove(agentPath))
+		if a.File != "" {
+			err = errors.Join(err, os.Remove(agentPath))
+		}
 		if missing != nil {
 			err = errors.Join(err, os.Remove(work))
 		}
