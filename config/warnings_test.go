@@ -42,6 +42,7 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		`{"terminal":{"command":"a {message}; b -- {message}; c {message}; a {message}"}}`:              {dash("a"), dash("c")},
 		`{"terminal":{"command":"grep -e {message} faq.txt"}}`:                                          nil,
 		`{"terminal":{"command":"a --q={message}","providers":{"a":{"apiKeys":["k"]}}}}`:                {leaks},
+		`{"terminal":{"command":"claude -p -- {message}","providers":{"a":{"apiKeys":["k"]}}}}`:         {leaks},
 		`{"terminal":{"command":"a --q={message}","stdin":"text","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
 		`{"terminal":{"command":"a --q={message}","stdin":"none","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
 		`{"terminal":{"command":"bash -s","stdin":"text"}}`:                                             {`terminal.stdin is "text", and bash executes its input: everybody who may talk to the bot can run any command as the bot's user`},
