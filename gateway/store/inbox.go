@@ -177,8 +177,8 @@ type Memory struct{ Key, Value string }
 type Reply struct {
 	Question, Text, By string
 	// Turn says that the message is not settled, but gets a turn, as that of a chosen command or of
-	// a run that continues. If the message is stored, the question is answered in the same transaction, so that the turn cannot
-	// close it first.
+	// a run that continues. If the message is stored, the question is answered in the same
+	// transaction, so that the turn cannot close it first.
 	Turn bool
 }
 
