@@ -56,6 +56,7 @@ type lister struct {
 	private  map[string]bool // by relative path
 	limit    int
 	smallest []string // the first paths, and some more
+	last     string   // later paths are not needed; "": all are
 	count    int
 }
 
@@ -110,6 +111,9 @@ func (l *lister) leadsToFile(path string) bool {
 // addPath collects a path. It drops the last ones when there are twice as many as needed, which
 // takes less time per path than dropping each one.
 func (l *lister) addPath(path []byte) {
+	if l.last != "" && string(path) > l.last {
+		return
+	}
 	l.smallest = append(l.smallest, string(path))
 	if len(l.smallest) >= 2*l.limit {
 		l.dropLast()
@@ -119,7 +123,10 @@ func (l *lister) addPath(path []byte) {
 // dropLast sorts the paths and keeps the first of them.
 func (l *lister) dropLast() {
 	slices.Sort(l.smallest)
-	l.smallest = l.smallest[:min(len(l.smallest), l.limit)]
+	if len(l.smallest) >= l.limit {
+		l.smallest = l.smallest[:l.limit]
+		l.last = l.smallest[l.limit-1]
+	}
 }
 
 // size returns the size of a file. It does not search for hard links, which is slow and happens
