@@ -91,9 +91,7 @@ func (b *webBot) kill() {
 // link makes a link beside the daemon.
 func (b *webBot) link(args ...string) string {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"link", "--config", b.cfg}, args...)...)
-	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.Output()
+	out, err := programCommand(b.t, append([]string{"link", "--config", b.cfg}, args...)...).Output()
 	if err != nil {
 		b.t.Fatalf("link: %s, %v", out, err)
 	}
