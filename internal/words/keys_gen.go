@@ -302,9 +302,10 @@ const (
 // Texts of the protocol acp about turns and background work of the agent.
 const (
 	// The board of a turn.
-	AgentStarting Key = "agentStarting"
-	AgentThinking Key = "agentThinking"
-	AgentSilent   Key = "agentSilent"
+	AgentStarting  Key = "agentStarting"
+	AgentThinking  Key = "agentThinking"
+	StepCompaction Key = "stepCompaction"
+	AgentSilent    Key = "agentSilent"
 
 	// The end of a turn.
 	ConversationLost   Key = "conversationLost"

@@ -154,8 +154,10 @@ func (a *agent) initialize(ctx context.Context) error {
 	type object = map[string]any
 	can := object{
 		"fs": object{"readTextFile": a.cfg.Files, "writeTextFile": a.cfg.Files}, "terminal": a.cfg.Terminals,
-		"session": object{"configOptions": object{"boolean": object{}}},
-		"auth":    object{"terminal": true}, "elicitation": object{"form": object{}, "url": object{}},
+		"session": object{
+			"configOptions": object{"boolean": object{}}, "notices": object{}, "compaction": object{},
+		},
+		"auth": object{"terminal": true}, "elicitation": object{"form": object{}, "url": object{}},
 	}
 	// Agents from before auth.terminal describe how to sign in only with this capability.
 	meta := object{"terminal-auth": true}

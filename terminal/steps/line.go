@@ -32,7 +32,7 @@ const (
 
 var icons = map[Kind]string{
 	Read: "📖", Edit: "✏️", Delete: "🗑", Run: "💻", Type: "⌨️",
-	"move": "📦", "search": "🔎", "think": "🧠", "fetch": "🌐", "switch_mode": "🔀",
+	"move": "📦", "search": "🔎", "think": "🧠", "fetch": "🌐", "switch_mode": "🔀", "compaction": "🗜",
 }
 
 // Icon returns the sign of a kind.

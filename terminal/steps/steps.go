@@ -66,6 +66,22 @@ func (b *Board) AddRemark(text string) (forgotten *Step) {
 	return b.addLine(line{mark: remarkMark, text: text})
 }
 
+// AddNotice adds a text that is no part of the agent's answer, with a mark. It returns like Add.
+func (b *Board) AddNotice(mark, text string) (forgotten *Step) {
+	return b.addLine(line{mark: mark, text: text})
+}
+
+// Notices returns the notices as one text.
+func (b *Board) Notices() string {
+	var all []string
+	for _, l := range b.lines {
+		if l.mark != "" && l.mark != remarkMark {
+			all = append(all, l.details())
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
 // AddHeading is described with AddRemark.
 func (b *Board) AddHeading(text string) (forgotten *Step) { return b.addLine(line{text: text}) }
 
@@ -93,9 +109,9 @@ func (b *Board) LastState() State {
 	return ""
 }
 
-// HasRemark reports whether the board has a remark other than this one.
+// HasRemark reports whether the board has a notice, or a remark other than this one.
 func (b *Board) HasRemark(other string) bool {
-	return slices.ContainsFunc(b.lines, func(l line) bool { return l.mark == remarkMark && l.text != other })
+	return slices.ContainsFunc(b.lines, func(l line) bool { return l.mark != "" && l.text != other })
 }
 
 // Running returns the number of steps that are running.

@@ -16,6 +16,7 @@ import (
 type ToolFields struct {
 	ID        rpc.Optional[string]                   `json:"toolCallId"`
 	Title     rpc.Optional[string]                   `json:"title"`
+	Tool      rpc.Optional[string]                   `json:"name"`
 	Kind      rpc.Optional[string]                   `json:"kind"`
 	Status    rpc.Optional[string]                   `json:"status"`
 	Locations rpc.Optional[[]rpc.Optional[location]] `json:"locations"`
@@ -48,6 +49,7 @@ type toolContent struct {
 type ToolCall struct {
 	words                   words.Words
 	ID, Title, Kind, status string
+	tool                    string // the name by which the agent calls it
 	Path                    string // of the first location
 	Locations               []string
 	Files                   []File // those of locations that an open question covers
@@ -83,7 +85,7 @@ func (t *ToolCall) updateStep() {
 
 // Name returns a title for the tool call, which is never empty.
 func (t *ToolCall) Name() string {
-	for _, s := range []string{t.Title, t.Path, t.Kind} {
+	for _, s := range []string{t.Title, t.Path, t.tool, t.Kind} {
 		if s = terminal.OneLine(s, steps.TitleLength); s != "" {
 			return s
 		}
@@ -99,6 +101,7 @@ func (t *ToolCall) apply(f ToolFields, content json.RawMessage) {
 		}
 	}
 	set(&t.Title, f.Title)
+	set(&t.tool, f.Tool)
 	set(&t.Kind, f.Kind)
 	set(&t.status, f.Status)
 	t.setLocations(f.Locations)

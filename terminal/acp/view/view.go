@@ -102,18 +102,11 @@ type updateFields struct {
 	ToolFields
 	Entries rpc.Optional[[]rpc.Optional[steps.Entry]] `json:"entries"`
 	Cost    rpc.Optional[Cost]                        `json:"cost"`
-}
-
-// noticeID is the message ID of notices, which have none of their own.
-const noticeID = "notice"
-
-// messageID returns the ID of the message that a chunk belongs to, or "". Claude Code marks a
-// notice of its own, which is not the model's text, only by its metadata.
-func (c updateFields) messageID() string {
-	if c.MessageID.V == "" && c.Meta.V.Claude.V.Kind == "informational" {
-		return noticeID
-	}
-	return c.MessageID.V
+	// Severity and Description are of a notice, Compaction and Error of a compaction.
+	Severity    rpc.Optional[string] `json:"severity"`
+	Description rpc.Optional[string] `json:"description"`
+	Compaction  rpc.Optional[string] `json:"compactionId"`
+	Error       rpc.Optional[string] `json:"error"`
 }
 
 // Update shows one session/update. An error of Emit is returned by Close.
@@ -135,6 +128,10 @@ func (v *View) Update(raw json.RawMessage) {
 		v.setThinking(true)
 	case "tool_call", "tool_call_update":
 		v.applyToolCall(c)
+	case "notice":
+		v.addNotice(c.Severity.V, c.Title.V+"\n"+c.Description.V)
+	case "compaction_update", "compaction_summary_chunk":
+		v.applyCompaction(c)
 	case "plan":
 		v.board.Plan = newPlan(c.Entries.V)
 		v.due.board.Schedule(boardInterval)
@@ -168,8 +165,13 @@ func (v *View) addAnswer(c updateFields) {
 	if b.Text == "" {
 		return
 	}
+	// Claude Code marks a notice of its own, which is not the model's text, only by its metadata.
+	if c.MessageID.V == "" && c.Meta.V.Claude.V.Kind == "informational" {
+		v.addNotice("", b.Text)
+		return
+	}
 	v.messages.sendFiles()
-	id := c.messageID()
+	id := c.MessageID.V
 	if v.messages.text.isNewMessage(id) {
 		v.messages.sendText()
 	}
@@ -199,6 +201,7 @@ func (v *View) Close(followed bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
+		v.sendNotices()
 		v.emitEnd(followed)
 		v.closed = true
 		v.due.cancel()

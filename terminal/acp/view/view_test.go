@@ -57,7 +57,7 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 			sendChunk(v, "a", "1")
 			sendUpdate(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"notice"},"_meta":{"claudeCode":{"kind":"informational"}}}`)
 			sendChunk(v, "b", "2")
-		}, []string{"a", "notice", "b"}},
+		}, []string{"a", "ℹ️ notice", "b"}},
 		"by a first id": {func(v *View) { sendChunk(v, "a", ""); sendChunk(v, "b", "2") }, []string{"ab"}},
 		"by a tool call": {func(v *View) {
 			sendChunk(v, "a", "")
