@@ -33,6 +33,8 @@ type SignIn interface {
 	Protocol
 	// Methods returns what the agent has said in its last turn.
 	Methods() []SignInMethod
+	// SignOut makes the next turn sign the agent out instead of asking it.
+	SignOut()
 }
 
 // SignInMethod is a way to sign in that needs a person: either a command or variables.

@@ -21,15 +21,18 @@ import (
 
 func newLogin(std stdio) *cobra.Command {
 	var flags agentFlags
+	var out bool
 	cmd := &cobra.Command{
 		Use:   "login [flags] [METHOD]",
-		Short: "Sign in to the service of an agent",
+		Short: "Sign in to the service of an agent, or out of it",
 		Long: `Login asks the agent how people sign in to its service, and runs the command that the agent names in this
 terminal: as the user, with the environment and in the folder of the agent. METHOD is needed if there are several.
+With --sign-out the agent signs out, if it can. Agents that are running may notice it only after a restart.
 
-Exit status: 0 signed in, 1 not signed in, 2 wrong usage, 78 bad config.`,
+Exit status: 0 signed in or out, 1 not, 2 wrong usage, 78 bad config.`,
 		Example: `  nanobot login
-  nanobot login --agent codex chatgpt`,
+  nanobot login --agent codex chatgpt
+  nanobot login --sign-out`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usagef("login needs one METHOD (got %d)", len(args))
@@ -41,21 +44,27 @@ Exit status: 0 signed in, 1 not signed in, 2 wrong usage, 78 bad config.`,
 			if err != nil {
 				return err
 			}
-			return signIn(cmd.Context(), cfg, strings.Join(args, ""), loginStreams{std, flags.verbose})
+			if out && len(args) > 0 {
+				return exit.Usagef("login --sign-out takes no METHOD")
+			}
+			return signIn(cmd.Context(), cfg, loginOptions{std, strings.Join(args, ""), out, flags.verbose})
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().BoolVar(&out, "sign-out", false, "sign out of the agent's service")
 	return cmd
 }
 
-// loginStreams has the terminal of login, and whether its log is shown.
-type loginStreams struct {
+// loginOptions are the terminal of login, the method, "" for the only one, whether to sign out, and
+// whether the log is shown.
+type loginOptions struct {
 	stdio
-	verbose bool
+	method       string
+	out, verbose bool
 }
 
-// signIn lets the person sign in by a method; "": the only one.
-func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStreams) error {
+// signIn lets the person sign in by a method, or signs out.
+func signIn(ctx context.Context, cfg *config.Config, std loginOptions) error {
 	p, ok := findProtocol(cfg.Terminal.Protocol)
 	if !ok || p.SignIn == nil {
 		return exit.Usagef("login: agents of the protocol %s have no sign-in that nanobot knows; sign in as the agent's "+
@@ -64,6 +73,9 @@ func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStr
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	ask := p.SignIn(cfg.Terminal)
+	if std.out {
+		ask.SignOut()
+	}
 	runner, err := newRunnerWith(cfg, ask, agentHost{supervisor: supervisor}, newLog(std.err, std.verbose))
 	if err != nil {
 		return err
@@ -75,10 +87,16 @@ func signIn(ctx context.Context, cfg *config.Config, wanted string, std loginStr
 		RunID: "login", Attempt: 1,
 	}}, terminal.NoChat{})
 	stop()
-	if err != nil {
+	switch {
+	case err != nil && std.out:
+		return fmt.Errorf("not signed out: %w", err)
+	case err != nil:
 		return fmt.Errorf("ask the agent how to sign in: %w", err)
+	case std.out:
+		fmt.Fprintln(std.stdio.err, "nanobot: signed out")
+		return nil
 	}
-	m, err := chooseSignIn(ask.Methods(), wanted)
+	m, err := chooseSignIn(ask.Methods(), std.method)
 	if err != nil {
 		return err
 	}

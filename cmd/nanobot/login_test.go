@@ -62,6 +62,18 @@ func TestLoginRunsTheCommandOfTheAgentOnItsTerminal(t *testing.T) {
 	}
 }
 
+func TestLoginSignsOutOfAnAgentThatCan(t *testing.T) {
+	t.Parallel()
+	shown, err := loginOnATerminal(t, "[]' -logout '", "", "--sign-out")
+	if err != nil || !strings.Contains(shown, "nanobot: signed out") {
+		t.Errorf("shown %q, %v", shown, err)
+	}
+	shown, err = loginOnATerminal(t, "[]", "", "--sign-out")
+	if err == nil || !strings.Contains(shown, "not signed out: the agent cannot sign out; sign out as its manual says") {
+		t.Errorf("shown %q, %v", shown, err)
+	}
+}
+
 func TestLoginSaysWhatToDoWithoutACommand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ methods, method, want string }{

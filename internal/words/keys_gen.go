@@ -296,6 +296,11 @@ const (
 	SameSession       Key = "sameSession"
 	SessionElsewhere  Key = "sessionElsewhere"
 	SessionNotResumed Key = "sessionNotResumed"
+	ButtonDelete      Key = "buttonDelete"
+	DeleteWhich       Key = "deleteWhich"
+	ApproveDelete     Key = "approveDelete"
+	SessionKept       Key = "sessionKept"
+	SessionDeleted    Key = "sessionDeleted"
 	SessionChosen     Key = "sessionChosen"
 )
 

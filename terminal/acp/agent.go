@@ -57,10 +57,14 @@ type initializeResponse struct {
 		} `json:"mcpCapabilities"`
 		Session struct {
 			List   capability `json:"list"`
+			Delete capability `json:"delete"`
 			Resume capability `json:"resume"`
 			Close  capability `json:"close"`
 			Extra  capability `json:"additionalDirectories"`
 		} `json:"sessionCapabilities"`
+		Auth struct {
+			Logout capability `json:"logout"`
+		} `json:"auth"`
 		Meta struct {
 			Claude struct {
 				PromptQueueing bool `json:"promptQueueing"`

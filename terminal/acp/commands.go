@@ -14,7 +14,7 @@ func (x *turn) runCommand(ctx context.Context) (said string, done bool, err erro
 		return "", false, nil
 	}
 	switch word {
-	case "/sessions":
+	case sessionsCommand:
 		if !bool(x.a.initResponse.Capabilities.Session.List) && x.s.agentHasCommand("sessions") {
 			return "", false, nil
 		}

@@ -93,10 +93,17 @@ func (x *turn) approveSetting(ctx context.Context, c *choice, o *form.Option) (s
 	if c.category == modeChoice {
 		text, refusal = w.Text(words.ApproveMode, value), words.ModeUnchanged
 	}
+	return x.approve(ctx, text, refusal)
+}
+
+// approve asks a question to which only those who may approve can agree. It returns the reply to
+// the person if they do not.
+func (x *turn) approve(ctx context.Context, question string, refusal words.Key) (said string, err error) {
+	w := x.t.Words
 	yes := w.Text(words.ButtonYes)
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		// A unique ID, so that a stored answer to an earlier question cannot approve this change.
-		ID: "mode-" + rand.Text(), Text: text, Options: []string{yes, w.Text(words.ButtonNo)},
+		// A unique ID, so that a stored answer to an earlier question does not answer this one.
+		ID: "approve-" + rand.Text(), Text: question, Options: []string{yes, w.Text(words.ButtonNo)},
 		Timeout: x.settings.askTimeout(), Approval: true,
 	})
 	switch {

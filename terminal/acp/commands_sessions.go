@@ -37,6 +37,9 @@ func (x *turn) runSessionsCommand(ctx context.Context, wanted string) (said stri
 	if i := slices.IndexFunc(all, func(o form.Option) bool { return o.Value == wanted }); i >= 0 {
 		return x.switchSession(ctx, &all[i]) // a full ID is proof enough
 	}
+	if rest, ok := strings.CutPrefix(wanted+" ", deleteWord+" "); ok && x.canDelete(own) {
+		return x.deleteSession(ctx, own, strings.TrimSpace(rest))
+	}
 	return x.chooseOwnSession(ctx, own, wanted)
 }
 
@@ -45,16 +48,25 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []form.Option, wanted s
 	if len(all) == 0 {
 		return x.t.Words.Text(words.NoSessions), nil
 	}
-	p := optionPicker{question: x.t.Words.Text(words.WhichSession), command: "/sessions", options: all, current: x.s.id}
+	options := all
+	if x.canDelete(all) {
+		options = append(slices.Clone(all), form.NewOption(x.t.Words.Text(words.ButtonDelete), deleteWord))
+	}
+	p := optionPicker{
+		question: x.t.Words.Text(words.WhichSession), command: sessionsCommand, options: options, current: x.s.id,
+	}
 	switch {
 	case wanted == "" && !x.a.initResponse.canRestore():
 		return p.render(x.t.Words, x.t.Words.Text(words.SessionsFixed)), nil
 	case wanted == "":
 		return x.offer(ctx, p)
 	}
-	o := form.FindOption(all, wanted)
-	if o == nil {
+	o := form.FindOption(options, wanted)
+	switch {
+	case o == nil:
 		return p.render(x.t.Words, x.t.Words.Text(words.UnknownSession, terminal.Shorten(wanted, 80))), nil
+	case o.Value == deleteWord:
+		return x.deleteSession(ctx, all, "")
 	}
 	return x.switchSession(ctx, o)
 }

@@ -105,7 +105,7 @@ func (p *prompts) refuseInjections() {
 func (p *prompts) inject(ctx context.Context, in terminal.Injection) bool {
 	p.unread++
 	word, _, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
-	if slices.Contains([]string{"/sessions", "/mode", "/model", configCommand}, word) {
+	if slices.Contains([]string{sessionsCommand, "/mode", "/model", configCommand}, word) {
 		p.recordRefused(&in)
 		return false
 	}

@@ -24,7 +24,7 @@ const exitViolation = 99
 // options are the agent's capabilities and its deviations from the protocol.
 type options struct {
 	dir, name                                                   string
-	resume, load, list, closeSessions                           bool
+	resume, load, list, closeSessions, deletes, logout          bool
 	images, audio, embedded                                     bool
 	http, sse                                                   bool
 	modes, configs, models, allOptions, forgetful, misreports   bool
@@ -48,6 +48,8 @@ func (o *options) parse(args []string) error {
 	f.StringVar(&o.onLoad, "on-load", "", "exit or hang, instead of loading a session")
 	f.BoolVar(&o.list, "list", false, "can list sessions")
 	f.BoolVar(&o.closeSessions, "close", false, "can close sessions")
+	f.BoolVar(&o.deletes, "delete", false, "can delete sessions")
+	f.BoolVar(&o.logout, "logout", false, "can sign out")
 	f.BoolVar(&o.images, "images", false, "accepts images")
 	f.BoolVar(&o.audio, "audio", false, "accepts audio")
 	f.BoolVar(&o.embedded, "embedded", false, "accepts embedded files")

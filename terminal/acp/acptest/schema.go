@@ -19,7 +19,7 @@ var schema []byte
 var requestShapes = map[string]string{
 	"initialize": "InitializeRequest", "authenticate": "AuthenticateRequest", "session/new": "NewSessionRequest",
 	"session/load": "LoadSessionRequest", "session/resume": "ResumeSessionRequest", "session/list": "ListSessionsRequest",
-	"session/close": "CloseSessionRequest", "session/set_mode": "SetSessionModeRequest",
+	"session/close": "CloseSessionRequest", "session/delete": "DeleteSessionRequest", "logout": "LogoutRequest", "session/set_mode": "SetSessionModeRequest",
 	"session/set_config_option": "SetSessionConfigOptionRequest", "session/prompt": "PromptRequest",
 	"session/cancel": "CancelNotification", "$/cancel_request": "CancelRequestNotification",
 }
@@ -37,7 +37,7 @@ var responseShapes = map[string]string{
 var agentShapes = map[string]string{
 	"initialize": "InitializeResponse", "authenticate": "AuthenticateResponse", "session/new": "NewSessionResponse",
 	"session/load": "LoadSessionResponse", "session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse",
-	"session/close": "CloseSessionResponse", "session/set_mode": "SetSessionModeResponse",
+	"session/close": "CloseSessionResponse", "session/delete": "DeleteSessionResponse", "logout": "LogoutResponse", "session/set_mode": "SetSessionModeResponse",
 	"session/set_config_option": "SetSessionConfigOptionResponse", "session/prompt": "PromptResponse",
 }
 

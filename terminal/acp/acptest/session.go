@@ -106,7 +106,7 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		return nil, &Problem{-32602, err.Error()}
 	}
 	s := a.findSession(p.SessionID)
-	if s == nil && method != "session/load" && method != "session/resume" && p.SessionID != "" {
+	if s == nil && method != "session/load" && method != "session/resume" && method != "session/delete" && p.SessionID != "" {
 		return nil, &Problem{-32002, "no such session: " + p.SessionID}
 	}
 	if p.Servers != nil {
@@ -139,6 +139,17 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		a.mu.Lock()
 		delete(a.sessions, s.ID)
 		a.mu.Unlock()
+		return fields{}, nil
+	case "session/delete":
+		if !a.deletes {
+			a.failClient("session/delete, which was not announced")
+		}
+		return fields{}, os.Remove(a.sessionFile(p.SessionID))
+	case "logout":
+		if !a.logout {
+			a.failClient("logout, which was not announced")
+		}
+		fmt.Fprintln(os.Stderr, "signed out")
 		return fields{}, nil
 	case "session/set_mode":
 		return a.setOption(s, "mode", p.ModeID)
@@ -178,10 +189,14 @@ func (a *agent) checkServers(method string, raw json.RawMessage) {
 func (a *agent) initialize() any {
 	time.Sleep(a.slow)
 	can := fields{}
-	for name, on := range map[string]bool{"resume": a.resume, "list": a.list, "close": a.closeSessions} {
+	for name, on := range map[string]bool{"resume": a.resume, "list": a.list, "close": a.closeSessions, "delete": a.deletes} {
 		if on {
 			can[name] = fields{}
 		}
+	}
+	auth := fields{}
+	if a.logout {
+		auth["logout"] = fields{}
 	}
 	methods := []any{}
 	if a.authMethods != "" {
@@ -196,7 +211,7 @@ func (a *agent) initialize() any {
 	return fields{
 		"protocolVersion": version, "authMethods": methods, "agentInfo": fields{"name": a.name, "version": "1"},
 		"agentCapabilities": fields{
-			"loadSession": a.load, "sessionCapabilities": can,
+			"loadSession": a.load, "sessionCapabilities": can, "auth": auth,
 			"promptCapabilities": fields{"image": a.images, "audio": a.audio, "embeddedContext": a.embedded},
 			"mcpCapabilities":    fields{"http": a.http, "sse": a.sse},
 			"_meta":              fields{"claudeCode": fields{"promptQueueing": a.queueing}},
