@@ -19,6 +19,8 @@ type ToolCaller struct {
 	// Owner acts for no chat.
 	Owner terminal.Owner
 	Dir   string // its working directory; "": unknown
+	// AskTool is the name that it wants for the tool ask_user; "": that one.
+	AskTool string
 }
 
 // chat returns the chat that the process acts for; zero: none.
@@ -31,6 +33,7 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 	set := g.currentSettings().Runbooks
 	o := tools.Options{
 		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
+		AskTool:    c.AskTool,
 		Audit:      func(tool string, err error) { g.auditTool(c, tool, err) },
 		AdmitWrite: func() error { return g.rates.writes.allow(c.chat()) },
 		Decide: func(ctx context.Context, run string, step int) error {

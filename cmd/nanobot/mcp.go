@@ -24,7 +24,7 @@ import (
 )
 
 func newMCP(std stdio) *cobra.Command {
-	var path string
+	var path, askTool string
 	cmd := &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Serve the chat and the runbooks to an agent as MCP tools",
@@ -37,10 +37,12 @@ $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only
 			ctx, stop := untilSignal(cmd.Context(), syscall.SIGHUP)
 			defer stop()
 			defer disableSIGPIPE()()
-			return serveMCP(ctx, path, std)
+			return serveMCP(ctx, path, askTool, std)
 		},
 	}
 	addConfigFlag(cmd, &path)
+	cmd.Flags().StringVar(&askTool, "ask-tool", "",
+		"another name for the tool ask_user, which Gemini CLI drops because of its name")
 	return cmd
 }
 
@@ -48,7 +50,7 @@ $NANOBOT_SOCKET, or to the daemon of the config. Without a daemon it offers only
 var errNoDaemon = errors.New("no daemon uses the state")
 
 // serveMCP serves one client on stdin and stdout.
-func serveMCP(ctx context.Context, path string, std stdio) error {
+func serveMCP(ctx context.Context, path, askTool string, std stdio) error {
 	var cfg *config.Config
 	if os.Getenv(config.SocketVariable) == "" { // an agent in a sandbox may not read the config
 		var err error
@@ -56,7 +58,7 @@ func serveMCP(ctx context.Context, path string, std stdio) error {
 			return err
 		}
 	}
-	conn, err := dialDaemon(ctx, cfg)
+	conn, err := dialDaemon(ctx, cfg, askTool)
 	switch {
 	case errors.Is(err, errNoDaemon) && cfg != nil:
 		return serveWithoutDaemon(ctx, cfg, std)

@@ -20,6 +20,7 @@ import (
 // toolScript is what the test agent is told to do with the tools, as the text of a message.
 type toolScript struct {
 	Env         []string   `json:"env,omitempty"`      // added to that of nanobot mcp; NAME= removes a variable
+	Flags       []string   `json:"flags,omitempty"`    // of nanobot mcp
 	Detached    bool       `json:"detached,omitempty"` // call the tools in a process of another session, without a parent and an environment
 	Connections int        `json:"connections,omitempty"`
 	Calls       []toolCall `json:"calls,omitempty"`
@@ -73,7 +74,7 @@ func toolAgent() error {
 
 // runConnection makes one connection and the calls.
 func (s toolScript) runConnection(lines chan<- string) {
-	cmd := exec.Command(os.Args[0], "mcp")
+	cmd := exec.Command(os.Args[0], append([]string{"mcp"}, s.Flags...)...)
 	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Env = append(slices.DeleteFunc(cmd.Env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

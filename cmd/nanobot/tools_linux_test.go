@@ -205,6 +205,21 @@ func (b *bot) countMessages(chat, text string) (n int) {
 	return n
 }
 
+// Gemini CLI drops every tool with the name ask_user.
+func TestTheToolThatAsksHasTheNameThatTheAgentWants(t *testing.T) {
+	b := toolBot(t, "")
+	script := toolScript{Flags: []string{"--ask-tool", "ask_person"}}
+	b.net.UserWrites("1", "7", script.withCall("ask_person", map[string]any{"question": "Which?", "options": []string{"red", "blue"}}).
+		withCall("ask_user", map[string]any{"question": "Which?"}).String())
+	b.net.UserPresses("1", "7", b.awaitText("1", "Which?").Buttons[1])
+	said := b.awaitTurnEnd("1", 0)
+	for _, want := range []string{`ask_person: {"answer":"blue","by":`, `unknown tool "ask_user"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the agent has not seen %q, but %s", want, said)
+		}
+	}
+}
+
 func TestOtherProcessesNeedTheTokenOfAChat(t *testing.T) {
 	b, token := newBotWithStolenToken(t)
 	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))

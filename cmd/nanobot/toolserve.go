@@ -27,7 +27,7 @@ func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gatew
 	return toolsocket.Run(ctx, l, toolsocket.Options{
 		OwnerOf: d.supervisor.OwnerOf, ChatOfToken: o.Store.ChatOfToken, Log: d.log,
 		Serve: func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
-			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir})
+			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir, AskTool: c.AskTool})
 		},
 		Refused: func(r toolsocket.Refusal) {
 			record := audit.Record{
@@ -40,8 +40,9 @@ func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gatew
 }
 
 // dialDaemon opens an MCP connection to the daemon at $NANOBOT_SOCKET, or, if that is not set, to
-// the daemon that uses the state of cfg. The error is errNoDaemon only if no daemon uses the state.
-func dialDaemon(ctx context.Context, cfg *config.Config) (net.Conn, error) {
+// the daemon that uses the state of cfg. askTool is as in toolsocket.Hello. The error is
+// errNoDaemon only if no daemon uses the state.
+func dialDaemon(ctx context.Context, cfg *config.Config, askTool string) (net.Conn, error) {
 	path := os.Getenv(config.SocketVariable)
 	if path == "" {
 		var err error
@@ -49,7 +50,7 @@ func dialDaemon(ctx context.Context, cfg *config.Config) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable)}
+	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable), AskTool: askTool}
 	hello.Dir, _ = os.Getwd() // without it, relative paths start in the agent's working directory
 	return toolsocket.Dial(ctx, path, hello)
 }

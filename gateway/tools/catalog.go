@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -42,18 +43,21 @@ func (s *session) tools() []tool {
 		all,
 		tool{"send_message", "Send a message", describeMessage, schemaMessage, false, s.sendMessage},
 		tool{"send_files", "Send files", describeFiles, schemaFiles, false, s.sendFiles},
-		tool{"ask_user", "Ask the user", describeAsk, schemaAsk, false, s.askUser},
+		tool{s.askTool(), "Ask the user", describeAsk, schemaAsk, false, s.askUser},
 		tool{"progress", "Show progress", describeProgress, schemaProgress, false, s.progress},
 		tool{"search_history", "Search the chat", describeHistory, schemaHistory, true, s.searchHistory},
 	)
 }
+
+func (s *session) askTool() string { return cmp.Or(s.options.AskTool, "ask_user") }
 
 // instructions returns the server's instructions for the model.
 func (s *session) instructions() string {
 	text := "Runbooks are procedures whose steps must be proved in order. Find one with kairos_search, begin a run with " +
 		"kairos_begin, prove each step with kairos_next, and follow next_action of each result. Errors say what to do."
 	if s.options.Chat != nil {
-		text += " The other tools act in the chat that you work for: send_message, send_files, ask_user, progress, " +
+		text += " The other tools act in the chat that you work for: send_message, send_files, " + s.askTool() +
+			", progress, " +
 			"search_history. " +
 			"Your final answer is sent to that chat anyway, so do not send it with send_message."
 	}

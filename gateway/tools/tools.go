@@ -76,6 +76,8 @@ type Options struct {
 	Folder runbook.Folder // the runbooks of the workspace
 	Chat   Chat           // nil: no chat, and no tools of a chat
 	By     string         // agent, gateway or channel:id; "" means the agent
+	// AskTool is the name of the tool ask_user; "": that one.
+	AskTool string
 
 	// Decide asks the user_input question of a run's current step in its chat, unless it is open,
 	// and waits until that step is decided. A *NotAskedError counts as a failure of the step; any

@@ -40,6 +40,8 @@ const (
 type Hello struct {
 	Token string `json:"token,omitempty"` // of a chat
 	Dir   string `json:"dir,omitempty"`   // its working folder
+	// AskTool is the name that it wants for the tool ask_user; "": that one.
+	AskTool string `json:"ask_tool,omitempty"`
 }
 
 // Welcome is the first line of the server.
@@ -54,6 +56,8 @@ type Caller struct {
 	// be missing.
 	Owner terminal.Owner
 	Dir   string // its working folder, as the process reports it
+	// AskTool is the name that it wants for the tool ask_user; "": that one.
+	AskTool string
 }
 
 // Refusal is a process that was refused.
@@ -177,7 +181,7 @@ func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio
 	if err != nil {
 		return c, leave, errNoHello
 	}
-	c.Dir = hello.Dir
+	c.Dir, c.AskTool = hello.Dir, hello.AskTool
 	if c.Owner, refusal = s.ownerByToken(ctx, p, hello.Token); refusal != nil || !p.outside {
 		return c, leave, refusal
 	}

@@ -153,16 +153,16 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 		token           string
 		caller, refusal string
 	}{
-		"an agent's without a token":       {agents, "", "{Owner:coder net:1 Dir:/d}", ""},
-		"an agent's with its token":        {agents, "token1", "{Owner:coder net:1 Dir:/d}", ""},
+		"an agent's without a token":       {agents, "", "{Owner:coder net:1 Dir:/d AskTool:}", ""},
+		"an agent's with its token":        {agents, "token1", "{Owner:coder net:1 Dir:/d AskTool:}", ""},
 		"an agent's with another's token":  {agents, "token2", "", "not that of the chat which this process works for"},
 		"an agent's with nobody's token":   {agents, "nonsense", "", "not that of the chat which this process works for"},
 		"an agent's when the store fails":  {agents, "broken", "", "try again"},
 		"a descendant of unknown owner":    {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "", "", "cannot tell which chat"},
 		"that one with a token":            {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "token1", "", "cannot tell which chat"},
 		"a descendant that nobody owns":    {func(int) (string, bool, error) { return "", true, nil }, "token1", "", "cannot tell which chat"},
-		"another one without a token":      {outsider, "", "{Owner: : Dir:/d}", ""},
-		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d}", ""},
+		"another one without a token":      {outsider, "", "{Owner: : Dir:/d AskTool:}", ""},
+		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d AskTool:}", ""},
 		"another one with nobody's token":  {outsider, "nonsense", "", "is no chat's"},
 		"another one when the store fails": {outsider, "broken", "", "try again"},
 	} {

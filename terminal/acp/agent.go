@@ -30,6 +30,7 @@ type agent struct {
 	cfg          Settings
 	timeouts     Timeouts
 	initResponse initializeResponse
+	quirks       quirks
 	touch        func() // restarts the idle time of the agent
 	// unusable means that the next turn needs another process: this one hangs or failed to start.
 	unusable bool
@@ -108,6 +109,10 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 	stop := time.AfterFunc(exitGrace, func() { a.Stop(killGrace) })
 	a.exit = a.Wait()
 	stop.Stop()
+	var logged string
+	if a.exit.Stderr, logged = a.quirks.endStderr(a.exit.Stderr); logged != "" {
+		a.Log("warning", "stderr of the agent: "+logged)
+	}
 	if s := a.currentSession(); s != nil {
 		s.endBackground()
 		s.access.Table.Close()
@@ -180,6 +185,8 @@ func (a *agent) initialize(ctx context.Context) error {
 	if err := rpc.DecodeLenient(result, &a.initResponse); err != nil {
 		return &rpc.Error{Code: rpc.CodeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
 	}
+	a.quirks = quirksOf(a.initResponse.Info.Name)
+	a.initResponse.Capabilities.Prompt.filesAsPaths = a.quirks.filesAsPaths
 	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
 		return &rpc.Error{
 			Code:    rpc.CodeInternal,

@@ -36,6 +36,7 @@ type promptCapabilities struct {
 	Image           capability `json:"image"`
 	Audio           capability `json:"audio"`
 	EmbeddedContext capability `json:"embeddedContext"`
+	filesAsPaths    bool       // see quirks
 }
 
 // promptBlocks converts a person's message to content blocks that the agent accepts.
@@ -52,7 +53,11 @@ func promptBlocks(e terminal.Envelope, caps promptCapabilities) []rpc.Block {
 		blocks = append(blocks, textBlock(text))
 	}
 	for _, path := range media {
-		blocks = append(blocks, fileBlocks(path, caps)...)
+		files := fileBlocks(path, caps)
+		if caps.filesAsPaths && files[0].Type == "resource_link" && files[0].MimeType != "text/plain" {
+			files = []rpc.Block{textBlock("(The file " + path + ")")}
+		}
+		blocks = append(blocks, files...)
 	}
 	if len(blocks) == 0 {
 		blocks = append(blocks, textBlock(" ")) // a prompt must not be empty

@@ -62,6 +62,9 @@ func (a *agent) mcpServers(env terminal.ExecEnv) []any {
 		return servers
 	}
 	if own, ok := gatewayServer(env.Env); ok {
+		if name := a.quirks.askTool; name != "" {
+			own.Args = append(own.Args, "--ask-tool", name)
+		}
 		servers = append(servers, own)
 	}
 	return servers

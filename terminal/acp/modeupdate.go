@@ -9,23 +9,19 @@ import (
 	"nanobot/terminal/acp/rpc"
 )
 
-// geminiName is the name of Gemini CLI in its response to initialize, and geminiModeUpdate begins a
-// message in which it reports its new mode.
-const geminiName, geminiModeUpdate = "gemini-cli", "[MODE_UPDATE] "
-
-// translateModeUpdate returns the protocol's update for such a message, which is not for people,
-// and any other update as it is. A model can write the same text, so it counts only from Gemini CLI
-// and for one of its modes, and never in a replay, which is about earlier times. The caller holds
-// mu.
+// translateModeUpdate returns the protocol's update for a message that reports the new mode, which
+// is not for people, and any other update as it is. A model can write the same text, so it counts
+// only for one of the agent's modes, and never in a replay, which is about earlier times. The
+// caller holds mu.
 func (s *session) translateModeUpdate(u update) update {
-	if u.Kind != "agent_message_chunk" || s.replaying || s.agent.initResponse.Info.Name != geminiName {
+	if u.Kind != "agent_message_chunk" || s.replaying || s.agent.quirks.modeUpdate == "" {
 		return u
 	}
 	var chunk struct {
 		Content rpc.Optional[rpc.Block] `json:"content"`
 	}
 	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
-	mode, ok := strings.CutPrefix(chunk.Content.V.Text, geminiModeUpdate)
+	mode, ok := strings.CutPrefix(chunk.Content.V.Text, s.agent.quirks.modeUpdate)
 	c := s.details.find(modeChoice)
 	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o form.Option) bool { return o.Value == mode }) {
 		return u

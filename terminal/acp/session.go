@@ -76,9 +76,11 @@ func newSession(a *agent, env terminal.ExecEnv) *session {
 	if name == "" {
 		name = a.initResponse.Info.Name
 	}
+	policy := a.cfg.access()
+	policy.PlanFolders = a.quirks.planFolders(lookupEnv(env.Env, "HOME"))
 	return &session{
 		agent: a, env: env, details: sessionDetails{agent: terminal.OneLine(name, 60)},
-		access: access.New(a.cfg.access(), env, a.Log),
+		access: access.New(policy, env, a.Log),
 	}
 }
 

@@ -26,6 +26,9 @@ type Policy struct {
 	Files, Terminals bool              // whether the agent may use them at all
 	TerminalTimeout  time.Duration     // that a command may run; 0: no limit
 	TerminalMemory   int64             // bytes that a command may use; 0: no limit
+	// PlanFolders are the agent's own folders, below which it may use the Markdown files in any
+	// folder with the name plans.
+	PlanFolders []string
 }
 
 // Session is what the agent of one session may do. Its requests are handled concurrently.

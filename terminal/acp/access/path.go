@@ -60,6 +60,23 @@ func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpc.Error) {
 		strings.Join(p.Roots, ", "))
 }
 
+// envFor returns the session's environment, with the folder of a file that is one of the agent's
+// plans as another root.
+func (s *Session) envFor(path string) terminal.ExecEnv {
+	env := s.env
+	file, _, err := nofollow.Resolve(filepath.Clean(path))
+	dir := filepath.Dir(file)
+	if err != nil || filepath.Base(dir) != "plans" || filepath.Ext(file) != ".md" {
+		return env
+	}
+	for _, home := range s.policy.PlanFolders {
+		if home, err := filepath.EvalSymlinks(home); err == nil && nofollow.Within(home, dir) {
+			env.Roots = append(slices.Clone(env.Roots), dir)
+		}
+	}
+	return env
+}
+
 func (a *agentFile) close() { _ = a.root.Close() }
 
 // isPrivateFile reports whether real is the path private, is below it, or is the same file under

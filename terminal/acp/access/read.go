@@ -30,7 +30,7 @@ func (s *Session) readFile(ctx context.Context, turn *Turn, params json.RawMessa
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, rpc.InvalidParams("%s", err)
 	}
-	at, rerr := resolvePermittedFile(s.env, ask.Path, func(at *agentFile) *rpc.Error {
+	at, rerr := resolvePermittedFile(s.envFor(ask.Path), ask.Path, func(at *agentFile) *rpc.Error {
 		return s.checkPermission(ctx, turn, newFileCall("read", words.WantsRead, ask.Path, at))
 	})
 	if rerr != nil {

@@ -29,7 +29,7 @@ func (s *Session) writeFile(ctx context.Context, turn *Turn, params json.RawMess
 		return nil, rpc.InvalidParams("content: missing")
 	}
 	var shown []view.FileDiff // in a question about this call
-	at, rerr := resolvePermittedFile(s.env, ask.Path, func(at *agentFile) *rpc.Error {
+	at, rerr := resolvePermittedFile(s.envFor(ask.Path), ask.Path, func(at *agentFile) *rpc.Error {
 		c := newFileCall("edit", words.WantsWrite, ask.Path, at)
 		c.protected = s.env.Protected.Contain(at.root.Name(), append(at.links, at.path)...)
 		c.addDetail = func(about *view.ToolCall) {
