@@ -73,6 +73,11 @@ type initializeResponse struct {
 		} `json:"_meta"`
 	} `json:"agentCapabilities"`
 	Auth []login.Method `json:"authMethods"`
+	Meta struct {
+		Steering struct {
+			Supported bool `json:"supported"`
+		} `json:"steering"`
+	} `json:"_meta"`
 	Info struct {
 		Name  string `json:"name"`
 		Title string `json:"title"`

@@ -137,3 +137,32 @@ func TestAnErrorOfAnEarlierPromptIsReported(t *testing.T) {
 		t.Errorf("said %q", h.text(terminal.Message))
 	}
 }
+
+// Codex takes a message during a turn by an extension of the protocol.
+func TestAMessageDuringATurnIsAddedToThePrompt(t *testing.T) {
+	t.Parallel()
+	p := newSteered(t, "-steering")
+	p.write("also this")
+	h := p.send("say one, \nsteer\nsay , two")
+	h.expect(terminal.Done, "one, added: also this, two")
+	if p.expectRead(h, 0, "also this"); p.refused {
+		t.Error("messages are refused")
+	}
+	p.read = nil
+	p.send("history").expect(terminal.Done, "prompts so far: 2")
+}
+
+func TestAMessageThatComesTooLateForThePromptWaits(t *testing.T) {
+	t.Parallel()
+	p := newSteered(t, "-steering")
+	waits := p.path("waits")
+	p.injections <- terminal.Injection{
+		Text: "too late", MarkRead: func() { t.Error("it was read") },
+		MarkWaiting: func() { _ = os.WriteFile(waits, nil, 0o600) },
+	}
+	h := p.send("say one\nuntil " + waits)
+	h.expect(terminal.Done, "one")
+	if p.expectRead(h, 1); !p.refused {
+		t.Error("later messages are not refused")
+	}
+}

@@ -34,6 +34,7 @@ type prompts struct {
 // prompt is one open prompt.
 type prompt struct {
 	injected *terminal.Injection // nil: the message of the turn
+	steers   bool                // it is added to the prompt that the agent works on
 	read     bool                // the agent has worked on it
 }
 
@@ -79,7 +80,7 @@ func (x *turn) acceptedInjections() <-chan terminal.Injection {
 	if x.t.Injections() == nil {
 		return nil
 	}
-	if !x.a.initResponse.Capabilities.Meta.Claude.PromptQueueing {
+	if !x.a.initResponse.Capabilities.Meta.Claude.PromptQueueing && !x.a.initResponse.Meta.Steering.Supported {
 		x.t.Report(terminal.InjectionsRefused{})
 		return nil
 	}
@@ -114,7 +115,8 @@ func (p *prompts) inject(ctx context.Context, in terminal.Injection) bool {
 	if p.t.PassMedia {
 		e.Media = in.Media
 	}
-	sent, err := p.send(ctx, e, &prompt{injected: &in})
+	k := &prompt{injected: &in, steers: !p.a.initResponse.Capabilities.Meta.Claude.PromptQueueing}
+	sent, err := p.send(ctx, e, k)
 	return sent && err == nil
 }
 
@@ -138,10 +140,12 @@ func (p *prompts) send(ctx context.Context, e terminal.Envelope, k *prompt) (sen
 		p.r.started.Store(true) // the first prompt is not repeated after this one
 	}
 	blocks := promptBlocks(e, p.a.initResponse.Capabilities.Prompt)
-	err = p.a.Start(ctx, "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks},
-		func(result json.RawMessage, err error) {
-			p.handleResponse(k, result, err)
-		})
+	method, params, handle := "session/prompt", map[string]any{"sessionId": p.s.id, "prompt": blocks}, p.handleResponse
+	if k.steers {
+		method, handle = steerMethod, p.handleSteered
+		params["_meta"] = map[string]any{"steering": map[string]string{"idleBehavior": "promptRequired"}}
+	}
+	err = p.a.Start(ctx, method, params, func(result json.RawMessage, err error) { handle(k, result, err) })
 	if err != nil {
 		p.remove(k)
 	}
@@ -193,6 +197,11 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		signal(p.answered)
 		return
 	}
+	p.end(err)
+}
+
+// end ends the turn after the last response, on the reader's goroutine. The caller holds mu.
+func (p *prompts) end(err error) {
 	p.ended, p.tooLate = true, p.cancelled()
 	if !p.a.login().ShouldRepeat(err, p.r.started.Load()) {
 		p.s.detachTurn() // later updates belong to no turn
@@ -202,7 +211,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 
 // stopAtOldest records that the agent works on no prompt after the oldest. The caller holds mu.
 func (p *prompts) stopAtOldest() {
-	if p.last == nil && len(p.open) > 0 {
+	if p.last == nil && len(p.open) > 0 && !p.open[0].steers {
 		p.last = p.open[0]
 		p.recordRead(p.last)
 	}

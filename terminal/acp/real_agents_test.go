@@ -37,7 +37,7 @@ const noSteering = "it does not announce that it takes prompts during a turn"
 // must be able to do.
 var realAgents = []realAgent{
 	{name: "Claude Code", install: agentstest.ClaudeCode, mode: "plan", ownText: true},
-	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan", ownText: true, lacks: map[string]string{"steering": noSteering}},
+	{name: "Codex", install: agentstest.Codex, mode: "read-only", ask: "/config collaboration_mode plan", ownText: true},
 	{name: "OpenCode", install: agentstest.OpenCode, mode: "plan", lacks: map[string]string{
 		"question": "its tool for questions is off in ACP", "steering": noSteering,
 	}},

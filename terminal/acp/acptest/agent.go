@@ -34,7 +34,7 @@ type options struct {
 	slow                                                        time.Duration
 	replayLate                                                  bool
 	onLoad                                                      string
-	queueing                                                    bool
+	queueing, steering                                          bool
 	ignoreEOF, noisy, earlyUpdates, repeatTools, unknownVersion bool
 }
 
@@ -67,6 +67,7 @@ func (o *options) parse(args []string) error {
 	f.BoolVar(&o.login, "login", false, "signs in on its terminal and exits")
 	f.DurationVar(&o.slow, "slow", 0, "time until it responds to initialize")
 	f.BoolVar(&o.queueing, "queueing", false, "accepts prompts during a prompt, and works on them in order")
+	f.BoolVar(&o.steering, "steering", false, "accepts messages for the running prompt")
 	f.BoolVar(&o.ignoreEOF, "stubborn", false, "continues when stdin ends")
 	f.BoolVar(&o.noisy, "noisy", false, "prints lines that are not messages")
 	f.BoolVar(&o.earlyUpdates, "early", false, "sends updates before its response to session/new")

@@ -9,6 +9,9 @@ import (
 // it, and is cancelled together with them.
 func (a *agent) startPrompt(m message) {
 	if !a.queueing {
+		a.mu.Lock()
+		a.prompts++
+		a.mu.Unlock()
 		go a.handleRequest(m)
 		return
 	}
@@ -44,20 +47,41 @@ func (a *agent) startPrompt(m message) {
 
 // endPrompt counts a prompt that is about to be answered.
 func (a *agent) endPrompt(m message) {
-	if m.Method == "session/prompt" && a.queueing {
+	if m.Method == "session/prompt" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.prompts--
 	}
 }
 
-// awaitPrompt executes "steer": it waits until another prompt waits for this one.
+// steer handles a message for the running prompt. Without one, or with the text "too late", it
+// takes none.
+func (a *agent) steer(s *session, prompt json.RawMessage) (any, error) {
+	var parts []struct{ Text string }
+	if err := json.Unmarshal(prompt, &parts); err != nil || !a.steering {
+		a.failClient("_session/steering: %s", prompt)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.prompts == 0 || parts[0].Text == "too late" {
+		return fields{"outcome": "promptRequired", "reason": "noRunningTurn"}, nil
+	}
+	s.steered = append(s.steered, parts[0].Text)
+	return fields{"outcome": "injected"}, nil
+}
+
+// awaitPrompt executes "steer": it waits until another prompt waits for this one, or until a
+// message was added to this one, which it repeats.
 func (r *promptRun) awaitPrompt(string) error {
 	for !r.s.isCancelled() {
 		r.mu.Lock()
-		n := r.prompts
+		n, added := r.prompts, r.s.steered
+		r.s.steered = nil
 		r.mu.Unlock()
-		if n > 1 {
+		for _, text := range added {
+			r.sendText(r.s, "added: "+text)
+		}
+		if n > 1 || len(added) > 0 {
 			return nil
 		}
 		time.Sleep(5 * time.Millisecond)

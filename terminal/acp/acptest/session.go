@@ -30,6 +30,7 @@ type session struct {
 	cancel    context.CancelFunc
 	terminals []string
 	late      []string // texts to send after the response
+	steered   []string // messages that were added to the running prompt
 }
 
 // isCancelled reports whether the client has cancelled the prompt.
@@ -165,6 +166,8 @@ func (a *agent) serveMethod(method string, params json.RawMessage) (any, error) 
 		return fields{"configOptions": a.configOptions(s)}, nil
 	case "session/prompt":
 		return a.prompt(s, p.Prompt)
+	case "_session/steering":
+		return a.steer(s, p.Prompt)
 	}
 	return nil, &Problem{-32601, "unknown method " + method}
 }
@@ -209,6 +212,7 @@ func (a *agent) initialize() any {
 		version = 99
 	}
 	return fields{
+		"_meta":           fields{"steering": fields{"supported": a.steering}},
 		"protocolVersion": version, "authMethods": methods, "agentInfo": fields{"name": a.name, "version": "1"},
 		"agentCapabilities": fields{
 			"loadSession": a.load, "sessionCapabilities": can, "auth": auth,
