@@ -327,6 +327,7 @@ const (
 	AgentEndedSilent   Key = "agentEndedSilent"
 	AgentRefused       Key = "agentRefused"
 	AgentStepFailed    Key = "agentStepFailed"
+	AgentErrorRepeated Key = "agentErrorRepeated"
 	AgentErrorUnknown  Key = "agentErrorUnknown"
 	BackgroundTooLong  Key = "backgroundTooLong"
 	BackgroundTooMany  Key = "backgroundTooMany"

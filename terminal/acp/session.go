@@ -52,6 +52,7 @@ type session struct {
 	// again, with the values that the session had then. Only the chat's turn uses them.
 	chosen       []chosenSetting
 	unrestored   []chosenSetting
+	lastError    string      // of the last prompt; "": it succeeded. Only the chat's turn uses it
 	turn         *activeTurn // nil between turns
 	opening      *activeTurn // the turn that opens the session, until it is open
 	queued       []update    // updates before the first turn, or where nothing can be sent between turns

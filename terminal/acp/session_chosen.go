@@ -177,7 +177,7 @@ func (x *turn) refusalText(m chosenSetting, err error) string {
 	switch {
 	case errors.As(err, &said):
 		return x.t.Words.Text(words.SettingRefused, what,
-			terminal.OneLine(strings.TrimRight(said.Message, "."), steps.TitleLength))
+			terminal.OneLine(strings.TrimRight(rpc.InnerMessage(said.Message), "."), steps.TitleLength))
 	case errors.Is(err, errNotReady):
 		return x.t.Words.Text(words.SettingUnanswered, what)
 	}

@@ -57,6 +57,9 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 		reason, err = x.prompt(ctx)
 		return err
 	})
+	if err == nil {
+		x.s.lastError = ""
+	}
 	return x.endTurn(ctx, reason, err)
 }
 

@@ -1,10 +1,8 @@
 package acp
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -38,8 +36,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 			Words: x.t.Words, Command: x.cfg.Command, Reveal: x.t.Final.Reveal, User: x.t.ExecEnv().User, Redact: x.t.Redact,
 		})})
 	case errors.As(err, &said):
-		e.AddError(terminal.Frame{Text: cmp.Or(capitalize(said.Message), x.t.Words.Text(words.AgentErrorUnknown)) +
-			x.errorDetails(said)})
+		e.AddError(terminal.Frame{Text: x.agentErrorText(said)})
 	default:
 		if closeErr := x.closeView(true); closeErr != nil {
 			return terminal.Outcome{}, closeErr
@@ -159,28 +156,6 @@ func (x *turn) addStopReason(e *terminal.FinalResponse, reason string) {
 	default:
 		e.AddLine([]byte(w.Text(words.StoppedByReason, terminal.OneLine(reason, 200))))
 	}
-}
-
-// errorDetails returns the data of an agent's error, if internals may be shown.
-func (x *turn) errorDetails(e *rpc.Error) string {
-	if !x.t.Final.Reveal || len(e.Data) == 0 || string(e.Data) == "null" {
-		return ""
-	}
-	text := rpc.PlainText(e.Data)
-	var p struct{ Details, Message rpc.Optional[string] }
-	if rpc.DecodeLenient(e.Data, &p) == nil && p.Details.V+p.Message.V != "" {
-		text = p.Details.V + p.Message.V
-	}
-	return "\n" + terminal.Shorten(text, 2000)
-}
-
-// capitalize makes an error's text a sentence.
-func capitalize(s string) string {
-	s = strings.TrimSpace(s)
-	if s != "" && s[0] >= 'a' && s[0] <= 'z' {
-		return string(s[0]-'a'+'A') + s[1:]
-	}
-	return s
 }
 
 // notAgentText says that the program is not an agent of this protocol, with its output. It returns

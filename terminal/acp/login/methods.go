@@ -115,7 +115,7 @@ type Place struct {
 
 // Text says that somebody has to sign in, and how.
 func (e *RequiredError) Text(p Place) string {
-	lines := []string{p.Words.Text(words.SignInRequired, terminal.OneLine(e.message, 300))}
+	lines := []string{p.Words.Text(words.SignInRequired, terminal.OneLine(rpc.InnerMessage(e.message), 300))}
 	for _, m := range e.methods {
 		lines = append(lines, "• "+p.describe(m))
 	}
