@@ -115,7 +115,7 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	language := string(c.words(c.in).Language())
 	var b strings.Builder
 	for _, m := range c.o.Choice.GatewayCommands() {
-		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.HelpFor(language))
+		b.WriteString(helpLine(m, language))
 	}
 	agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
 	if err != nil {
@@ -128,12 +128,20 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	if its := c.o.Choice.AgentCommands(agent, about); len(its) > 0 {
 		b.WriteString("\n" + c.text(words.AgentCommands) + "\n")
 		for _, m := range its {
-			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.HelpFor(language), 0)), ": ") +
-				"\n")
+			b.WriteString(helpLine(m, language))
 		}
 		b.WriteString("\n")
 	}
 	return b.String() + c.text(words.EverythingElse), nil
+}
+
+// maxHelpRunes bounds the description of a command in /help. Agents describe theirs in paragraphs.
+const maxHelpRunes = 80
+
+// helpLine returns a command with its description as one line.
+func helpLine(m channels.Command, language string) string {
+	help := channels.FirstLine(m.HelpFor(language), maxHelpRunes)
+	return strings.TrimRight("/"+m.Name+": "+help, ": ") + "\n"
 }
 
 // text returns a text in the language of the command's sender.

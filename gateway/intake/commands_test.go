@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +62,7 @@ Not delivered:
 
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
-		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
+		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}, {Name: "long", Help: strings.Repeat("0123456789", 9)}}}}
 		fx.writeMessage("ann", "/help", `/stop: stop the current work; /stop all also drops the waiting messages
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
@@ -73,6 +74,7 @@ func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 The agent's own commands:
 /review: look at a change
 /bare
+/long: `+strings.Repeat("0123456789", 8)+`…
 
 Everything else goes to the agent.`)
 	})

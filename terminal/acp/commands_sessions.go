@@ -86,8 +86,9 @@ func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range found {
-		o := form.NewOption(s.name(), s.ID)
+	names := sessionNames(found)
+	for i, s := range found {
+		o := form.NewOption(names[i], s.ID)
 		all = append(all, o)
 		if len(own) == maxSessions {
 			continue
@@ -156,15 +157,37 @@ func (s sessionInfo) time() time.Time {
 	return t
 }
 
-func (s sessionInfo) name() string {
+// name returns the title of a session with its time in a layout.
+func (s sessionInfo) name(layout string) string {
 	name := terminal.OneLine(s.Title.V, 60)
 	if name == "" {
 		name = terminal.Shorten(s.ID, 40)
 	}
 	if t := s.time(); !t.IsZero() {
-		name += t.UTC().Format(" (2 Jan 15:04)")
+		name += t.UTC().Format(layout)
 	}
 	return name
+}
+
+// sessionNames returns names by which people tell the sessions apart: those of one title and minute
+// have the seconds, and if these are the same or unknown, the end of the ID.
+func sessionNames(all []sessionInfo) []string {
+	names := make([]string, len(all))
+	rename := func(name func(sessionInfo) string) {
+		count := map[string]int{}
+		for _, n := range names {
+			count[n]++
+		}
+		for i, s := range all {
+			if count[names[i]] > 1 || names[i] == "" {
+				names[i] = name(s)
+			}
+		}
+	}
+	rename(func(s sessionInfo) string { return s.name(" (2 Jan 15:04)") })
+	rename(func(s sessionInfo) string { return s.name(" (2 Jan 15:04:05)") })
+	rename(func(s sessionInfo) string { return s.name(" (2 Jan 15:04:05)") + " …" + s.ID[max(0, len(s.ID)-6):] })
+	return names
 }
 
 // switchSession makes an earlier session the chat's. If that fails, the current session stays.

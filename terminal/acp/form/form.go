@@ -18,8 +18,9 @@ import (
 	"nanobot/terminal/acp/view"
 )
 
-// maxElicitMessage limits the characters of the agent's message in a question.
-const maxElicitMessage = 2500
+// maxElicitMessage limits the characters of the agent's message in a question, and maxRepeated
+// those in the later questions of a form.
+const maxElicitMessage, maxRepeated = 2500, 300
 
 // elicitation is the agent's request elicitation/create: a form or a link for the person.
 type elicitation struct {

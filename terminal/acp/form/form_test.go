@@ -84,7 +84,7 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 		"several fields in their order": {
 			newForm(`"z":{"type":"string"},"a":{"type":"boolean","title":"A"},"m":{"type":"integer","default":7}`, `"z","a","m"`),
 			[]string{"Ada", "press 1", "press 1"},
-			"Tell me.\n\n**z** (1 of 3)\n---\n**A** (2 of 3) [Yes] [No]\n---\n**m** (3 of 3) [7]", `{"action":"accept","content":{"a":true,"m":7,"z":"Ada"}}`,
+			"Tell me.\n\n**z** (1 of 3)\n---\nTell me.\n\n**A** (2 of 3) [Yes] [No]\n---\nTell me.\n\n**m** (3 of 3) [7]", `{"action":"accept","content":{"a":true,"m":7,"z":"Ada"}}`,
 		},
 		"an optional field is left out": {
 			newForm(`"s":{"type":"string"}`, ``), []string{"press 1"}, "Tell me. [Skip]", `{"action":"accept","content":{}}`,
@@ -105,7 +105,7 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 		"a field for notes is no question": {
 			newForm(color+`,"color_custom":{"type":"string","title":"Other"},"n":{"type":"integer"}`, `"n"`),
 			[]string{"press 1", "3"},
-			"Tell me.\n\n**Color** (1 of 2)\n\nOr write your own answer. [Red] [Blue] [Skip]\n---\n**n** (2 of 2)", `{"action":"accept","content":{"color":"r","n":3}}`,
+			"Tell me.\n\n**Color** (1 of 2)\n\nOr write your own answer. [Red] [Blue] [Skip]\n---\nTell me.\n\n**n** (2 of 2)", `{"action":"accept","content":{"color":"r","n":3}}`,
 		},
 		"an answer of one's own": {
 			newForm(color+`,"color_custom":{"type":"string","title":"Other"}`, ``),
@@ -125,17 +125,17 @@ func TestTheFieldsOfAFormAreAskedFor(t *testing.T) {
 		"a required choice without an option for other answers": {
 			newForm(color+`,"color_note":{"type":"string","title":"Note"}`, `"color"`),
 			[]string{"press 1", "press 1"},
-			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\n**Note** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r"}}`,
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\nTell me.\n\n**Note** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r"}}`,
 		},
 		"a field whose name only begins like that of a choice": {
 			newForm(color+`,"color_code":{"type":"string","title":"Code"}`, ``),
 			[]string{"press 1", "f00"},
-			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue] [Skip]\n---\n**Code** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r","color_code":"f00"}}`,
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue] [Skip]\n---\nTell me.\n\n**Code** (2 of 2) [Skip]", `{"action":"accept","content":{"color":"r","color_code":"f00"}}`,
 		},
 		"a required field is no note": {
 			newForm(color+`,"color_custom":{"type":"string","title":"Other"}`, `"color","color_custom"`),
 			[]string{"press 1", "why"},
-			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\n**Other** (2 of 2)", `{"action":"accept","content":{"color":"r","color_custom":"why"}}`,
+			"Tell me.\n\n**Color** (1 of 2) [Red] [Blue]\n---\nTell me.\n\n**Other** (2 of 2)", `{"action":"accept","content":{"color":"r","color_custom":"why"}}`,
 		},
 		"a cancelled boolean": {
 			newForm(`"ok":{"type":"boolean","title":"Sure?"},"s":{"type":"string"}`, `"ok","s"`), []string{"press 3"}, "Tell me.\n\n**Sure?** (1 of 2) [Yes] [No]", `{"action":"cancel"}`,

@@ -147,7 +147,7 @@ func (e asker) askForm(ctx context.Context, request elicitation) (response, erro
 		default:
 			content[f.name] = value
 		}
-		head = "" // the first question has shown it
+		head = terminal.Shorten(head, maxRepeated) // minutes may lie between two questions
 	}
 	return response{Action: actionAccept, Content: &content}, nil
 }
