@@ -99,6 +99,7 @@ var exceptions = map[string]string{
 	"terminal/blocks/changes_diff.go":         "the format of diff and git",
 	"terminal/blocks/execute.go readCommands": forModel,
 	"terminal/blocks/execute.go ":             forModel,
+	"terminal/blocks/hints.go":                forModel,
 	"terminal/blocks/outbox.go":               forModel,
 	"terminal/blocks/protocol.go":             forModel,
 	"terminal/blocks/run.go ":                 forModel,

@@ -59,7 +59,8 @@ func (x *turn) readCommands() ([]Command, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read response: %w", err)
 	}
-	commands := Parse(string(content))
+	commands, hints := parseWithHints(string(content))
+	x.hints = hints
 	switch n := len(commands); {
 	case n == 0:
 		commands = []Command{{Type: ParseError, Text: noCommands}}

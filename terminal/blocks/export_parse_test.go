@@ -3,6 +3,12 @@ package blocks
 // Parser reads a response for `nanobot parse`.
 var Parser = parser
 
+// Hints returns the hints about a response.
+func Hints(response string) []string {
+	_, hints := parseWithHints(response)
+	return hints
+}
+
 // ReplaceLines replaces lines of a content.
 var ReplaceLines = replaceLines
 
@@ -17,6 +23,7 @@ type Outbox struct {
 	Files    []WorkspaceFile
 	More     int
 	Results  []Result
+	Hints    []string
 	Contents []RequestedFile
 }
 
@@ -37,7 +44,7 @@ type RequestedFile struct {
 
 // Text returns the outbox as the model reads it.
 func (o Outbox) Text() string {
-	inner := outbox{session: o.Session, sequence: o.Sequence, task: o.Task, files: fileListing{more: o.More}, results: o.Results}
+	inner := outbox{session: o.Session, sequence: o.Sequence, task: o.Task, files: fileListing{more: o.More}, results: o.Results, hints: o.Hints}
 	for _, f := range o.Files {
 		inner.files.shown = append(inner.files.shown, workspaceFile{f.Path, f.Size})
 	}

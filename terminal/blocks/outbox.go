@@ -53,6 +53,7 @@ type outbox struct {
 	task     string
 	files    fileListing
 	results  []Result
+	hints    []string
 	contents []requestedFile
 }
 
@@ -96,6 +97,9 @@ func (o outbox) context() string {
 		b.WriteString("\n## Previous Command Results\n")
 		for _, r := range o.results {
 			r.renderTo(&b)
+		}
+		for _, hint := range o.hints {
+			b.WriteString("[HINT] " + hint + "\n")
 		}
 	}
 	if o.sequence > 1 && len(o.contents) > 0 {

@@ -16,22 +16,35 @@ var closedTypes = []CommandType{CreateFile, EditFile, RunCommand, Message, Done}
 // Parse returns the commands of a response in order and ignores all other text. A command that
 // cannot be parsed becomes a ParseError, and parsing continues on the line after its opening tag.
 func Parse(response string) []Command {
+	commands, _ := parseWithHints(response)
+	return commands
+}
+
+// parseWithHints is Parse and also returns hints for the model about what was not read as it was
+// probably meant.
+func parseWithHints(response string) (commands []Command, hints []string) {
 	text := strings.ReplaceAll(strings.TrimPrefix(response, "\ufeff"), "\r\n", "\n")
 	r := responseReader{text: text, closings: findClosings(text)}
-	commands := []Command{}
+	commands = []Command{}
 	for r.at < len(r.text) {
+		start := r.at
 		line := strings.TrimSpace(r.nextLine())
 		name, attributes, ok := openingTag(line)
 		if !ok {
+			if name, near := nearMiss(line); near {
+				r.addHint(start, formHint(name))
+			}
 			continue
 		}
 		command, err := r.readCommand(name, attributes)
 		if err != nil {
+			r.addHint(start, formHint(name))
 			command = Command{Type: ParseError, Text: err.Error()}
 		}
+		r.addHint(start, bodyHint(command))
 		commands = append(commands, command)
 	}
-	return commands
+	return commands, r.hints
 }
 
 // responseReader reads the lines of a response.
@@ -40,6 +53,9 @@ type responseReader struct {
 	at   int // where the next line begins
 	// closings are the closing tags after at.
 	closings map[CommandType][]span
+
+	hints          []string
+	counted, lines int // the newlines before counted
 }
 
 // span is a line, from its first byte to the beginning of the next line.

@@ -33,6 +33,8 @@ type turn struct {
 	fileMu *sync.Mutex
 	// loggedNobodyToAsk means that the log says that nobody can be asked.
 	loggedNobodyToAsk bool
+	// hints are for the model, about the response that is being executed.
+	hints []string
 }
 
 // transport passes outboxes to a model.
@@ -193,7 +195,8 @@ func (x *turn) writeOutbox() error {
 			return err
 		}
 		text := outbox{
-			session: x.s.ID, sequence: next, task: x.s.Task, files: files, results: x.s.Results, contents: x.requestedFiles(),
+			session: x.s.ID, sequence: next, task: x.s.Task, files: files, results: x.s.Results, hints: x.hints,
+			contents: x.requestedFiles(),
 		}.text()
 		if err := writeFile(x.files.outbox, name, []byte(text), false); err != nil {
 			return err

@@ -86,7 +86,7 @@ func TestTheModelLearnsThatItsResponseHasNoCommands(t *testing.T) {
 	r := newFixture(t, "Sure! I would create a file.", "[RUN_COMMAND]\nls", doneBlock)
 	r.runToDone("go")
 	checkEqual(t, "results", resultsIn(r.outboxes()[1]), "[FAILED] PARSE_ERROR: No commands found in the response")
-	checkEqual(t, "results", resultsIn(r.outboxes()[2]), "[FAILED] PARSE_ERROR: RUN_COMMAND missing closing tag")
+	checkEqual(t, "results", resultsIn(r.outboxes()[2]), "[FAILED] PARSE_ERROR: RUN_COMMAND missing closing tag\n[HINT] line 1: "+runHint)
 }
 
 func TestAnAgentThatFloodsOrHangsEndsWithTheTurn(t *testing.T) {
