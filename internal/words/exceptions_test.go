@@ -97,6 +97,7 @@ var exceptions = map[string]string{
 
 	"terminal/blocks/approve.go askApproval":  forLog,
 	"terminal/blocks/changes_diff.go":         "the format of diff and git",
+	"terminal/blocks/earlier.go":              forModel,
 	"terminal/blocks/execute.go readCommands": forModel,
 	"terminal/blocks/execute.go ":             forModel,
 	"terminal/blocks/hints.go":                forModel,

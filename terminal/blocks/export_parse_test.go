@@ -24,6 +24,7 @@ type Outbox struct {
 	More     int
 	Results  []Result
 	Hints    []string
+	Earlier  []string
 	Contents []RequestedFile
 }
 
@@ -44,7 +45,7 @@ type RequestedFile struct {
 
 // Text returns the outbox as the model reads it.
 func (o Outbox) Text() string {
-	inner := outbox{session: o.Session, sequence: o.Sequence, task: o.Task, files: fileListing{more: o.More}, results: o.Results, hints: o.Hints}
+	inner := outbox{session: o.Session, sequence: o.Sequence, task: o.Task, files: fileListing{more: o.More}, results: o.Results, hints: o.Hints, earlier: o.Earlier}
 	for _, f := range o.Files {
 		inner.files.shown = append(inner.files.shown, workspaceFile{f.Path, f.Size})
 	}

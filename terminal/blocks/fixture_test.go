@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 			os.Exit(scriptedModel(os.Args[2]))
 		case "careful-model":
 			os.Exit(carefulModel())
+		case "long-model":
+			os.Exit(longModel())
 		case "one-turn":
 			os.Exit(runOneTurn(os.Args[2], os.Args[3]))
 		case sandbox.Command:

@@ -96,15 +96,15 @@ func writeRepair(w io.Writer, sequence, i int) {
 	}
 }
 
-// runOneTurn is a gateway that runs one turn in a workspace. agent selects whether a command or a
-// person responds.
+// runOneTurn is a gateway that runs one turn in a workspace. agent selects whether a person or one
+// of the models of the test binary responds.
 func runOneTurn(workspace, agent string) int {
 	settings := blocks.NewSettings()
-	settings.Agent, settings.Approve, settings.MaxRounds = agent, "never", 1000
+	settings.Approve, settings.MaxRounds = "never", 1000
 	cfg := config.Default().Terminal
-	cfg.Command = "false"
-	if agent == "command" {
-		cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " careful-model"
+	cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " " + agent
+	if agent == "person" {
+		settings.Agent, cfg.Command = agent, "false"
 	}
 	cfg.Protocols = config.Protocols{blocks.Name: settings}
 	process.KillPersistent(workspace)
@@ -189,7 +189,7 @@ func countInterrupted(t *testing.T, workspace string) (n int) {
 func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (killed int) {
 	t.Helper()
 	for {
-		child, log, ended := startTurn(t, workspace, "command")
+		child, log, ended := startTurn(t, workspace, "careful-model")
 		var kill <-chan time.Time
 		if killed < kills {
 			kill = time.After(time.Duration(20+random.IntN(400)) * time.Millisecond)

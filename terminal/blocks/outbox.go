@@ -51,6 +51,7 @@ type outbox struct {
 	session  string
 	sequence int
 	task     string
+	earlier  []string // lines about the rounds before the last one
 	files    fileListing
 	results  []Result
 	hints    []string
@@ -92,6 +93,9 @@ func (o outbox) context() string {
 	if task := strings.TrimSpace(o.task); o.sequence > 1 && task != o.taskLine() {
 		b.WriteString("## Task\n" + task + "\n\n")
 	}
+	if len(o.earlier) > 0 {
+		b.WriteString(earlierHeading + "\n" + strings.Join(o.earlier, "\n") + "\n\n")
+	}
 	o.files.renderTo(&b)
 	if o.sequence > 1 && len(o.results) > 0 {
 		b.WriteString("\n## Previous Command Results\n")
@@ -124,12 +128,17 @@ func (l fileListing) renderTo(b *strings.Builder) {
 	}
 }
 
-func (r Result) renderTo(b *strings.Builder) {
+// line returns the result without its output.
+func (r Result) line() string {
 	status := "FAILED"
 	if r.Success {
 		status = "OK"
 	}
-	fmt.Fprintf(b, "[%s] %s: %s\n", status, r.Type, r.Summary)
+	return fmt.Sprintf("[%s] %s: %s", status, r.Type, r.Summary)
+}
+
+func (r Result) renderTo(b *strings.Builder) {
+	b.WriteString(r.line() + "\n")
 	if output := strings.TrimRightFunc(r.Output, unicode.IsSpace); output != "" {
 		fmt.Fprintf(b, "  Output: %s\n", output)
 	}

@@ -20,6 +20,9 @@ type session struct {
 	// RequestedFiles are the files that the next outbox shows.
 	RequestedFiles []string `json:"readFileRequests"`
 
+	// Earlier has a line for each result of the rounds before the last one.
+	Earlier []string `json:"earlierRounds,omitempty"`
+
 	// Run identifies the turn that works on the session, so that a turn repeated after a crash
 	// finds it.
 	Run string `json:"run"`
@@ -60,6 +63,7 @@ func (s *session) worksIn(dir string) bool { return s.Workspace == "" || s.Works
 
 // startResponse starts the execution of a response.
 func (s *session) startResponse(r response) {
+	s.summarizeRound()
 	s.Response, s.SavedAs = r.name, r.savedAs
 	s.Results, s.RequestedFiles, s.Started = []Result{}, []string{}, false
 }

@@ -195,8 +195,8 @@ func (x *turn) writeOutbox() error {
 			return err
 		}
 		text := outbox{
-			session: x.s.ID, sequence: next, task: x.s.Task, files: files, results: x.s.Results, hints: x.hints,
-			contents: x.requestedFiles(),
+			session: x.s.ID, sequence: next, task: x.s.Task, earlier: x.s.Earlier, files: files,
+			results: x.s.Results, hints: x.hints, contents: x.requestedFiles(),
 		}.text()
 		if err := writeFile(x.files.outbox, name, []byte(text), false); err != nil {
 			return err
