@@ -541,6 +541,7 @@ const (
 	BlocksAwaitsPerson  Key = "blocksAwaitsPerson"
 	BlocksAwaitsModel   Key = "blocksAwaitsModel"
 	BlocksGiveFile      Key = "blocksGiveFile"
+	BlocksModelsAnswer  Key = "blocksModelsAnswer"
 	BlocksEmptyAnswer   Key = "blocksEmptyAnswer"
 	BlocksNotText       Key = "blocksNotText"
 	BlocksNotRead       Key = "blocksNotRead"

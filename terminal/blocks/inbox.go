@@ -112,23 +112,42 @@ func (p *personTransport) joinParts() (r response, left time.Duration, err error
 	if left := joinWindow - time.Since(p.lastPart); left > 0 {
 		return response{}, left, nil
 	}
-	r.name = strings.TrimSuffix(roundFile(p.x.s.ID, p.x.s.Sequence), ".txt") + joinedSuffix
-	// otherwise the parts were joined before a crash
-	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) {
-		if err := p.writeResponse(r.name, parts); err != nil {
-			return response{}, 0, err
-		}
+	r.name = p.joinedName()
+	if err := p.writeResponse(r.name, parts); err != nil {
+		return response{}, 0, err
 	}
-	for _, part := range parts {
-		if err := writeFile(p.x.files.read, part.hash, nil, true); err != nil {
-			return response{}, 0, err
-		}
+	if err := p.markRead(parts); err != nil {
+		return response{}, 0, err
 	}
 	p.reading, p.lastPart = false, time.Time{}
-	for _, part := range parts {
-		_ = p.x.files.inbox.Remove(part.name) // a part that remains belongs to the same response
-	}
 	return r, 0, nil
+}
+
+func (p *personTransport) joinedName() string {
+	return strings.TrimSuffix(roundFile(p.x.s.ID, p.x.s.Sequence), ".txt") + joinedSuffix
+}
+
+// joinedResponse returns the response that was joined before a crash, if there is one. It is called
+// before further messages are read, so that those which are left are parts of it.
+func (p *personTransport) joinedResponse() (response, error) {
+	name := p.joinedName()
+	if info, err := p.x.files.inbox.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return response{}, nil //nolint:nilerr // there is none
+	}
+	return response{name: name}, p.markRead(p.parts())
+}
+
+// markRead records the messages of a joined response and removes them from the inbox.
+func (p *personTransport) markRead(parts []responsePart) error {
+	for _, part := range parts {
+		if err := writeFile(p.x.files.read, part.hash, nil, true); err != nil {
+			return err
+		}
+	}
+	for _, part := range parts {
+		_ = p.x.files.inbox.Remove(part.name) // joinedResponse tries again
+	}
+	return nil
 }
 
 func (p *personTransport) writeResponse(name string, parts []responsePart) error {

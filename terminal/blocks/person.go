@@ -2,6 +2,8 @@ package blocks
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -92,6 +94,25 @@ func (p *personTransport) roundTrip(ctx context.Context) (response, error) {
 	if err := p.sendOutbox(); err != nil {
 		return response{}, err
 	}
+	for {
+		r, err := p.readResponse(ctx)
+		if err != nil {
+			return response{}, err
+		}
+		if confirmed, err := p.confirmResponse(ctx, r); confirmed || err != nil {
+			return r, err
+		}
+		if err := p.x.moveToProcessed(r); err != nil {
+			return response{}, err
+		}
+	}
+}
+
+// readResponse waits for a response, unless one was joined before a crash.
+func (p *personTransport) readResponse(ctx context.Context) (response, error) {
+	if r, err := p.joinedResponse(); r.name != "" || err != nil {
+		return r, err
+	}
 	p.setReading(true)
 	resume := p.x.t.AwaitPerson(ctx)
 	r, err := p.awaitResponse(ctx)
@@ -102,10 +123,7 @@ func (p *personTransport) roundTrip(ctx context.Context) (response, error) {
 	if err == nil {
 		err = p.runRequests()
 	}
-	if err != nil {
-		return response{}, err
-	}
-	return r, p.reportEmptyResponse(r)
+	return r, err
 }
 
 func (p *personTransport) setReading(on bool) {
@@ -129,14 +147,31 @@ func (p *personTransport) sendOutbox() error {
 	})
 }
 
-// reportEmptyResponse tells the person that a response has no commands. The next outbox tells the
-// model.
-func (p *personTransport) reportEmptyResponse(r response) error {
+// confirmResponse asks about a response without commands, because it may be a remark of the person.
+// It reports false if the response does not count. Messages are not read meanwhile: one that is no
+// answer ends the question, and is offered again.
+func (p *personTransport) confirmResponse(ctx context.Context, r response) (bool, error) {
 	content, err := readFile(p.x.files.inbox, r.name, p.x.t.MaxLine)
 	if err != nil || len(Parse(string(content))) > 0 {
-		return nil //nolint:nilerr // execute reports the error
+		return true, nil //nolint:nilerr // execute reports the error
 	}
-	return p.x.sendSilent(terminal.Frame{Text: p.x.text(words.BlocksEmptyAnswer)})
+	resume := p.x.t.AwaitPerson(ctx)
+	a, err := p.x.t.Ask(ctx, terminal.Question{
+		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
+		ID: fmt.Sprintf("blocks-%s-%d-%s", p.x.s.ID, p.x.s.Sequence, messageHash(string(content))), UniqueID: true,
+		Text: p.x.text(words.BlocksModelsAnswer), Options: p.x.texts([]words.Key{words.ButtonYes, words.ButtonNo}),
+		OtherText: terminal.OtherTextDismisses,
+	})
+	if err := resume(ctx); err != nil {
+		return false, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err == nil && a.Option != 1, err != nil && !errors.Is(err, terminal.ErrNobodyToAsk):
+		return false, nil
+	}
+	return true, p.x.sendSilent(terminal.Frame{Text: p.x.text(words.BlocksEmptyAnswer)})
 }
 
 // awaitResponse waits for a response: joined messages, or a file saved in the inbox.

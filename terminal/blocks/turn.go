@@ -170,19 +170,27 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 // endRound moves the executed response to processed, and writes the next outbox unless the task is
 // done.
 func (x *turn) endRound(done bool) error {
-	name := cmp.Or(x.s.SavedAs, x.s.Response)
-	if info, err := x.files.processed.Lstat(name); err == nil && info.IsDir() {
-		_ = x.files.processed.RemoveAll(name) // a folder would make the rename fail
-	}
-	err := x.files.inbox.Rename(x.s.Response, processedName+"/"+name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // moved before a crash
-		return fmt.Errorf("move response: %w", err)
+	if err := x.moveToProcessed(response{x.s.Response, x.s.SavedAs}); err != nil {
+		return err
 	}
 	if !done {
 		return x.writeOutbox()
 	}
 	x.s.Complete, x.s.Response = true, ""
 	return x.save()
+}
+
+// moveToProcessed moves a response out of the inbox.
+func (x *turn) moveToProcessed(r response) error {
+	name := cmp.Or(r.savedAs, r.name)
+	if info, err := x.files.processed.Lstat(name); err == nil && info.IsDir() {
+		_ = x.files.processed.RemoveAll(name) // a folder would make the rename fail
+	}
+	err := x.files.inbox.Rename(r.name, processedName+"/"+name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // moved before a crash
+		return fmt.Errorf("move response: %w", err)
+	}
+	return nil
 }
 
 // writeOutbox writes the outbox of the next round, unless it was written before a crash.
