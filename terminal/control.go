@@ -77,6 +77,8 @@ func (noFeatures) Controls() []Command                { return nil }
 func (noFeatures) AcceptsControl(string, string) bool { return false }
 func (noFeatures) ReadsSecret(ControlRequest) bool    { return false }
 func (noFeatures) StopCommands(string) (int, bool)    { return 0, false }
+func (noFeatures) LeftCommands(string) []string       { return nil }
+func (noFeatures) EndLeftCommands(string) int         { return 0 }
 func (noFeatures) EndSession(string)                  {}
 func (noFeatures) Control(context.Context, ControlRequest) (ControlReply, error) {
 	return ControlReply{}, ErrNoController

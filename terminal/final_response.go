@@ -40,6 +40,7 @@ type FinalResponse struct {
 	code        string           // of the last error frame that has one
 	remarks     []string
 	remarkCount int
+	left        bool // see AddStillRunning
 	shown       bool
 	end         Status // see SetEnd
 	endText     string
@@ -103,6 +104,31 @@ func (r *FinalResponse) AddRemark(s string) {
 	}
 }
 
+// AddStillRunning adds the commands that the agent runs on although the turn was stopped, if there
+// are any.
+func (r *FinalResponse) AddStillRunning(w words.Words, commands []string) {
+	if text := StillRunningText(w, commands); text != "" {
+		r.AddRemark(text)
+		r.left = true
+	}
+}
+
+// StillRunningText says which commands an agent runs on although their turn was stopped; "" if
+// there are none.
+func StillRunningText(w words.Words, commands []string) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	shown := make([]string, len(commands))
+	for i, c := range commands {
+		shown[i] = CodeSpan(Shorten(OneLine(Visible(c), maxShownCommand), maxShownCommand))
+	}
+	return w.Text(words.StillRunning, strings.Join(shown, ", "), len(commands))
+}
+
+// maxShownCommand is how much of a command is shown that still runs, in characters.
+const maxShownCommand = 60
+
 // FlushFirst sets a function that Emit calls first, to emit a message that the agent has not
 // finished. followed says that a message or an error follows it.
 func (r *FinalResponse) FlushFirst(flush func(followed bool) error) { r.flush = flush }
@@ -139,7 +165,9 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 			}
 		}
 		format := r.formatWithStderr(t.Final, TrimText(Clean(r.errs.String())), end)
-		if err := t.Emit(Frame{Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code}); err != nil {
+		if err := t.Emit(Frame{
+			Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code, StillRunning: r.left,
+		}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
 		return out, nil

@@ -52,6 +52,7 @@ type Runner struct {
 	Controller
 	SecretReader
 	CommandStopper
+	LeftCommandEnder
 	Restarter
 	o          Options
 	command    placeholder.Command
@@ -72,7 +73,8 @@ func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{
 		Controller: featureOf[Controller](o.Protocol), SecretReader: featureOf[SecretReader](o.Protocol),
 		CommandStopper: featureOf[CommandStopper](o.Protocol), Restarter: featureOf[Restarter](o.Protocol),
-		o: o, providers: map[string]Provider{},
+		LeftCommandEnder: featureOf[LeftCommandEnder](o.Protocol),
+		o:                o, providers: map[string]Provider{},
 	}
 	var err error
 	if r.command, err = placeholder.Parse(o.Config.Shell, o.Config.Command); err != nil {

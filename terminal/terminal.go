@@ -49,6 +49,15 @@ type CommandStopper interface {
 	StopCommands(chat string) (ended int, told bool)
 }
 
+// LeftCommandEnder is a protocol whose agents may run commands on although their turn was stopped.
+type LeftCommandEnder interface {
+	// LeftCommands returns those commands of a chat's agent.
+	LeftCommands(chat string) []string
+	// EndLeftCommands ends them, also during another turn of the chat, and returns how many it has
+	// ended. It must return within seconds.
+	EndLeftCommands(chat string) (ended int)
+}
+
 // Restarter is a protocol that keeps a conversation of a chat which ends when the person starts a
 // new one. EndSession ends it, or makes the running turn end it. It must return quickly.
 type Restarter interface {
@@ -189,8 +198,11 @@ type Frame struct {
 	// the number and the content of an earlier attempt's is not sent again, except for parts that
 	// failed. 0: it is counted from the beginning of this attempt.
 	Sequence int
-	Code     string // of an Error
-	Level    string // of a Log: debug, info, warning or error
+	// StillRunning says of the Error that ends a turn which was stopped that commands of the agent
+	// still run, which people may end.
+	StillRunning bool
+	Code         string // of an Error
+	Level        string // of a Log: debug, info, warning or error
 	// Audit says that a Log is a decision for the audit log.
 	Audit bool
 	Media []string // of a Message: paths that the agent named

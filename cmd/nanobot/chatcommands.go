@@ -56,6 +56,9 @@ func (s *chatSession) runCommand(ctx context.Context, in channels.Incoming, comm
 		text = s.statusText(in.Chat)
 	case "stop":
 		text = s.words.Text(words.NothingRunning)
+		if ended, _ := s.gateway.Runner.StopCommands(in.Chat.String()); ended > 0 {
+			text = s.words.Text(words.CommandsStopped, ended)
+		}
 	}
 	parts, err := s.ch.Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text})
 	if err != nil {
@@ -97,6 +100,9 @@ func (s *chatSession) statusText(chat channels.Chat) string {
 	}
 	text := s.words.Text(words.ChatStatus, terminal.CodeSpan(firstLine(s.cfg.Terminal.Command)), s.cfg.Terminal.Protocol,
 		terminal.CodeSpan(s.cfg.Workspace), file, terminal.CodeSpan(chat.String()))
+	if left := s.gateway.Runner.LeftCommands(chat.String()); len(left) > 0 {
+		text += "\n" + terminal.StillRunningText(s.words, left)
+	}
 	if s.last.status != "" {
 		text += "\n" + s.words.Text(words.ChatLastTurn, s.words.Text(terminal.Statuses[s.last.status]),
 			s.last.took.Round(time.Millisecond))

@@ -173,6 +173,23 @@ func TestStopEndsTheBackgroundCommandsOfEveryAgent(t *testing.T) {
 	})
 }
 
+func TestTheButtonOfAStoppedTurnEndsWhatItHasLeftAndNothingElse(t *testing.T) {
+	runIntake(t, func(fx *fixture) {
+		coder := fx.addAgents("coder")["coder"]
+		fx.writeMessage("ann", "hello")
+		coder.leftByTurns, coder.left, fx.agents.leftByTurns = []string{"make"}, 1, []string{"sleep 12"}
+		fx.writeMessage("ann", "/status", "Running for 0s (agent default): hello\nStill running: `make`, `sleep 12`. /stop ends them.\nAgent: default\nWaiting: 0")
+		fx.pressButton("ann", "stop:77", "2 commands stopped.")
+		fx.pressButton("ann", "stop:77", "That has ended already.")
+		fx.checkEqual("background commands", coder.left, 1)
+		if fx.runningTurn("ann") == nil {
+			t.Error("the running turn was stopped")
+		}
+		coder.leftByTurns, coder.cannotEnd = []string{"make"}, true
+		fx.pressButton("ann", "stop:77", "Still running: `make`. /stop ends it.")
+	})
+}
+
 func TestStopReachesTheBackgroundWorkOfAnAgent(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		fx.agents.works = true

@@ -555,11 +555,23 @@ func (o *fakeOutbox) Abort([]int64) {}
 // fakeAgents has background commands and idle persistent agents.
 type fakeAgents struct {
 	left          int
-	works         bool // in the background, apart from commands
+	leftByTurns   []string // which were stopped
+	cannotEnd     bool     // leftByTurns
+	works         bool     // in the background, apart from commands
 	idle          map[string][]string
 	endedIdle     []string
 	endedSessions []string
 	fakeController
+}
+
+func (a *fakeAgents) LeftCommands(string) []string { return a.leftByTurns }
+
+func (a *fakeAgents) EndLeftCommands(string) (ended int) {
+	if a.cannotEnd {
+		return 0
+	}
+	ended, a.leftByTurns = len(a.leftByTurns), nil
+	return ended
 }
 
 func (a *fakeAgents) StopCommands(string) (ended int, told bool) {

@@ -133,6 +133,8 @@ type Runner interface {
 	// StopCommands ends the background commands of the agent in a chat, and returns their number,
 	// and whether it told the agent to stop other work.
 	StopCommands(chat string) (ended int, told bool)
+	// The commands that a stopped turn has left running.
+	terminal.LeftCommandEnder
 	// WarmAgents returns how many processes were started before their message and wait for it.
 	WarmAgents() int
 	// EndSession ends the agent's session of a chat after /new.

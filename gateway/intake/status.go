@@ -18,14 +18,18 @@ const shownTurns, shownDeliveries = 5, 5
 func (c commandCall) status(ctx context.Context) (string, error) {
 	c.reply.Private = true
 	var b strings.Builder
+	left := c.leftCommandsText()
 	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		what, began := words.StatusRunning, t.StartTime()
 		if awaits := t.WaitingSince(); !awaits.IsZero() {
 			what, began = words.StatusWaitingForYou, awaits
 		}
 		b.WriteString(c.text(what, elapsedSince(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text)) + "\n")
-	} else {
+	} else if left == "" {
 		b.WriteString(c.text(words.NothingRunning) + "\n")
+	}
+	if left != "" {
+		b.WriteString(left + "\n")
 	}
 	if err := c.writeAgentLine(ctx, &b); err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	if c.in.Press != "" && c.args != "" && !c.isRunning(press.Inbound(c.args)) {
-		return c.text(words.EndedAlready), nil
+		return c.endLeftCommands(), nil
 	}
 	waiting, err := c.waiting(ctx)
 	if err != nil {
@@ -62,6 +63,32 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 		said = append(said, c.text(words.NothingRunning))
 	}
 	return strings.Join(append(said, c.waitingText(waiting, all)...), " "), nil
+}
+
+// endLeftCommands ends the commands that stopped turns of the chat have left running.
+func (c commandCall) endLeftCommands() string {
+	ended := 0
+	for _, agent := range c.o.Settings().Agents {
+		ended += agent.Runner.EndLeftCommands(c.in.Chat.String())
+	}
+	left := c.leftCommandsText()
+	switch {
+	case ended > 0:
+		return strings.TrimSpace(c.text(words.CommandsStopped, ended) + " " + left)
+	case left != "": // another turn uses the agent, with which alone they can be ended
+		return left
+	}
+	return c.text(words.EndedAlready)
+}
+
+// leftCommandsText says which commands stopped turns of the chat have left running, or "".
+func (c commandCall) leftCommandsText() string {
+	var left []string
+	for _, agent := range c.o.Settings().Agents {
+		left = append(left, agent.Runner.LeftCommands(c.in.Chat.String())...)
+	}
+	slices.Sort(left)
+	return terminal.StillRunningText(c.words(c.in), left)
 }
 
 // isRunning reports whether the chat's turn is that of the given inbound message.

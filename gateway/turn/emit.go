@@ -12,8 +12,10 @@ import (
 	"nanobot/gateway/display"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -49,6 +51,11 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 	m := outbox.Reply(out.inbound, FrameMessage(f))
 	if f.Code == terminal.StoppedCode && out.working.hasEnded() { // a person wanted it to end, so it has not failed
 		m.Kind, m.Code = channels.Answer, ""
+	}
+	if f.StillRunning { // after the turn, the button of its Stop ends what it has left
+		m.Buttons = append(m.Buttons, channels.Button{
+			Label: out.words.Text(words.ButtonEndIt), Data: press.Stop(out.inbound.ID),
+		})
 	}
 	m.Notification = out.notificationOf(f)
 	m.Sequence, m.MediaRequired = out.nextSequence(f), f.MediaRequired

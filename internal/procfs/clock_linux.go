@@ -12,5 +12,5 @@ func TicksSinceBoot() uint64 {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return 0
 	}
-	return uint64(t.Nano()) / uint64(time.Second/ticksPerSecond)
+	return uint64(t.Nano()) / uint64(time.Second/TicksPerSecond)
 }

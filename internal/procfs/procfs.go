@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ticksPerSecond is the unit of all times in /proc/N/stat. It is the same on every Linux system,
+// TicksPerSecond is the unit of all times in /proc/N/stat. It is the same on every Linux system,
 // whatever the kernel's own timer frequency is.
-const ticksPerSecond = 100
+const TicksPerSecond = 100
 
 // Stat has the needed fields of /proc/N/stat.
 type Stat struct {
@@ -70,7 +70,7 @@ func parseStat(pid int, b []byte) (Stat, bool) {
 		Resident: int64(number(residentField)) * int64(os.Getpagesize()),
 	}
 	for i := range cpuFields {
-		s.CPU += time.Duration(number(cpuField+i)) * time.Second / ticksPerSecond
+		s.CPU += time.Duration(number(cpuField+i)) * time.Second / TicksPerSecond
 	}
 	return s, true
 }
@@ -99,6 +99,16 @@ func Environ(pid int) []byte {
 		return nil
 	}
 	return b
+}
+
+// Args returns the program of a process and its arguments. It is empty if we may not read them, and
+// for a process that has exited.
+func Args(pid int) []string {
+	b, err := os.ReadFile(procFile(pid, "cmdline"))
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
 // OpenFiles returns how many file descriptors this process has open.

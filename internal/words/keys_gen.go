@@ -217,8 +217,11 @@ const (
 	ButtonRunAgain   Key = "buttonRunAgain"
 	ShortOfResources Key = "shortOfResources"
 	StoppedText      Key = "stoppedText"
-	StoppedLate      Key = "stoppedLate"
-	CouldNotRun      Key = "couldNotRun"
+	// A stopped turn has left commands running. The commands are code.
+	StillRunning Key = "stillRunning"
+	ButtonEndIt  Key = "buttonEndIt"
+	StoppedLate  Key = "stoppedLate"
+	CouldNotRun  Key = "couldNotRun"
 
 	// Files and questions of an agent.
 	FileNoRoom  Key = "fileNoRoom"

@@ -32,6 +32,9 @@ const maxBackground = 24 * time.Hour
 type Timeouts struct {
 	// StopTimeout is the time to end a cancelled prompt. After it the agent is killed.
 	StopTimeout time.Duration
+	// CommandGrace is the time in which the agent may end its commands after a cancelled prompt,
+	// before people are told that they still run.
+	CommandGrace time.Duration
 	// StartTimeout is the time for initialize, and again for a new session.
 	StartTimeout time.Duration
 	// RestoreTimeout is the time to restore an earlier session. After it a new session is created.
@@ -50,6 +53,7 @@ var (
 	_ terminal.Protocol           = (*Protocol)(nil)
 	_ terminal.PersistentProtocol = (*Protocol)(nil)
 	_ terminal.CommandStopper     = (*Protocol)(nil)
+	_ terminal.LeftCommandEnder   = (*Protocol)(nil)
 )
 
 // New returns a protocol without any agent processes.
@@ -57,7 +61,7 @@ func New(cfg config.Terminal) *Protocol {
 	set := SettingsOf(cfg)
 	p := &Protocol{
 		Timeouts: Timeouts{
-			StopTimeout: 10 * time.Second, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
+			StopTimeout: 10 * time.Second, CommandGrace: 500 * time.Millisecond, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
 			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
 			PushDelay: time.Second, ToolCallTime: time.Hour,
 		},

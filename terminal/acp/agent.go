@@ -43,7 +43,8 @@ type agent struct {
 	lineWarnings []string                   // warnings to show about lines that were too long
 
 	mu      sync.Mutex
-	session *session // the session of all updates and requests; nil before the first
+	session *session      // the session of all updates and requests; nil before the first
+	left    []leftCommand // of stopped turns, as far as they may still run
 }
 
 // initializeResponse is the agent's response to initialize.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"nanobot/internal/words"
-	"nanobot/terminal"
 )
 
 // workingTime is how long after an update between turns the agent counts as working.
@@ -22,7 +21,7 @@ func (p *Protocol) StopCommands(chat string) (ended int, told bool) {
 		if s == nil || key != chat {
 			continue
 		}
-		n := s.access.Table.KillAll()
+		n := s.access.Table.KillAll() + p.EndLeftCommands(chat)
 		ended += n
 		if n == 0 && s.worksBetweenTurns() {
 			told = true
@@ -72,13 +71,6 @@ func (p *Protocol) endUnstopped(chat string, a *agent, s *session) {
 		s.tasks.forgetAll()
 		return
 	}
-	s.updateMu.Lock()
-	s.flushBackground()
-	t := s.background.turn
-	s.updateMu.Unlock()
-	if t != nil {
-		// the gateway logs a message that it cannot store
-		_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: t.Words.Text(words.AgentEndedResumes)})
-	}
+	s.pushNotice(words.AgentEndedResumes)
 	p.Agents.End(chat)
 }

@@ -195,6 +195,9 @@ func (s *session) applyUpdate(turn *activeTurn, u update) {
 		s.recordWork(u)
 	}
 	s.mu.Unlock()
+	if turn == nil && u.Kind == "tool_call_update" {
+		s.agent.forgetEnded(u)
+	}
 	if turn == nil && !replaying && !changed && !s.showBetweenTurns(u) {
 		s.mu.Lock()
 		s.queueUpdate(u)

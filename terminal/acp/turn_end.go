@@ -106,6 +106,9 @@ func (x *turn) endStopped(ctx context.Context, e *terminal.FinalResponse) (termi
 		end = x.stopUnready()
 	}
 	end.Forced, end.Cause = true, context.Cause(ctx)
+	if x.r != nil && !x.a.unusable {
+		e.AddStillRunning(x.t.Words, x.awaitLeft())
+	}
 	return x.emitFinal(e, end)
 }
 

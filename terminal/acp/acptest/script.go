@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -113,6 +114,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"ask":     (*promptRun).askPermission,
 	"run":     (*promptRun).runCommand,
 	"spawn":   (*promptRun).spawnCommand,
+	"child":   (*promptRun).startChild,
 	"gather":  (*promptRun).gatherSpawned,
 	"embed":   (*promptRun).embedTerminal,
 	"read":    (*promptRun).readFile,
@@ -268,6 +270,18 @@ func (r *promptRun) askPermission(rest string) error {
 		return err
 	}
 	r.sendText(r.s, "permission "+strings.TrimSpace(p.Outcome.Outcome+" "+p.Outcome.OptionID)+"\n")
+	return nil
+}
+
+// startChild executes "child COMMAND": the agent runs the command itself, in a session of its own,
+// and neither waits for it nor ends it.
+func (r *promptRun) startChild(command string) error {
+	child := exec.Command("/bin/sh", "-c", command)
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	go func() { _ = child.Wait() }() // how it ends does not matter
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/rpc"
@@ -37,7 +39,7 @@ func newBoard(out *output, table *jobs.Table) board {
 
 // addTool adds a tool call.
 func (b *board) addTool(id string) *ToolCall {
-	t := &ToolCall{ID: id, status: "pending", words: b.Words, step: steps.Step{ID: id}}
+	t := &ToolCall{ID: id, status: "pending", words: b.Words, step: steps.Step{ID: id}, began: time.Now()}
 	b.forget(b.Add(&t.step))
 	b.tools[id] = t
 	return t

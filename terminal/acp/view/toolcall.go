@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -60,6 +61,7 @@ type ToolCall struct {
 	terminals []string // of the client, or of the agent
 	output    toolOutput
 	step      steps.Step // of the board
+	began     time.Time  // when it was reported first
 
 	Diffs   []FileDiff
 	Content []rpc.Block // content other than diffs and terminals
