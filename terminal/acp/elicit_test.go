@@ -133,7 +133,7 @@ func TestAGermanPersonIsAskedInGerman(t *testing.T) {
 	p.words = words.New(words.Settings{}).For("de")
 	asked := answering(t, p, "press 1", "drei", "3")
 	p.send(form(`"ok":{"type":"boolean","title":"Sure?"},"n":{"type":"integer"}`, `"ok","n"`))
-	const want = "Tell me.\n\n**Sure?** (1 von 2) [Ja] [Nein] [Abbrechen]\n---\n**n** (2 von 2) [Abbrechen]\n---\n⚠ Bitte schreibe eine ganze Zahl.\n\n**n** (2 von 2) [Abbrechen]"
+	const want = "Tell me.\n\n**Sure?** (1 von 2) [Ja] [Nein] [Abbrechen]\n---\nTell me.\n\n**n** (2 von 2) [Abbrechen]\n---\n⚠ Bitte schreibe eine ganze Zahl.\n\nTell me.\n\n**n** (2 von 2) [Abbrechen]"
 	if got := acptest.RenderQuestions(*asked); got != want {
 		t.Errorf("asked %q\nnot   %q", got, want)
 	}

@@ -20,7 +20,7 @@ func TestANoticeAfterTheAnswerIsSilentAndTheAnswerNotifies(t *testing.T) {
 	rings, all := h.ringing()
 	wanttest.Equal(t, "notifies", strings.Join(rings, "|"), "It is done.")
 	wanttest.Equal(t, "messages", all, 2)
-	wanttest.Equal(t, "says that it worked without an answer", p.send(notices).text(terminal.Message), text+"\nDone.")
+	wanttest.Equal(t, "says that it worked without an answer", p.send(notices).text(terminal.Message), text+"\nThe agent ended its turn without an answer.")
 }
 
 func TestANoticeOfATurnWithStepsIsPartOfItsSummary(t *testing.T) {
