@@ -93,7 +93,7 @@ func signIn(ctx context.Context, cfg *config.Config, std loginOptions) error {
 	case err != nil:
 		return fmt.Errorf("ask the agent how to sign in: %w", err)
 	case std.out:
-		fmt.Fprintln(std.stdio.err, "nanobot: signed out")
+		fmt.Fprintln(std.err, "nanobot: signed out")
 		return nil
 	}
 	m, err := chooseSignIn(ask.Methods(), std.method)

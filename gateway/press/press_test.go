@@ -85,7 +85,7 @@ func TestACommandThatIsTooLongHasNoButton(t *testing.T) {
 func TestNoOtherPackageSpellsTheDataOfButtons(t *testing.T) {
 	kind := regexp.MustCompile("[\"`](answer|say|stop|cancel|again|rerun|details|agent):[%\"`]")
 	files := 0
-	musttest.Do(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
 		product := strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "test/")
 		allowed := filepath.Base(path) == "press.go" || path == "../../channels/button.go" || strings.Contains(path, "/deploy/")
 		if err != nil || !product || allowed {

@@ -38,6 +38,7 @@ func Decide(r Run, d Decision, env Env) (Run, Answer, error) {
 		return Prove(r, Proof{Step: d.Step, By: d.By, Type: Comment, Value: CommentProof{d.Text}}, env)
 	case ToSkip:
 		return Skip(r, SkipDecision{Step: d.Step, By: d.By, Reason: d.Text}, env)
+	case ToRetry, ToAbort:
 	}
 	_, err := r.openStep(d.Step)
 	if err == nil && d.Verb == ToAbort {

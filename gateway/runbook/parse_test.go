@@ -164,11 +164,11 @@ func TestAKeyThatAChallengeDoesNotHaveIsAWarning(t *testing.T) {
 		return "the shell challenge has no key `" + key + "`, so that is ignored. There are `type`, `required`, `shell`."
 	}
 	for challenge, want := range map[string][]string{
-		`{"type":"comment","comment":{"min_lenght":9}}`: {"the comment challenge has no key `comment.min_lenght`, so that is ignored. Did you mean `comment.min_length`?"},
-		`{"type":"comment","min_length":9}`:             {"the comment challenge has no key `min_length`, so that is ignored. Did you mean `comment.min_length`?"},
-		`{"shell":{"cmd":"x","timeout":9}}`:             {"the shell challenge has no key `shell.timeout`, so that is ignored. There are `shell.cmd`, `shell.timeout_seconds`."},
-		`{"shell":{"cmd":"x","timeoutSeconds":9}}`:      {"the shell challenge has no key `shell.timeoutSeconds`, so that is ignored. Did you mean `shell.timeout_seconds`?"},
-		`{"type":"comment","shell":{"cmd":"x"}}`:        {"the comment challenge has no key `shell`, so that is ignored. There are `type`, `required`, `comment`."},
+		`{"type":"comment","comment":{"minlength":9}}`: {"the comment challenge has no key `comment.minlength`, so that is ignored. Did you mean `comment.min_length`?"},
+		`{"type":"comment","min_length":9}`:            {"the comment challenge has no key `min_length`, so that is ignored. Did you mean `comment.min_length`?"},
+		`{"shell":{"cmd":"x","timeout":9}}`:            {"the shell challenge has no key `shell.timeout`, so that is ignored. There are `shell.cmd`, `shell.timeout_seconds`."},
+		`{"shell":{"cmd":"x","timeoutSeconds":9}}`:     {"the shell challenge has no key `shell.timeoutSeconds`, so that is ignored. Did you mean `shell.timeout_seconds`?"},
+		`{"type":"comment","shell":{"cmd":"x"}}`:       {"the comment challenge has no key `shell`, so that is ignored. There are `type`, `required`, `comment`."},
 		`{"type":"user_input","requierd":false,"user_input":{"promt":"x","approvals":2}}`: {
 			"the user_input challenge has no key `requierd`, so that is ignored. Did you mean `required`?",
 			"the user_input challenge has no key `user_input.promt`, so that is ignored. Did you mean `user_input.prompt`?",

@@ -109,9 +109,9 @@ func TestMintRefusesADocumentThatIsMissing(t *testing.T) {
 func TestMintWarnsAboutKeysThatAChallengeDoesNotHave(t *testing.T) {
 	fx := newFixture(t)
 	c := fx.connect(fx.options(), nil)
-	doc := "# A\n\n" + step("One", `{"type": "comment", "comment": {"min_lenght": 9}}`)
+	doc := "# A\n\n" + step("One", `{"type": "comment", "comment": {"minlength": 9}}`)
 	c.call("kairos_mint", args{"markdown_doc": doc}).wantText(strings.TrimSuffix(mintedText("A", "One"), "}") +
-		`,"warnings":[{"line":7,"step":"One","message":"Step \"One\": the comment challenge has no key ` + "`comment.min_lenght`" + `, so that is ignored. Did you mean ` + "`comment.min_length`" + `?"}]}`)
+		`,"warnings":[{"line":7,"step":"One","message":"Step \"One\": the comment challenge has no key ` + "`comment.minlength`" + `, so that is ignored. Did you mean ` + "`comment.min_length`" + `?"}]}`)
 }
 
 func TestSearchFindsFileNamesAndWordStems(t *testing.T) {

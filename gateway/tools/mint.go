@@ -73,8 +73,8 @@ func mintFailure(ctx context.Context, b libraryEntry, err error) error {
 	case errors.Is(err, runbook.ErrDuplicate):
 		return &failure{
 			Code: duplicateChain, Items: b.items(),
-			Message: fmt.Sprintf("There is a runbook with the label %q. Call kairos_mint with force_update true to replace it, or "+
-				"choose another H1.", b.Label),
+			Message: fmt.Sprintf("There is a runbook with the label %q. Call kairos_mint with force_update true to replace it, "+
+				"or choose another H1.", b.Label),
 		}
 	case errors.Is(err, runbook.ErrShared):
 		return &failure{
@@ -137,8 +137,8 @@ func (s *session) checkMint(ctx context.Context, books []runbook.Runbook, force 
 		if labels[b.Label] {
 			return &failure{
 				Code: duplicateChain, Items: b.items(),
-				Message: fmt.Sprintf("A runbook of the workspace has the label %q, and only people change those. Choose another H1.",
-					b.Label),
+				Message: fmt.Sprintf("A runbook of the workspace has the label %q, and only people change those. "+
+					"Choose another H1.", b.Label),
 			}
 		}
 	}

@@ -61,8 +61,8 @@ func New(cfg config.Terminal) *Protocol {
 	set := SettingsOf(cfg)
 	p := &Protocol{
 		Timeouts: Timeouts{
-			StopTimeout: 10 * time.Second, CommandGrace: 500 * time.Millisecond, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
-			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
+			StopTimeout: 10 * time.Second, CommandGrace: 500 * time.Millisecond, StartTimeout: 2 * time.Minute,
+			RestoreTimeout: time.Minute, QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
 			PushDelay: time.Second, ToolCallTime: time.Hour,
 		},
 		Agents: &warm.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},

@@ -123,8 +123,9 @@ func (rb *Runbooks) outcome(r runbook.Run, d runbook.Decision, option string) st
 		return rb.runWords(r).Text(words.RunSkipped, channels.EscapeMarkdown(channels.FirstLine(d.Text, maxName)))
 	case runbook.ToComment:
 		return rb.runWords(r).Text(words.RunCommented)
+	default:
+		return option
 	}
-	return option
 }
 
 // parseDecision returns what an answer decides; without a verb, it is about something else. A
