@@ -65,6 +65,24 @@ type Trial struct {
 	Outcome Outcome
 	Took    time.Duration
 	ByHand  string // how the operator can try the agent, for Finding.Fix
+	// Facts are those of Inspector, and Tools says whether the agent has connected to the gateway's
+	// MCP tools; nil: it was offered none.
+	Facts Facts
+	Tools *bool
+}
+
+// Facts are what an agent has said about itself, or what is known of it.
+type Facts struct {
+	Agent string // its name and version
+	Node  string // the versions of Node that it needs, and the one that it gets; "": unknown, or none
+	// WithoutTools says why an agent like this may not have connected to the gateway's tools, and
+	// what to do; "": nothing is known.
+	WithoutTools string
+}
+
+// Inspector is a protocol that knows facts about the agent of the last turn, for `nanobot doctor`.
+type Inspector interface {
+	Inspect(ExecEnv) Facts
 }
 
 // Verdict is the result of a trial.

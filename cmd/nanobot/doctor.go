@@ -86,14 +86,15 @@ func addWiring(o doctor.Options) doctor.Options {
 		}
 		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
 	}
-	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor,
+	o.ServeTools = serveTrialTools
+	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, socket string,
 		wrap func(terminal.Protocol) terminal.Protocol,
 	) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return newRunnerWith(cfg, wrap(protocol), agentHost{supervisor: supervisor}, zap.NewNop())
+		return newRunnerWith(cfg, wrap(protocol), agentHost{supervisor: supervisor, socket: socket}, zap.NewNop())
 	}
 	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
 	o.PrivateFiles = privatePaths

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,8 +27,14 @@ type findings []channels.Finding
 // runDoctor runs the doctor in this process and returns what it prints, too.
 func runDoctor(t *testing.T, path string, turn bool) (all findings, status int, text string) {
 	t.Helper()
+	return runDoctorWith(t, doctor.Options{Path: path, Turn: turn, Listen: time.Second})
+}
+
+func runDoctorWith(t *testing.T, o doctor.Options) (all findings, status int, text string) {
+	t.Helper()
 	var out bytes.Buffer
-	all, err := doctor.Run(t.Context(), addWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
+	o.Out = &out
+	all, err := doctor.Run(t.Context(), addWiring(o))
 	var end exit.Error
 	if err != nil && !errors.As(err, &end) {
 		t.Fatal(err)
@@ -207,6 +214,56 @@ func TestDoctorOpensAnACPSessionAndPromptsNoModel(t *testing.T) {
 		all, _, _ := runDoctor(t, path, true)
 		words := map[bool]string{true: "opened a session", false: ""}[want == channels.Good]
 		all.expectFinding(t, "agent", want, words)
+	}
+}
+
+// inspectedAgent is a package of npm that uses the MCP servers that it is given.
+const inspectedAgent = `#!/usr/bin/env python3
+import json, os, subprocess, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "session/new" and "signed" in sys.argv:
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32000, "message": "Authentication required"}}), flush=True)
+        continue
+    for s in m.get("params", {}).get("mcpServers", []) if "tools" in sys.argv else []:
+        env = {**os.environ, "NANOBOT_TEST_MAIN": "1", **{v["name"]: v["value"] for v in s["env"]}}
+        p = subprocess.Popen([s["command"]] + s["args"], env=env, stdin=subprocess.PIPE)
+    r = {"initialize": {"protocolVersion": 1, "agentInfo": {"name": sys.argv[1], "version": "1.2.3"}}, "session/new": {"sessionId": "s1"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r[m["method"]]}), flush=True)
+`
+
+func TestDoctorSaysWhatItKnowsOfAnACPAgent(t *testing.T) {
+	for args, want := range map[string]struct {
+		status channels.Verdict
+		detail string
+		fix    string
+	}{
+		"some-agent tools":  {channels.Good, "; some-agent 1.2.3; needs Node >=22.1; has connected to nanobot's tools", ""},
+		"some-agent":        {channels.Good, "; some-agent 1.2.3; needs Node >=22.1; has not connected to nanobot's tools yet", ""},
+		"gemini-cli":        {channels.Doubtful, "; gemini-cli 1.2.3; needs Node >=22.1; has not connected", "GEMINI_CLI_TRUST_WORKSPACE=true"},
+		"some-agent signed": {channels.Bad, "requires signing in", "nanobot login"},
+	} {
+		path := writeBot(t, `{"terminal": {"command": "./agent/run `+args+`", "protocol": "acp"}}`, nil)
+		dir := filepath.Join(filepath.Dir(path), "agent")
+		musttest.Do(t, os.Mkdir(dir, 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, "run"), []byte(inspectedAgent), 0o700))
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"engines": {"node": ">=22.1"}}`), 0o600))
+		listen := time.Millisecond
+		if strings.Contains(args, "tools") {
+			listen = waitTimeout
+		}
+		all, _, _ := runDoctorWith(t, doctor.Options{Path: path, Turn: true, Listen: listen})
+		for _, f := range all {
+			if f.Check != "agent" {
+				continue
+			}
+			// The version of Node on this machine is not part of the test.
+			detail := regexp.MustCompile(` \(here: [^)]*\)`).ReplaceAllString(f.Detail, "")
+			if f.Status != want.status || !strings.Contains(detail, want.detail) || !strings.Contains(f.Fix, want.fix) {
+				t.Errorf("%s: %+v", args, f)
+			}
+		}
+		all.expectFinding(t, "agent", want.status, "")
 	}
 }
 

@@ -156,6 +156,8 @@ var exceptions = map[string]string{
 	"terminal/acp/session_open.go createSession":       forLog,
 	"terminal/acp/session_requests.go":                 forAgent,
 	"terminal/acp/settings.go":                         forOperator,
+	"terminal/acp/inspect.go":                          forOperator,
+	"terminal/acp/quirks.go":                           forOperator,
 	"terminal/acp/access/terminals.go":                 forAgent,
 	"terminal/acp/turn.go restartAgent":                forLog,
 	"terminal/acp/view/view.go":                        forLog,

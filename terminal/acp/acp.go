@@ -6,6 +6,7 @@ package acp
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"nanobot/config"
@@ -23,6 +24,7 @@ type Protocol struct {
 	cfg         config.Terminal
 	settings    *Settings // the section of cfg for this protocol
 	commandHash string    // identifies the agent's command in stored sessions
+	lastInit    atomic.Pointer[initializeResponse]
 }
 
 // maxBackground is how long after its last turn an agent with work in the background is spared.

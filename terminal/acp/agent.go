@@ -80,8 +80,9 @@ type initializeResponse struct {
 		} `json:"steering"`
 	} `json:"_meta"`
 	Info struct {
-		Name  string `json:"name"`
-		Title string `json:"title"`
+		Name    string `json:"name"`
+		Title   string `json:"title"`
+		Version string `json:"version"`
 	} `json:"agentInfo"`
 }
 

@@ -9,6 +9,9 @@ import (
 	"nanobot/terminal/acp/rpc"
 )
 
+// codeSignIn is the code of the error that says that somebody has to sign in.
+const codeSignIn = "AUTH"
+
 // agentErrorText returns the error of an agent for people. The second of two equal errors in a row
 // comes with a way out, because some agents fail with every later prompt of a conversation.
 func (x *turn) agentErrorText(e *rpc.Error) string {

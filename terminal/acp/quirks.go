@@ -21,9 +21,18 @@ type quirks struct {
 	// planHomes are the agent's own folders, relative to its home, in which it edits plans through
 	// the client.
 	planHomes []string
+	// withoutTools says why the agent may not have connected to the gateway's MCP tools, and what
+	// to do, for `nanobot doctor`.
+	withoutTools string
 	// debugStderr means that the agent's stderr is mostly debug output.
 	debugStderr bool
 }
+
+// trustGemini is why Gemini CLI may have no tools. nanobot does not set the variable, because of
+// what it allows.
+const trustGemini = "Gemini CLI starts no MCP servers in a folder that it does not trust; with " +
+	"GEMINI_CLI_TRUST_WORKSPACE=true in terminal.env it trusts its folder, and then also uses the settings, .env file, " +
+	"extensions and MCP servers in it"
 
 // quirkTable has a row for each agent that needs one, with the reasons.
 var quirkTable = []quirks{
@@ -32,7 +41,8 @@ var quirkTable = []quirks{
 	{agent: "opencode", filesAsPaths: true},
 	// Tools with the name of its own tool are dropped, too:
 	// https://github.com/google-gemini/gemini-cli/pull/23045
-	{agent: "gemini-cli", askTool: "ask_person", modeUpdate: "[MODE_UPDATE] "},
+	// No MCP server starts in an untrusted folder: https://geminicli.com/docs/cli/trusted-folders
+	{agent: "gemini-cli", askTool: "ask_person", modeUpdate: "[MODE_UPDATE] ", withoutTools: trustGemini},
 	// Plans are outside of the workspace: https://github.com/MoonshotAI/kimi-cli/issues/1745 and
 	// https://github.com/MoonshotAI/kimi-code/issues/1240
 	{agent: "kimi", planHomes: []string{".kimi-code", ".kimi"}},

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -89,20 +88,4 @@ func (s *Settings) access() access.Policy {
 		Permissions: s.Permissions, Rules: s.Rules, AskTimeout: s.askTimeout(), Files: s.Files, Terminals: s.Terminals,
 		TerminalTimeout: time.Duration(s.TerminalTimeout) * time.Second, TerminalMemory: int64(s.TerminalMemory) << 20,
 	}
-}
-
-// assessTrial passes if the agent has opened a session.
-func assessTrial(t *terminal.Trial) terminal.Finding {
-	for _, f := range t.Frames {
-		if f.Kind == terminal.Error {
-			return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: " + f.Text + t.StderrSuffix(), Fix: t.ByHand +
-				"; an agent that wants you to sign in says how"}
-		}
-	}
-	if t.Outcome.Status != terminal.Done {
-		return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: the agent has " + string(t.Outcome.Status) +
-			t.StderrSuffix(), Fix: t.ByHand}
-	}
-	return terminal.Finding{Detail: fmt.Sprintf("acp: initialized and opened a session in %s",
-		t.Took.Round(time.Millisecond))}
 }

@@ -103,7 +103,9 @@ func (x *turn) ensureAgent(ctx context.Context) error {
 	x.a.touch = func() { pool.Touch(chat) }
 	x.a.setLogOutput(x.t.Emit)
 	x.entry.SetProcess(x.a)
-	if err := x.a.initialize(ctx); err != nil {
+	err = x.a.initialize(ctx)
+	x.lastInit.Store(&x.a.initResponse)
+	if err != nil {
 		x.a.unusable = true
 		if x.a.IsGone() {
 			x.a.Close()

@@ -32,7 +32,7 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentEchoes))})
 	case errors.As(err, &wants):
 		x.a.unusable = true // a new process may be needed to notice the sign-in
-		e.AddError(terminal.Frame{Code: "AUTH", Text: wants.Text(login.Place{
+		e.AddError(terminal.Frame{Code: codeSignIn, Text: wants.Text(login.Place{
 			Words: x.t.Words, Command: x.cfg.Command, Reveal: x.t.Final.Reveal, User: x.t.ExecEnv().User, Redact: x.t.Redact,
 		})})
 	case errors.As(err, &said):

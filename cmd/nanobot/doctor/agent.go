@@ -58,7 +58,7 @@ func (d *doctor) checkAgent(ctx context.Context) findings {
 	if protocol.TrialText != nil {
 		text = protocol.TrialText(t)
 	}
-	r := d.runTrial(ctx, text)
+	r := d.runTrial(ctx, text, protocol.SupportsMCP)
 	found := r.assess(protocol, t.Timeout)
 	// An agent may print its environment, whose values may be secret. In other findings the same
 	// values may be ordinary words, which must stay.
@@ -94,14 +94,25 @@ type trial struct {
 	err error
 }
 
-// runTrial sends the agent a message in a chat that is removed afterwards.
-func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
+// runTrial sends the agent a message in a chat that is removed afterwards. usesTools says that the
+// agent is given MCP tools.
+func (d *doctor) runTrial(ctx context.Context, text string, usesTools bool) (r trial) {
 	var output outputRecord
 	r.ByHand = d.manualCommand()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := d.NewRunner(d.cfg, supervisor,
-		func(p terminal.Protocol) terminal.Protocol { return &recordingProtocol{p, &output} })
+	var socket string
+	var connected <-chan struct{}
+	if usesTools {
+		var stop func()
+		socket, connected, stop = d.ServeTools(d.cfg, supervisor)
+		defer stop()
+	}
+	var protocol terminal.Protocol
+	runner, err := d.NewRunner(d.cfg, supervisor, socket, func(p terminal.Protocol) terminal.Protocol {
+		protocol = p
+		return &recordingProtocol{p, &output}
+	})
 	if err != nil {
 		r.err = err
 		return r
@@ -115,6 +126,20 @@ func (d *doctor) runTrial(ctx context.Context, text string) (r trial) {
 		User: (*terminal.User)(&d.Operator),
 	}}, trialChat{trial: &r})
 	r.Took, r.Output = time.Since(began), output.Bytes()
+	if i, ok := protocol.(terminal.Inspector); ok {
+		if env, err := runner.ExecEnv("doctor", chat); err == nil {
+			r.Facts = i.Inspect(env)
+		}
+	}
+	if socket != "" && r.err == nil && r.Outcome.Status == terminal.Done {
+		used := false
+		select { // agents connect after they have opened a session
+		case <-connected:
+			used = true
+		case <-time.After(d.Listen):
+		}
+		r.Tools = &used
+	}
 	return r
 }
 

@@ -27,10 +27,12 @@ const DefaultCheckTime = 20 * time.Second
 
 // Options say what to check, and provide the functions of the program's wiring.
 type Options struct {
-	Path      string        // of the config
-	Turn      bool          // run the agents
-	OnlyAgent string        // run this agent and make no other check; "" makes all checks
-	Listen    time.Duration // how long to watch for another program that uses the bot's token
+	Path      string // of the config
+	Turn      bool   // run the agents
+	OnlyAgent string // run this agent and make no other check; "" makes all checks
+	// Listen is how long to watch for another program that uses the bot's token, and for an agent
+	// that connects to the MCP tools.
+	Listen    time.Duration
 	CheckTime time.Duration // time limit for checking the databases; 0 is DefaultCheckTime
 	Out       io.Writer
 	JSON      bool // print JSON
@@ -42,10 +44,13 @@ type Options struct {
 	// Prepare opens the channels of a config as serve does, and changes nothing. Its error has a
 	// line for each mistake.
 	Prepare func(*config.Config) (Prepared, error)
-	// NewRunner makes a runner for the agent of a config, with this supervisor. It uses the
-	// protocol that wrap returns for the configured one.
-	NewRunner func(cfg *config.Config, supervisor *process.Supervisor,
+	// NewRunner makes a runner for the agent of a config, with this supervisor and the socket of
+	// the MCP tools; "": none. It uses the protocol that wrap returns for the configured one.
+	NewRunner func(cfg *config.Config, supervisor *process.Supervisor, socket string,
 		wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
+	// ServeTools serves MCP tools without a chat to the agents of a supervisor until stop is
+	// called. connected is closed when an agent has connected. The socket is "" if there is none.
+	ServeTools func(*config.Config, *process.Supervisor) (socket string, connected <-chan struct{}, stop func())
 	// OpenStore opens the state while a daemon may be running.
 	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
 	// PrivateFiles returns the files that agents must not send: the config, the secrets and the
