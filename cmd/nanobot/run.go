@@ -114,13 +114,13 @@ func disableSIGPIPE() (restore func()) {
 
 func outcomeStatus(out terminal.Outcome) error {
 	switch out.Status {
-	case terminal.Failed, terminal.Refused:
+	case terminal.Failed:
 		return exit.Error{Status: exit.Failed}
 	case terminal.TimedOut:
 		return exit.Error{Status: exit.Timeout}
 	case terminal.Stopped:
 		return exit.Error{Status: exit.Interrupted}
-	case terminal.Done, terminal.Silent:
+	case terminal.Done, terminal.Refused, terminal.Silent:
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ var examples = map[string]example{
 		{
 			text: "go on", after: wantFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
 			want: scriptedLines(
-				progress("💻 `REJECTED: not approved: python3 src/hello.py` ✗"),
+				progress("💻 `REJECTED: not approved: python3 src/hello.py` 🚫"),
 				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
 		},
 		{text: "/diff", want: []line{message("What this task has changed: go on", "*.diff")}, after: wantSent("--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n")},
