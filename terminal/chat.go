@@ -94,6 +94,8 @@ type Command struct {
 	Help string `json:"help,omitempty"`
 	// HelpKey is the text in the catalogue that is shown instead of Help; "": none.
 	HelpKey words.Key `json:"help_key,omitempty"`
+	// Resumes says that the command continues a task that was interrupted.
+	Resumes bool `json:"-"`
 }
 
 // Memory is what a protocol remembers of a chat and an agent between turns.

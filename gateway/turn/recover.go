@@ -102,7 +102,7 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		w := s.o.Words.For(inbound.In.User.Language)
 		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
-			Text:    w.Text(words.Restarted),
+			Text:    s.restartText(w, inbound),
 			Buttons: []channels.Button{{Label: w.Text(words.ButtonRunAgain), Data: press.Again(inbound.ID)}},
 		})
 		report.Sequence = outbox.ReportSequence + inbound.Attempt

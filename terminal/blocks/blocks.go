@@ -36,7 +36,7 @@ const (
 // Controls returns the commands for menus.
 func (p *Protocol) Controls() []terminal.Command {
 	return []terminal.Command{
-		{Name: resumeCommand, HelpKey: words.HelpResume},
+		{Name: resumeCommand, HelpKey: words.HelpResume, Resumes: true},
 		{Name: diffCommand, HelpKey: words.HelpDiff},
 		{Name: undoCommand, HelpKey: words.HelpUndo},
 	}
