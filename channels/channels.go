@@ -165,6 +165,10 @@ type Message struct {
 	Code    string // the agent's error code, for machines
 	Media   []File
 	ReplyTo string // ID of the message that this one answers, or ""
+	// Quote is the beginning of that message, if the person must see which one it is; "": it need
+	// not be seen. Where the network can show it by a reply, the channel replies; elsewhere it
+	// calls ShowQuote.
+	Quote   string
 	Buttons []Button
 	// GroupDocuments says that documents are sent in albums, too, where the network has albums.
 	GroupDocuments bool
@@ -179,6 +183,13 @@ type Message struct {
 	// unknown.
 	Language string
 	Notification
+}
+
+// ShowQuote puts the quote above the text.
+func (m *Message) ShowQuote() {
+	if m.Quote != "" {
+		m.Text, m.Quote = "> "+EscapeMarkdown(m.Quote)+"\n\n"+m.Text, ""
+	}
 }
 
 // Notification says whom a message notifies. Zero means that the network's own rules decide.

@@ -93,6 +93,8 @@ func TestAnInterruptedCommandIsNoFailureAndRunsAgainOnRequest(t *testing.T) {
 	fx.awaitTrue("the command", func() bool { return fx.countLines("begun") == 1 })
 	fx.restart()
 	cut := fx.awaitText("1", "I was restarted while working on this.")
+	wanttest.Equal(t, "the report:", cut.Text,
+		"I was restarted while working on this. The step that was interrupted comes next; /run resume continues there.")
 	runs, err := runbook.Runs{Records: fx.store}.List(t.Context(), "")
 	if err != nil || len(runs) != 1 || runs[0].Issued.Failures != 0 || runs[0].Status != runbook.Waiting {
 		t.Errorf("the runs are %+v: %v", runs, err)

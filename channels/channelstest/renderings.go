@@ -74,6 +74,8 @@ var renderings = []rendering{
 	{"buttons-under-a-captioned-album", withButtons(mediaMessage("Choose.", "a.png", "b.png"))},
 	{"buttons-under-a-long-text", withButtons(textMessage(repeatNumbered(150, "Paragraph %d before the buttons.\n\n")))},
 	{"reply", channels.Message{Kind: channels.Answer, Text: "An answer.", ReplyTo: "4200000000000000001"}},
+	{"reply-that-must-show", channels.Message{Kind: channels.Failure, Text: "I was restarted.", ReplyTo: "4200000000000000001", Quote: "Deploy *it*"}},
+	{"reply-to-nothing", channels.Message{Kind: channels.Failure, Text: "I was restarted.", ReplyTo: "hook:deploy", Quote: "Deploy *it*"}},
 	{"reply-split", channels.Message{Kind: channels.Answer, Text: repeatNumbered(150, "Paragraph %d of an answer.\n\n"), ReplyTo: "77"}},
 	{"progress", channels.Message{Kind: channels.Progress, Text: "⏳ working on *it* (15s)", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}}},
 	{"draft", channels.Message{Kind: channels.Draft, Text: "The beginning of **an ans"}},

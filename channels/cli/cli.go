@@ -116,6 +116,7 @@ type screenForm struct {
 // Plan returns one call, since a terminal has no limits. The screen and the buttons of progress are
 // omitted, because printed lines cannot be removed.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	m.ShowQuote()
 	var form []byte
 	if m.Screen != nil && m.Kind != channels.Progress {
 		var err error

@@ -41,6 +41,9 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if err := channels.CheckButtons(m.Buttons, maxButtonData); err != nil {
 		return nil, err
 	}
+	if !isReply(m) {
+		m.ShowQuote()
+	}
 	var out []channels.Outgoing
 	for _, p := range splitMessage(m, w) {
 		out = append(out, channels.Outgoing{
@@ -61,7 +64,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 // thread needs a mention in the text, for which the last text has room.
 func replyTo(out []channels.Outgoing, m channels.Message) {
 	last := len(out) - 1
-	if m.ReplyTo != m.Chat.ID && isReference(m.ReplyTo) { // the first message of a thread is shown above it anyway
+	if isReply(m) {
 		out[0].ReplyTo = m.ReplyTo
 	}
 	for i := range out {
@@ -79,6 +82,10 @@ func replyTo(out []channels.Outgoing, m channels.Message) {
 	}
 	notifyOnce(out)
 }
+
+// isReply reports whether a message is shown as a reply. The first message of a thread is shown
+// above the thread anyway.
+func isReply(m channels.Message) bool { return m.ReplyTo != m.Chat.ID && isReference(m.ReplyTo) }
 
 // notifyOnce lets one message of an answer notify people: the one that mentions the asker, else the
 // last.

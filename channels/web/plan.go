@@ -28,6 +28,7 @@ func (c *Channel) FileLimit(_ channels.Chat, language string) (limit int64, phra
 // form of a message with a screen is a history.Terminal; the text also has the screen, for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.SanitizeBidi(m)
+	m.ShowQuote()
 	text, files := strings.ToValidUTF8(m.Text, "\uFFFD"), m.Media
 	switch {
 	case strings.TrimSpace(text) == "":

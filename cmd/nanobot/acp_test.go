@@ -152,7 +152,9 @@ func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 	raw := musttest.Get(os.ReadFile(pidFile))(t)
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 	b.restart(syscall.SIGKILL, func() {})
-	b.awaitMessage(7, "I was restarted while working on this.")
+	if report := b.awaitMessage(7, "I was restarted while working on this."); report.ReplyTo == nil || !strings.HasPrefix(report.ReplyTo.Text, "embed t1") {
+		t.Errorf("the report answers %+v", report.ReplyTo)
+	}
 	for deadline := time.Now().Add(telegramtest.WaitLimit); processExists(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the agent %d outlives the daemon", pid)

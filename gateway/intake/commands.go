@@ -164,28 +164,17 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 	if c.o.Lanes.RunningTurn(c.in.Chat) != nil {
 		return c.text(words.StillWorking), nil
 	}
-	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
-	if err != nil {
-		return "", fmt.Errorf("read last messages: %w", err)
+	inbound, ok, err := store.Retried(ctx, c.o.Store, c.o.Access.Admits, c.in.Chat)
+	switch {
+	case err != nil:
+		return "", err
+	case !ok:
+		return c.text(words.NothingToRetry), nil
+	case inbound.Ended.IsZero(): // its outcome is being stored
+		return c.text(words.StillWorking), nil
 	}
-	for _, inbound := range inbounds {
-		switch {
-		case inbound.Started.IsZero():
-			continue
-		case inbound.Ended.IsZero(): // its outcome is being stored
-			return c.text(words.StillWorking), nil
-		}
-		ok, err := c.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
-		if err != nil {
-			return "", err
-		}
-		if !ok {
-			continue
-		}
-		c.request.Restart = inbound.ID
-		return "", nil
-	}
-	return c.text(words.NothingToRetry), nil
+	c.request.Restart = inbound.ID
+	return "", nil
 }
 
 // runAgain carries out the button under the report of a turn that was cut off.
@@ -197,7 +186,11 @@ func (c commandCall) runAgain(ctx context.Context) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	return c.restart(ctx, inbound)
+	text, err := c.restart(ctx, inbound)
+	if c.request.Restart != 0 && inbound.State == store.Done { // it has run again since the report
+		c.request.Restart, text = 0, c.text(words.RanAgain)
+	}
+	return text, err
 }
 
 // restart has a message run again that has run, or whose new text has not.

@@ -113,7 +113,7 @@ func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 		inbound := fx.writeMessage("ann", "hello")
 		again := fmt.Sprint("again:", inbound.ID)
 		fx.pressButton("ann", again) // it runs
-		fx.finishTurn("ann")
+		fx.endTurn("ann", store.Interrupted)
 		fx.pressButton("bob", again) // it is another chat's
 		fx.pressButton("ann", "again:x")
 		fx.checkEqual("the lanes are woken", fx.lanes.woken, 0)
@@ -127,6 +127,15 @@ func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 		now, _, err := fx.store.Inbound(fx.t.Context(), inbound.ID)
 		fx.checkEqual("error", err, error(nil))
 		fx.checkEqual("state", now.State, store.Pending)
+	})
+}
+
+func TestTheButtonOfATurnThatWasCutOffAndHasRunAgainDoesNothing(t *testing.T) {
+	runIntake(t, func(fx *fixture) {
+		inbound := fx.writeMessage("ann", "hello")
+		fx.finishTurn("ann")
+		fx.pressButton("ann", fmt.Sprint("again:", inbound.ID), "This has run again already.")
+		fx.checkInbounds("ann", "hello done", fmt.Sprintf("again:%d done", inbound.ID))
 	})
 }
 

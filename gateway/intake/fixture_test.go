@@ -247,8 +247,14 @@ func (fx *fixture) runningTurn(user string) *fakeTurn {
 // finishTurn ends the turn of a person's private chat.
 func (fx *fixture) finishTurn(user string) {
 	fx.t.Helper()
+	fx.endTurn(user, store.Done)
+}
+
+// endTurn ends the running turn of a user's chat as done or interrupted.
+func (fx *fixture) endTurn(user string, state store.State) {
+	fx.t.Helper()
 	out := store.Outcome{Status: "done", CPU: 200 * time.Millisecond}
-	if _, err := fx.store.Finish(fx.t.Context(), fx.runningTurn(user).inbound.ID, store.Done, out); err != nil {
+	if _, err := fx.store.Finish(fx.t.Context(), fx.runningTurn(user).inbound.ID, state, out); err != nil {
 		fx.t.Fatal(err)
 	}
 	delete(fx.lanes.turns, chatOf(user))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
 	"nanobot/terminal"
 )
@@ -177,7 +178,7 @@ func TestATurnThatBeginsToReadWhileAMessageIsStoredReadsIt(t *testing.T) {
 func TestAMessageThatAlreadyHadATurnIsNotRead(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		before := fx.writeMessage("ann", "before")
-		fx.finishTurn("ann")
+		fx.endTurn("ann", store.Interrupted)
 		reader := &fakeReader{}
 		fx.lanes.reader = reader
 		fx.writeMessage("ann", "work")

@@ -100,9 +100,13 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	}
 	if _, ok := s.o.Channels[inbound.In.Chat.Channel]; ok && !stopped {
 		w := s.o.Words.For(inbound.In.User.Language)
+		text, err := s.interruptedText(ctx, w, inbound)
+		if err != nil {
+			return err
+		}
 		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
-			Text:    s.restartText(w, inbound),
+			Text: text, Quote: channels.FirstLine(inbound.In.Text, maxQuote),
 			Buttons: []channels.Button{{Label: w.Text(words.ButtonRunAgain), Data: press.Again(inbound.ID)}},
 		})
 		report.Sequence = outbox.ReportSequence + inbound.Attempt
@@ -117,6 +121,45 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		s.removeButtons(inbound, open)
 	}
 	return err
+}
+
+// maxQuote is how much of a message the report of its interrupted turn quotes, in runes.
+const maxQuote = 60
+
+// interruptedText returns what the report of an interrupted turn says. It names /retry only if that
+// would run this message: no message that waits runs before, and no later one had a turn.
+func (s *Stage) interruptedText(ctx context.Context, w words.Words, inbound store.Inbound) (string, error) {
+	if s.o.Executor != nil && s.o.Executor.Executes(inbound.In) {
+		return w.Text(words.RestartedRun), nil
+	}
+	if command := s.resumeCommand(inbound); command != "" {
+		return w.Text(words.RestartedResumable, "/"+command), nil
+	}
+	waiting, err := s.o.Store.CountPending(ctx, inbound.In.Chat)
+	if err != nil {
+		return "", err
+	}
+	last, _, err := store.Retried(ctx, s.o.Store, s.o.Access.Admits, inbound.In.Chat)
+	if err != nil {
+		return "", err
+	}
+	if waiting > 0 || last.ID != inbound.ID {
+		return w.Text(words.RestartedEarlier), nil
+	}
+	return w.Text(words.Restarted), nil
+}
+
+// resumeCommand returns the command that continues the work of the agent of a message; "": none.
+func (s *Stage) resumeCommand(inbound store.Inbound) string {
+	_, agent := s.settings.Load().agentFor(inbound)
+	if r, ok := agent.Runner.(interface{ Controls() []terminal.Command }); ok {
+		for _, c := range r.Controls() {
+			if c.Resumes {
+				return c.Name
+			}
+		}
+	}
+	return ""
 }
 
 // dropRevoked ends a turn that was cut off if its sender has lost access. It reports whether it

@@ -38,7 +38,10 @@ type Store interface {
 	EraseAnswer(ctx context.Context, id string) error
 	EraseText(ctx context.Context, id int64) ([]store.Transient, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
-	// Requeue and Dismiss are used for turns that an earlier run of the gateway has left.
+	// Recent, CountPending, Requeue and Dismiss are used for turns that an earlier run of the
+	// gateway has left.
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
+	CountPending(ctx context.Context, chat channels.Chat) (int, error)
 	Requeue(ctx context.Context, id int64, unbegun bool) error
 	// SettlePending ends an injected message that the agent has worked on.
 	SettlePending(ctx context.Context, id int64) error

@@ -59,6 +59,11 @@ func (d *fakeStore) failure(method string) error {
 	return d.fail(method)
 }
 
+func (d *fakeStore) Recent(context.Context, channels.Chat, int) ([]store.Inbound, error) {
+	return nil, nil
+}
+func (d *fakeStore) CountPending(context.Context, channels.Chat) (int, error) { return 0, nil }
+
 func (d *fakeStore) SetProcess(_ int64, p store.Process) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -215,9 +215,13 @@ const (
 	Done               Key = "done"
 	Restarted          Key = "restarted"
 	RestartedResumable Key = "restartedResumable"
-	ButtonRunAgain     Key = "buttonRunAgain"
-	ShortOfResources   Key = "shortOfResources"
-	StoppedText        Key = "stoppedText"
+	// The same, if /retry would run another message, and for a run of a runbook.
+	RestartedEarlier Key = "restartedEarlier"
+	RestartedRun     Key = "restartedRun"
+	RanAgain         Key = "ranAgain"
+	ButtonRunAgain   Key = "buttonRunAgain"
+	ShortOfResources Key = "shortOfResources"
+	StoppedText      Key = "stoppedText"
 	// A stopped turn has left commands running. The commands are code.
 	StillRunning Key = "stillRunning"
 	ButtonEndIt  Key = "buttonEndIt"

@@ -87,6 +87,11 @@ func (p *Planner) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if err := channels.CheckButtons(m.Buttons, maxButtonData); err != nil {
 		return nil, err
 	}
+	_, _, err = chats.ParseMessageID(to.Chat, m.ReplyTo)
+	replies := err == nil && (to.IsGroup() || to.Thread != 0 || m.Quote != "") // in a private chat most are obvious
+	if !replies {
+		m.ShowQuote()
+	}
 	parts := addDetails(splitter{p.maxUpload, p.groupDocuments, p.words.For(m.Language)}.split(m), m.Details)
 	rich := p.richForm(m, parts)
 	var out []channels.Outgoing
@@ -99,11 +104,9 @@ func (p *Planner) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: part.text.Text, Media: part.files, Form: f,
 			Language: m.Language, Notification: m.Notification,
 		}
-		o.Silent = m.Silent || i < len(parts)-1         // a message notifies once, when it is complete
-		if i == 0 && (to.IsGroup() || to.Thread != 0) { // in a private chat replies are obvious
-			if _, _, err := chats.ParseMessageID(to.Chat, m.ReplyTo); err == nil {
-				o.ReplyTo = m.ReplyTo
-			}
+		o.Silent = m.Silent || i < len(parts)-1 // a message notifies once, when it is complete
+		if i == 0 && replies {
+			o.ReplyTo = m.ReplyTo
 		}
 		if i == len(parts)-1 {
 			o.Buttons = m.Buttons
