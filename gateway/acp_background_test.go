@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,28 @@ func TestWhatAnACPAgentSaysBetweenTurnsIsSent(t *testing.T) {
 	fx := newACPFixture(t, "").start()
 	fx.net.UserWrites("1", "u", "late by the way\nsay done")
 	fx.expect("1", "done", "by the way")
+}
+
+// The answer has notified people, or what the agent says after the notice does.
+func TestANoticeOfAnACPAgentAfterItsAnswerNotifiesNobody(t *testing.T) {
+	t.Parallel()
+	const notice = `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"low on credits"},"_meta":{"claudeCode":{"kind":"informational"}}}`
+	for when, silent := range map[string][]bool{
+		"say done\nraw " + notice: {true, false}, "late " + notice + "\nsay done": {false, true},
+		"late " + notice + "\nlate by the way\nsay done": {false, true, false},
+	} {
+		fx := newACPFixture(t, "").start()
+		fx.net.UserWrites("1", "u", when)
+		lasting := func() []gatewaytest.Call {
+			return slices.DeleteFunc(fx.net.Sent("1"), func(c gatewaytest.Call) bool { return c.Kind == string(channels.Progress) })
+		}
+		fx.awaitTrue("the last message", func() bool { return len(lasting()) == len(silent) })
+		for i, c := range lasting() {
+			if c.Silent != silent[i] || silent[i] != strings.Contains(c.Text, "low on credits") {
+				t.Errorf("%q: message %d is %+v", when, i+1, c)
+			}
+		}
+	}
 }
 
 func TestWhatAnACPAgentSaysBetweenTurnsIsNotSentToPeopleWithoutAccess(t *testing.T) {

@@ -21,7 +21,7 @@ func (c *chat) Push(f terminal.Frame) error {
 	defer cancel()
 	defer c.stage.OnIntakeClosed(cancel)()
 	m := &outbox.Message{Message: FrameMessage(f)}
-	m.Chat, m.Language = c.inbound.In.Chat, c.inbound.In.User.Language
+	m.Chat, m.Language, m.Silent = c.inbound.In.Chat, c.inbound.In.User.Language, f.Silent
 	var refused error // permanently
 	err := retry.Until(ctx, func() error {
 		last, ok, err := c.stage.o.Access.LastAdmitted(context.Background(), m.Chat)

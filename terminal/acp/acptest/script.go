@@ -57,7 +57,11 @@ func (a *agent) sendLate(m message) {
 		return
 	}
 	for _, text := range s.late {
-		a.sendText(s, text)
+		if strings.HasPrefix(text, "{") {
+			a.sendUpdate(s.ID, json.RawMessage(text))
+		} else {
+			a.sendText(s, text)
+		}
 	}
 	s.late = nil
 }
