@@ -127,7 +127,7 @@ var exceptions = map[string]string{
 
 	"terminal/acp/agent.go":                            forLog,
 	"terminal/acp/background.go flushBackground":       forLog,
-	"terminal/acp/background_stop.go":                  forLog,
+	"terminal/acp/background.go":                       forLog,
 	"terminal/acp/prompt.go handleResponse":            forLog,
 	"terminal/acp/login/login.go":                      forLog,
 	"terminal/acp/access/call.go checkPermission":      forAgent,

@@ -1,10 +1,15 @@
 package acp
 
 import (
+	"encoding/json"
+	"errors"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"nanobot/terminal/acp/form"
+	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/process"
 )
 
@@ -86,4 +91,58 @@ func (q quirks) endStderr(all *process.Bounded) (shown *process.Bounded, logged 
 		_, _ = shown.Write([]byte(lines[len(lines)-1]))
 	}
 	return shown, strings.TrimSpace(logged)
+}
+
+// translateModeUpdate returns the protocol's update for a message that reports the new mode, which
+// is not for people, and any other update as it is. A model can write the same text, so it counts
+// only for one of the agent's modes, and never in a replay, which is about earlier times. The
+// caller holds mu.
+func (s *session) translateModeUpdate(u update) update {
+	if u.Kind != "agent_message_chunk" || s.replaying || s.agent.quirks.modeUpdate == "" {
+		return u
+	}
+	var chunk struct {
+		Content rpc.Optional[rpc.Block] `json:"content"`
+	}
+	_ = json.Unmarshal(u.Raw, &chunk) // an update without content is handled later
+	mode, ok := strings.CutPrefix(chunk.Content.V.Text, s.agent.quirks.modeUpdate)
+	c := s.details.find(modeChoice)
+	if !ok || c == nil || !slices.ContainsFunc(c.options, func(o form.Option) bool { return o.Value == mode }) {
+		return u
+	}
+	raw, err := json.Marshal(map[string]string{"sessionUpdate": "current_mode_update", "currentModeId": mode})
+	if err != nil {
+		return u
+	}
+	return update{u.session, "current_mode_update", raw}
+}
+
+// steerMethod adds a message to the prompt that the agent works on. It is an extension of Codex and
+// others: https://github.com/MoonshotAI/kimi-code/issues/2370
+const steerMethod = "_session/steering"
+
+// handleSteered handles the response to a message that was added to the running prompt. An agent
+// that has just ended that prompt does not take the message, which then waits for its own turn.
+func (p *prompts) handleSteered(k *prompt, result json.RawMessage, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var got struct {
+		Outcome string `json:"outcome"`
+	}
+	if err == nil {
+		_ = rpc.DecodeLenient(result, &got) // a response without an outcome is a refusal
+	}
+	p.open = slices.DeleteFunc(p.open, func(other *prompt) bool { return other == k })
+	switch {
+	case got.Outcome == "injected" || got.Outcome == "startedNewTurn":
+		p.recordRead(k)
+	case !errors.Is(err, rpc.ErrGone):
+		p.refused = append(p.refused, k.injected)
+		p.a.Log("info", steerMethod+": "+got.Outcome)
+	}
+	if len(p.open) > 0 {
+		signal(p.answered)
+		return
+	}
+	p.end(p.err)
 }
