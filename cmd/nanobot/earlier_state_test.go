@@ -30,8 +30,8 @@ var timeColumns = map[string]map[string][]string{
 	webDatabase: {"chats": {"updated"}, "events": {"time"}},
 }
 
-// interrupted is the report of a turn that a crash cut off.
-const interrupted = "I was restarted while working on this. /retry runs it again."
+// interrupted is the report of a turn that a crash cut off, if later messages wait.
+const interrupted = "I was restarted while working on this."
 
 // TestStateOfAnEarlierVersionOpensAndFinishes opens the state of a daemon that was killed in the
 // midst of its work, and sees that the work is finished: each message is run once and each part of
@@ -196,7 +196,7 @@ func afterCrash(onCrash, text string) string {
 
 // telegramShows is what each Telegram chat is to show. All others show nothing.
 func telegramShows(onCrash string) map[int64][]string {
-	question := []string{interrupted, "This question is no longer open."}
+	question := []string{interrupted + " /retry runs it again.", "This question is no longer open."}
 	if onCrash == "retry" {
 		question = []string{"you chose Blue"}
 	}
@@ -282,10 +282,11 @@ type webMessage struct {
 // checkWeb waits until the chat page shows what it is to show, and reads a file of its history.
 func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 	b.t.Helper()
+	quote := map[string]string{"report": "> hang on the web\n\n"}[onCrash]
 	want := []string{
 		"user: hello", "bot: you said hello", "user: ", "bot: got 1 files", "user: files", "bot: files", "user: hang on the web",
 		"user: pending on the web", "user: stored and not received",
-		"bot: " + afterCrash(onCrash, "hang on the web"), "bot: you said pending on the web", "bot: you said stored and not received",
+		"bot: " + quote + afterCrash(onCrash, "hang on the web"), "bot: you said pending on the web", "bot: you said stored and not received",
 	}
 	var page struct{ Messages []webMessage }
 	var got []string
