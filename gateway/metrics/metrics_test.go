@@ -158,7 +158,7 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 		t.Errorf("an agent with %d bytes has %g", size, got)
 	}
 	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "go"), nil, 0o600))
-	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
+	fx.await(`nanobot_turns_total{channel="net",outcome="silent",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
 func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
