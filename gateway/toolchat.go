@@ -50,7 +50,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := c.g.rates.messages.allow(c.chat); err != nil {
+	if err := c.g.rates.messages.allow(c.chat, 1); err != nil {
 		return err
 	}
 	files, err := c.openFiles(ctx, m.Files)
@@ -143,7 +143,7 @@ func (c *toolChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answe
 	if !ok {
 		return terminal.Answer{}, errNoTurnToAsk
 	}
-	if err := c.g.rates.messages.allow(c.chat); err != nil {
+	if err := c.g.rates.messages.allow(c.chat, 1); err != nil {
 		return terminal.Answer{}, err
 	}
 	a, err := t.AskForTool(ctx, q)
@@ -158,7 +158,7 @@ func (c *toolChat) Progress(ctx context.Context, text string) error {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return err
 	}
-	if err := c.g.rates.progress.allow(c.chat); err != nil {
+	if err := c.g.rates.progress.allow(c.chat, 1); err != nil {
 		return err
 	}
 	err := c.emit(terminal.Frame{Kind: terminal.Progress, Text: terminal.Clean(text)})

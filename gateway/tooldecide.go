@@ -47,5 +47,5 @@ func (g *Gateway) admitQuestion(ctx context.Context, chat channels.Chat) error {
 	case err != nil:
 		return err
 	}
-	return g.rates.messages.allow(chat)
+	return g.rates.messages.allow(chat, 1)
 }

@@ -81,7 +81,7 @@ func (c *toolChat) sendCommand(ctx context.Context, w words.Words, command strin
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return err
 	}
-	if err := c.g.rates.messages.allow(c.chat); err != nil {
+	if err := c.g.rates.messages.allow(c.chat, 1); err != nil {
 		return err
 	}
 	err := terminal.SendDocument(w, "command.txt", command, c.emit)

@@ -45,7 +45,7 @@ type chatRates struct {
 }
 
 // allow returns an error if a chat exceeds its rate. The error says how long to wait.
-func (r *chatRates) allow(chat channels.Chat) error {
+func (r *chatRates) allow(chat channels.Chat, n int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l, ok := r.chats[chat]
@@ -54,7 +54,7 @@ func (r *chatRates) allow(chat channels.Chat) error {
 		l = rate.NewLimiter(rate.Every(r.every), r.burst)
 		r.chats[chat] = l
 	}
-	reserved := l.Reserve()
+	reserved := l.ReserveN(time.Now(), n)
 	wait := reserved.Delay()
 	if wait == 0 {
 		return nil

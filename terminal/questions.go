@@ -106,6 +106,9 @@ type Injection struct {
 	MarkWaiting func()
 }
 
+// ErrNoAnswer says that nobody has answered a question in time.
+var ErrNoAnswer = errors.New("timeout")
+
 // ErrNobodyToAsk says that this turn has no person to ask.
 var ErrNobodyToAsk = errors.New("there is nobody to ask")
 

@@ -73,8 +73,8 @@ func TestEachRunbookOfADocumentCountsForTheRateLimit(t *testing.T) {
 	fx := newFixture(t)
 	o := fx.options()
 	left := 2
-	o.AdmitWrite = func() error {
-		if left--; left < 0 {
+	o.AdmitWrites = func(n int) error {
+		if left -= n; left < 0 {
 			return &tools.RateLimitError{}
 		}
 		return nil

@@ -43,10 +43,8 @@ func (s *session) kairosMint(ctx context.Context, c call) (any, error) {
 	if err := s.checkMint(ctx, books, m.Force); err != nil {
 		return nil, err
 	}
-	for range books {
-		if err := s.admitWrite(); err != nil {
-			return nil, err
-		}
+	if err := s.admitWrites(len(books)); err != nil {
+		return nil, err
 	}
 	result := mintResult{Status: "stored", Warnings: warnings}
 	for _, book := range books {

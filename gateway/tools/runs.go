@@ -15,7 +15,7 @@ func (s *session) kairosBegin(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.admitWrite(); err != nil {
+	if err := s.admitWrites(1); err != nil {
 		return nil, err
 	}
 	r, a, err := s.options.Runs.Begin(ctx, runbook.Start{

@@ -74,7 +74,7 @@ type session struct {
 	// for the answer of a person or a command then.
 	untilInputEnds func(context.Context) (context.Context, context.CancelFunc)
 
-	writeLimit  *rate.Limiter // limits runbooks and runs, unless Options.AdmitWrite does
+	writeLimit  *rate.Limiter // limits runbooks and runs, unless Options.AdmitWrites does
 	commandSlot chan struct{} // has a value while a command is running
 
 	mu       sync.Mutex
@@ -190,17 +190,17 @@ func answerError(value any) error {
 	return nil
 }
 
-// admitWrite refuses to store a runbook or start a run above the rate limit.
-func (s *session) admitWrite() error {
-	if s.options.AdmitWrite != nil {
+// admitWrites refuses to store runbooks or start a run above the rate limit.
+func (s *session) admitWrites(n int) error {
+	if s.options.AdmitWrites != nil {
 		var limited *RateLimitError
-		err := s.options.AdmitWrite()
+		err := s.options.AdmitWrites(n)
 		if errors.As(err, &limited) {
 			return &failure{Code: rateLimited, Message: limited.Reason}
 		}
 		return err
 	}
-	r := s.writeLimit.Reserve()
+	r := s.writeLimit.ReserveN(time.Now(), n)
 	wait := r.Delay()
 	if wait == 0 {
 		return nil

@@ -91,9 +91,9 @@ type Options struct {
 	// written; no error permits it. ErrDeclined and a *NotAskedError count as a failure of the
 	// step; any other error leaves the run unchanged. nil: nobody can be asked here.
 	PermitCommand func(ctx context.Context, label, command string) error
-	// AdmitWrite is called before a runbook is stored or a run started. It returns a
+	// AdmitWrites is called before so many runbooks are stored, or a run is started. It returns a
 	// *RateLimitError if that happens too often. nil: only the connection itself is limited.
-	AdmitWrite func() error
+	AdmitWrites func(n int) error
 	// Audit, if not nil, is called after each call of a tool.
 	Audit func(tool string, err error)
 	Log   *zap.Logger

@@ -20,9 +20,6 @@ import (
 // usually shorter.
 const askTimeout = time.Hour
 
-// errNoAnswer is the cause of a timeout without an answer.
-var errNoAnswer = errors.New("timeout")
-
 // reply is the answer to a question, or the reason why there is none.
 type reply struct {
 	answer terminal.Answer
@@ -71,7 +68,7 @@ func (p *people) askChat(ctx, untilKilled context.Context, q terminal.Question) 
 	} else if err := p.postQuestion(ctx, id, q); err != nil {
 		return terminal.Answer{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, terminal.ErrNoAnswer)
 	defer cancel()
 	p.clock.begin()
 	p.display.Refresh()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -132,12 +133,13 @@ func (s *Stage) interruptedText(ctx context.Context, w words.Words, inbound stor
 	if s.o.Executor != nil && s.o.Executor.Executes(inbound.In) {
 		return w.Text(words.RestartedRun), nil
 	}
-	if command := s.resumeCommand(inbound); command != "" {
-		return w.Text(words.RestartedResumable, "/"+command), nil
-	}
 	waiting, err := s.o.Store.CountPending(ctx, inbound.In.Chat)
 	if err != nil {
 		return "", err
+	}
+	command, isTask := s.resumeCommand(inbound), !strings.HasPrefix(inbound.In.Text, "/")
+	if command != "" && waiting == 0 && (isTask || inbound.In.Text == "/"+command) {
+		return w.Text(words.RestartedResumable, "/"+command), nil
 	}
 	last, _, err := store.Retried(ctx, s.o.Store, s.o.Access.Admits, inbound.In.Chat)
 	if err != nil {

@@ -117,7 +117,10 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 	a.exit = a.Wait()
 	stop.Stop()
 	var logged string
-	if a.exit.Stderr, logged = a.quirks.endStderr(a.exit.Stderr); logged != "" {
+	a.mu.Lock() // initialize may just have set them
+	q := a.quirks
+	a.mu.Unlock()
+	if a.exit.Stderr, logged = q.endStderr(a.exit.Stderr); logged != "" {
 		a.Log("warning", "stderr of the agent: "+logged)
 	}
 	if s := a.currentSession(); s != nil {
@@ -192,7 +195,9 @@ func (a *agent) initialize(ctx context.Context) error {
 	if err := rpc.DecodeLenient(result, &a.initResponse); err != nil {
 		return &rpc.Error{Code: rpc.CodeInternal, Message: "the agent's answer to initialize is invalid: " + err.Error()}
 	}
+	a.mu.Lock()
 	a.quirks = quirksOf(a.initResponse.Info.Name)
+	a.mu.Unlock()
 	a.initResponse.Capabilities.Prompt.filesAsPaths = a.quirks.filesAsPaths
 	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
 		return &rpc.Error{

@@ -177,6 +177,6 @@ func (p *Protocol) endUnstopped(chat string, a *agent, s *session) {
 		s.tasks.forgetAll()
 		return
 	}
-	s.pushNotice(words.AgentEndedResumes)
+	s.noticePusher()(words.AgentEndedResumes)
 	p.Agents.End(chat)
 }

@@ -256,6 +256,9 @@ func (x *turn) deleteSession(ctx context.Context, all []form.Option, wanted stri
 	if said, err = x.approve(ctx, question, words.SessionKept); said != "" || err != nil {
 		return said, err
 	}
+	if x.isOpenInAnotherChat(o.Value, x.t.Envelope.SessionKey) { // since the question
+		return w.Text(words.SessionElsewhere), nil
+	}
 	_, hung, err := x.a.Call(ctx, x.StopTimeout, "session/delete", map[string]string{"sessionId": o.Value}, nil)
 	if x.a.unusable = x.a.unusable || hung; err != nil {
 		return "", err

@@ -1,11 +1,13 @@
 package acp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +18,9 @@ var _ terminal.Inspector = (*Protocol)(nil)
 
 // Inspect returns what is known of the agent that was initialized last.
 func (p *Protocol) Inspect(env terminal.ExecEnv) terminal.Facts {
-	facts := terminal.Facts{Node: nodeVersions(p.cfg.Command, env)}
+	// A Node that the agent could replace is not run with the rights of the caller.
+	confined := p.cfg.User != "" || p.cfg.Sandbox != "" && p.cfg.Sandbox != "none"
+	facts := terminal.Facts{Node: nodeVersions(p.cfg.Command, env, confined)}
 	if said := p.lastInit.Load(); said != nil {
 		facts.Agent = terminal.OneLine(said.Info.Name+" "+said.Info.Version, 100)
 		facts.WithoutTools = quirksOf(said.Info.Name).withoutTools
@@ -24,19 +28,31 @@ func (p *Protocol) Inspect(env terminal.ExecEnv) terminal.Facts {
 	return facts
 }
 
+// nodeTimeout is how long Node has to say its version.
+const nodeTimeout = 5 * time.Second
+
 // nodeVersions returns the versions of Node that the package of a command needs, and the one that
-// it gets; "" if no word of the command belongs to a package that says so.
-func nodeVersions(command string, env terminal.ExecEnv) string {
+// it gets unless the agent is confined; "" if no word of the command belongs to a package that says
+// so.
+func nodeVersions(command string, env terminal.ExecEnv, confined bool) string {
 	for _, word := range strings.Fields(command) {
+		if slices.Contains([]string{"npx", "npm", "pnpm", "bunx"}, filepath.Base(word)) {
+			return "" // they start a package of another name
+		}
 		path, err := filepath.EvalSymlinks(programPath(strings.Trim(word, `"'`), env))
 		if err != nil || !filepath.IsAbs(path) {
 			continue
 		}
 		needed := nodeEngine(filepath.Dir(path))
-		if needed == "" {
+		if needed == "" || confined {
+			if needed != "" {
+				return needed
+			}
 			continue
 		}
-		here := exec.Command(programPath("node", env), "--version") //nolint:noctx // it ends at once
+		ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
+		defer cancel()
+		here := exec.CommandContext(ctx, programPath("node", env), "--version")
 		here.Env = env.Env
 		got, err := here.Output()
 		if err != nil {

@@ -18,6 +18,8 @@ const (
 	maxLeft = 20
 	// reportDelay is how long after the start of its process an agent may report a command.
 	reportDelay = 2 * time.Second
+	// minPart is the length from which a command is recognized as a part of an argument.
+	minPart = 8
 	// endTime is how long an agent has to exit when its commands are ended with it.
 	endTime = time.Second
 )
@@ -25,8 +27,7 @@ const (
 // leftCommand is a command that the agent had not ended when its turn was stopped.
 type leftCommand struct {
 	view.OpenCommand
-	// since and until are when its process may have been started, in clock ticks since boot; 0: the
-	// system does not say when processes were started.
+	// since and until are when its process may have been started, in clock ticks since boot.
 	since, until uint64
 }
 
@@ -35,8 +36,12 @@ func (a *agent) recordLeft(open []view.OpenCommand) {
 	now := procfs.TicksSinceBoot()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if now == 0 {
+		return // nothing could be known of its processes
+	}
 	for _, c := range open[:min(len(open), max(0, maxLeft-len(a.left)))] {
-		age := uint64((time.Since(c.Began) + reportDelay) * procfs.TicksPerSecond / time.Second)
+		// What the agent started before the turn does not belong to it.
+		age := 1 + uint64(min(time.Since(c.Began)+reportDelay, time.Since(c.Turn))*procfs.TicksPerSecond/time.Second)
 		a.left = append(a.left, leftCommand{c, now - min(now, age), now})
 	}
 }
@@ -87,8 +92,7 @@ func (a *agent) findLeft() (found leftRunning) {
 				found.others = append(found.others, p)
 			}
 		}
-		mayRun := c.until == 0 || len(found.others) > before
-		if !runs[c.Call] && !mayRun {
+		if !runs[c.Call] && len(found.others) == before {
 			a.forgetLeft(c.Call)
 			continue
 		}
@@ -104,13 +108,15 @@ func (c leftCommand) mayHaveStarted(p procfs.Stat) bool {
 }
 
 // isIn reports whether the arguments of a process have the command: as one of them, for a shell, or
-// as all of them.
+// as all of them, with the program.
 func (c leftCommand) isIn(args []string) bool {
 	if len(args) == 0 || c.Command == "" {
 		return false
 	}
-	has := func(arg string) bool { return strings.Contains(arg, c.Command) }
-	return slices.ContainsFunc(args, has) || has(strings.Join(args, " ")) || has(view.ShellCommand(args[0], args[1:]))
+	has := func(arg string) bool {
+		return arg == c.Command || len(c.Command) >= minPart && strings.Contains(arg, c.Command)
+	}
+	return slices.ContainsFunc(args[1:], has) || has(strings.Join(args, " ")) || has(view.ShellCommand(args[0], args[1:]))
 }
 
 // awaitLeft records the commands that a stopped turn has left, and returns those that still run
@@ -143,40 +149,43 @@ func (p *Protocol) EndLeftCommands(chat string) (ended int) {
 	}
 	found := a.findLeft()
 	process.KillTrees(found.trees)
-	if _, idle := p.Agents.Idle()[chat]; found.unsure && idle {
+	push := a.noticePusher() // before the agent's exit ends its session
+	if found.unsure && p.Agents.EndIdle(chat) {
 		process.KillTrees(found.others) // which would be killed with the agent, but later
-		p.endWithLeft(chat, a)
+		text := words.AgentEndedForgets
+		if a.initResponse.canRestore() {
+			text = words.AgentEndedResumes
+		}
+		push(text)
+		a.Stop(endTime)
+		select {
+		case <-a.done:
+		case <-time.After(2 * endTime): // it hangs in the kernel
+		}
 		return len(found.commands)
 	}
 	return len(found.commands) - len(a.findLeft().commands)
 }
 
-// endWithLeft ends an agent with its commands, and tells the chat.
-func (p *Protocol) endWithLeft(chat string, a *agent) {
-	text := words.AgentEndedForgets
-	if a.initResponse.canRestore() {
-		text = words.AgentEndedResumes
-	}
+// noticePusher returns a function that sends a text of the gateway after the last turn, if that is
+// possible.
+func (a *agent) noticePusher() func(words.Key) {
 	if s := a.currentSession(); s != nil {
-		s.pushNotice(text)
+		return s.noticePusher()
 	}
-	p.Agents.End(chat)
-	a.Stop(endTime)
-	select {
-	case <-a.done:
-	case <-time.After(2 * endTime): // it hangs in the kernel
-	}
+	return func(words.Key) {}
 }
 
-// pushNotice sends a text of the gateway between turns.
-func (s *session) pushNotice(text words.Key) {
+func (s *session) noticePusher() func(words.Key) {
 	s.updateMu.Lock()
 	s.flushBackground()
 	t := s.background.turn
 	s.updateMu.Unlock()
-	if t != nil {
-		// the gateway logs a message that it cannot store
-		_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: t.Words.Text(text)})
+	return func(text words.Key) {
+		if t != nil {
+			// the gateway logs a message that it cannot store
+			_ = t.Push(terminal.Frame{Kind: terminal.Message, Text: t.Words.Text(text)})
+		}
 	}
 }
 

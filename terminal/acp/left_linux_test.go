@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/procfs"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
@@ -36,7 +37,7 @@ func (p *person) late(wait string) (command, pidFile string) {
 
 func (p *person) mustNotBeLate(pid int) {
 	p.t.Helper()
-	if processExists(pid) {
+	if now, ok := procfs.ReadStat(pid); ok && !now.Dead() { // its parent may not have seen its end yet
 		p.t.Error("the command still runs")
 	}
 	if _, err := os.Stat(p.path("late")); err == nil {

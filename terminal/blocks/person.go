@@ -165,11 +165,12 @@ func (p *personTransport) confirmResponse(ctx context.Context, r response) (bool
 	if err := resume(ctx); err != nil {
 		return false, err
 	}
+	var other *terminal.DismissedError
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case err == nil && a.Option != 1, err != nil && !errors.Is(err, terminal.ErrNobodyToAsk):
-		return false, nil
+	case err == nil && a.Option != 1, errors.As(err, &other), errors.Is(err, terminal.ErrNoAnswer):
+		return false, nil // any other error costs a round, but no answer
 	}
 	return true, p.x.sendSilent(terminal.Frame{Text: p.x.text(words.BlocksEmptyAnswer)})
 }

@@ -2,7 +2,6 @@ package blocks_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -43,7 +42,7 @@ func TestARemarkIsAskedAbout(t *testing.T) {
 		"yes":                 {"Yes", 2, 3},
 		"no":                  {"No", 1, 1},
 		"another message":     {&terminal.DismissedError{By: "ann"}, 1, 1},
-		"no answer in time":   {errors.New("timeout"), 1, 1},
+		"no answer in time":   {terminal.ErrNoAnswer, 1, 1},
 		"there is nobody":     {terminal.ErrNobodyToAsk, 2, 3},
 		"the model's command": {nil, 2, 2},
 	} {

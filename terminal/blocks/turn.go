@@ -110,7 +110,9 @@ func (x *turn) saveSession(sync bool) error {
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
 	x.board = board{Board: steps.Board{Emit: x.t.Emit, Words: x.t.Words}}
 	if x.s.Reported { // the turn is repeated after its end was reported
-		return x.endWithMessage(x.repeatedMessage)
+		out, err := x.endWithMessage(x.repeatedMessage)
+		out.Status = x.endStatus()
+		return out, err
 	}
 	for round := 1; !x.s.Complete; round++ {
 		if err := x.round(ctx, model, round); err != nil {
@@ -124,14 +126,19 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 	if err != nil {
 		return out, err
 	}
+	out.Status, x.s.Reported = x.endStatus(), true
+	return out, x.save()
+}
+
+// endStatus returns how a complete session has ended.
+func (x *turn) endStatus() terminal.Status {
 	switch last := x.s.Last; {
 	case last == steps.Refused:
-		out.Status = terminal.Refused
+		return terminal.Refused
 	case last == steps.Failed && strings.TrimSpace(x.s.Summary) == "":
-		out.Status = terminal.Failed
+		return terminal.Failed
 	}
-	x.s.Reported = true
-	return out, x.save()
+	return terminal.Done
 }
 
 // round waits for a response unless one is stored already, and executes it.

@@ -246,12 +246,18 @@ func (p *Pool[P]) All() iter.Seq2[string, P] {
 }
 
 // End ends the process of a chat, unless a turn uses it, without waiting for its death.
-func (p *Pool[P]) End(chat string) {
+func (p *Pool[P]) End(chat string) { p.EndIdle(chat) }
+
+// EndIdle is End, and reports whether there was a process to end.
+func (p *Pool[P]) EndIdle(chat string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.chats[chat]; e != nil && p.isIdle(e) {
-		p.endIdleProcess(e)
+	e := p.chats[chat]
+	if e == nil || !p.isIdle(e) {
+		return false
 	}
+	p.endIdleProcess(e)
+	return true
 }
 
 // ReportDeath tells the pool that the process of a chat has died. While a turn uses the process,

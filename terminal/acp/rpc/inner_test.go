@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"strings"
 	"testing"
 
 	"nanobot/internal/wanttest"
@@ -25,4 +26,12 @@ func TestTheMessageInsideJSONReplacesIt(t *testing.T) {
 	} {
 		wanttest.Equal(t, text, rpc.InnerMessage(text), want)
 	}
+}
+
+func TestTheSearchForAMessageIsLimited(t *testing.T) {
+	deep := strings.Repeat(`{"error":`, 2000) + `{"message":"deep"}` + strings.Repeat("}", 2000)
+	wanttest.Equal(t, "objects in objects:", rpc.InnerMessage("Failed: "+deep), "Failed")
+	wanttest.Equal(t, "braces:", rpc.InnerMessage("Failed "+strings.Repeat("{", 1<<20)), "Failed "+strings.Repeat("{", 32))
+	long := strings.Repeat("x", 1<<20)
+	wanttest.Equal(t, "a long text:", rpc.InnerMessage(long+`{"message":"late"}`), long+`{"message":"late"}`)
 }

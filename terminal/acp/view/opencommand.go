@@ -12,6 +12,7 @@ type OpenCommand struct {
 	Call    string // the ID of the tool call
 	Command string
 	Began   time.Time // when the call was reported first
+	Turn    time.Time // when its turn began
 }
 
 // OpenCommands returns the commands that the agent runs itself, oldest first.
@@ -21,7 +22,7 @@ func (v *View) OpenCommands() (open []OpenCommand) {
 	for id, t := range v.board.tools {
 		if t.Kind == "execute" && t.Running() && !t.usesClientTerminal(v.board) {
 			command := cmp.Or(t.Input.Command, strings.Trim(t.Title, "`"))
-			open = append(open, OpenCommand{id, strings.TrimSpace(command), t.began})
+			open = append(open, OpenCommand{id, strings.TrimSpace(command), t.began, v.began})
 		}
 	}
 	slices.SortFunc(open, func(a, b OpenCommand) int { return a.Began.Compare(b.Began) })

@@ -42,13 +42,14 @@ type View struct {
 	costBefore      *Cost // of the session when the turn began; nil: unknown
 	cost            Cost  // of the session now
 	unknownUpdates  map[string]bool
+	began           time.Time
 	aliveAt         time.Time // the agent's last sign of life
 }
 
 // New returns the view of a turn. table has the agent's terminals; nil: it has none.
 func New(t terminal.Turn, table *jobs.Table) *View {
 	out := &output{turn: t, dir: t.ExecEnv().Dir}
-	v := &View{out: out, board: newBoard(out, table), unknownUpdates: map[string]bool{}}
+	v := &View{out: out, board: newBoard(out, table), unknownUpdates: map[string]bool{}, began: time.Now()}
 	later := func(run func()) *tasks.Delayed {
 		return tasks.NewDelayed(&v.mu, func() {
 			if !v.closed {
