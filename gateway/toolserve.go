@@ -33,8 +33,8 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 	set := g.currentSettings().Runbooks
 	o := tools.Options{
 		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
-		AskTool:    c.AskTool,
-		Audit:      func(tool string, err error) { g.auditTool(c, tool, err) },
+		AskTool:     c.AskTool,
+		Audit:       func(tool string, err error) { g.auditTool(c, tool, err) },
 		AdmitWrites: func(n int) error { return g.rates.writes.allow(c.chat(), n) },
 		Decide: func(ctx context.Context, run string, step int) error {
 			return g.decideForTool(ctx, c.chat(), run, step)
