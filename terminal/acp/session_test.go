@@ -244,6 +244,19 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	}
 }
 
+func TestATurnThatTheAgentCancelsAfterARefusalIsRefusedAndNotCancelled(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, "").person("a")
+	p.ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{Text: "Reject", By: "ann"}, nil
+	}
+	h := p.send("ask x execute Delete all?\nstop cancelled")
+	h.expect(terminal.Refused, "permission selected no")
+	if text := h.text(terminal.Message); strings.Contains(text, "cancelled") {
+		t.Errorf("said %q", text)
+	}
+}
+
 func TestAgentsMayAsk(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "").person("a")

@@ -20,8 +20,10 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	var said *rpc.Error
 	switch {
 	case err == nil:
-		e.SetEnd(x.r.view.End())
-		x.addStopReason(e, reason)
+		status, text := x.r.view.End()
+		if e.SetEnd(status, text); status != terminal.Refused || reason != "cancelled" { // Codex cancels what is refused
+			x.addStopReason(e, reason)
+		}
 		return x.emitFinal(e, stillRunning())
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)
