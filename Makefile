@@ -16,8 +16,8 @@ test-long: ## in full what test runs briefly: kill -9 loops, floods, soaks, fuzz
 	sh .ci/long
 
 test-agents: ## real agents from npm against a model on loopback; needs node and npm
-	go test -tags agents -count=1 -timeout 40m -p 1 -run 'TestRealAgents|UsesTheTools|FromNPM' -v \
-		./terminal/acp ./gateway/tools ./cmd/nanobot
+	go test -tags agents -count=1 -timeout 60m -p 1 -run 'TestRealAgents|UsesTheTools|FromNPM' -v \
+		./gateway/tools ./cmd/nanobot
 
 test-systemd: ## the units, nanobot bots and the page on servers, on a real systemd in namespaces; needs root and systemd
 	NANOBOT_TEST_SYSTEMD=1 go test -count=1 -v ./deploy/systemd

@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TEST_ACP_AGENT") != "" {
 		os.Exit(acptest.Main(os.Args[1:]))
 	}
+	if dir := os.Getenv("TEST_ACP_PROXY"); dir != "" {
+		os.Unsetenv("TEST_ACP_PROXY") // the agent's own commands may run this binary
+		os.Exit(acptest.Proxy(dir, os.Args[1:]))
+	}
 	if os.Getenv("TEST_TOOLS_AGENT") != "" {
 		if err := toolAgent(); err != nil {
 			fmt.Println("the agent failed:", err)

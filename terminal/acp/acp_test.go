@@ -31,10 +31,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 		os.Exit(126)
 	}
-	if dir := os.Getenv("ACPTEST_PROXY"); dir != "" {
-		os.Unsetenv("ACPTEST_PROXY") // the agent's own commands may run this binary
-		os.Exit(acptest.Proxy(dir, os.Args[1:]))
-	}
 	if os.Getenv("ACPTEST_AGENT") != "" {
 		os.Exit(acptest.Main(os.Args[1:]))
 	}

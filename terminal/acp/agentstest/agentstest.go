@@ -74,11 +74,12 @@ func OpenCode(t testing.TB, url string) Agent {
 }
 
 // Gemini returns the Gemini CLI, for a model at url. With a fixed model it does not ask which model
-// is best for each prompt.
+// is best for each prompt. In a folder that it does not trust it starts no MCP servers.
 func Gemini(t testing.TB, url string) Agent {
 	t.Helper()
 	a := newAgent(t, install(t, "@google/gemini-cli@0.61.0", "gemini")+" --acp", map[string]string{
 		"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_MODEL": "gemini-2.5-flash",
+		"GEMINI_CLI_TRUST_WORKSPACE": "true",
 	})
 	a.writeFile(t, ".gemini/settings.json", `{"general":{"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
 	return a
