@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -279,7 +280,7 @@ func setSchemaVersion(t *testing.T, state string, n int) {
 	musttest.Do(t, err)
 	s, err := conn.Prepare(fmt.Sprintf("PRAGMA user_version = %d", n))
 	musttest.Do(t, err)
-	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
+	_, err = s.(driver.StmtExecContext).ExecContext(t.Context(), nil)
 	musttest.Do(t, errors.Join(err, s.Close(), conn.Close()))
 }
 
@@ -435,7 +436,7 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	s, err := conn.Prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
 		INSERT INTO memory (chat, key, value) SELECT 'net:' || i, 'k', hex(randomblob(1500)) FROM n`)
 	musttest.Do(t, err)
-	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
+	_, err = s.(driver.StmtExecContext).ExecContext(t.Context(), nil)
 	musttest.Do(t, errors.Join(err, s.Close(), conn.Close()))
 	mustRunProgram(t, "doctor", "--no-turn", "--config", cfg)
 	f, err := os.OpenFile(filepath.Join(state, "nanobot.db"), os.O_RDWR, 0)
