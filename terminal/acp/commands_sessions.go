@@ -229,16 +229,16 @@ const sessionsCommand, deleteWord = "/sessions", "delete"
 
 // canDelete reports whether one of the listed sessions can be deleted. The current one cannot.
 func (x *turn) canDelete(all []form.Option) bool {
-	return bool(x.a.initResponse.Capabilities.Session.Delete) && slices.ContainsFunc(all, x.isOther)
+	return bool(x.a.initResponse.Capabilities.Session.Delete) && slices.ContainsFunc(all, x.s.isOther)
 }
 
-func (x *turn) isOther(o form.Option) bool { return o.Value != x.s.id }
+func (s *session) isOther(o form.Option) bool { return o.Value != s.id }
 
 // deleteSession deletes one of the listed sessions from the agent, or lists those that it can
 // delete.
 func (x *turn) deleteSession(ctx context.Context, all []form.Option, wanted string) (said string, err error) {
 	w := x.t.Words
-	all = slices.DeleteFunc(slices.Clone(all), func(o form.Option) bool { return !x.isOther(o) })
+	all = slices.DeleteFunc(slices.Clone(all), func(o form.Option) bool { return !x.s.isOther(o) })
 	p := optionPicker{
 		question: w.Text(words.DeleteWhich), command: sessionsCommand + " " + deleteWord, options: all, approval: true,
 	}

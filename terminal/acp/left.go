@@ -121,10 +121,10 @@ func (c leftCommand) isIn(args []string) bool {
 
 // awaitLeft records the commands that a stopped turn has left, and returns those that still run
 // after CommandGrace, since most agents end theirs.
-func (x *turn) awaitLeft() []string {
-	x.a.recordLeft(x.r.view.OpenCommands())
-	for deadline := time.Now().Add(x.CommandGrace); ; time.Sleep(20 * time.Millisecond) {
-		found := x.a.findLeft()
+func (a *agent) awaitLeft(open []view.OpenCommand) []string {
+	a.recordLeft(open)
+	for deadline := time.Now().Add(a.timeouts.CommandGrace); ; time.Sleep(20 * time.Millisecond) {
+		found := a.findLeft()
 		if len(found.commands) == 0 || time.Now().After(deadline) {
 			return found.commands
 		}

@@ -111,7 +111,7 @@ func (x *turn) endStopped(ctx context.Context, e *terminal.FinalResponse) (termi
 	}
 	end.Forced, end.Cause = true, context.Cause(ctx)
 	if x.r != nil && !x.a.unusable {
-		e.AddStillRunning(x.t.Words, x.awaitLeft())
+		e.AddStillRunning(x.t.Words, x.a.awaitLeft(x.r.view.OpenCommands()))
 	}
 	return x.emitFinal(e, end)
 }

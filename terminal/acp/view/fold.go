@@ -12,12 +12,12 @@ func (v *View) emitEnd(followed bool) {
 	if changes.isSmall() && v.board.Count() > 0 && !v.out.boardHidden() {
 		changes = changesReport{}
 	}
-	files, answer := v.messages.files, v.lastAnswer(followed)
+	files, answer := v.messages.files, v.messages.lastAnswer(followed)
 	v.messages.files = pendingFiles{}
 	hasAnswer := answer != "" || len(files.paths) > 0
 	silent := terminal.Frame{Silent: followed || hasAnswer}
 	if changes.text != "" {
-		v.emitChanges(changes, silent)
+		v.messages.emitChanges(changes, silent)
 	}
 	if !hasAnswer {
 		return
@@ -33,8 +33,7 @@ func (v *View) emitEnd(followed bool) {
 
 // lastAnswer returns the text of the turn's last message: what the agent has written since the last
 // tool call or, if it is the last message of the turn, its last remark.
-func (v *View) lastAnswer(followed bool) string {
-	m := &v.messages
+func (m *messages) lastAnswer(followed bool) string {
 	hasText := m.text.hasText
 	answer := m.takeText()
 	switch {
@@ -48,17 +47,17 @@ func (v *View) lastAnswer(followed bool) string {
 
 // emitChanges sends the changes as a message, with the complete diff as a file if the message shows
 // only a part.
-func (v *View) emitChanges(r changesReport, f terminal.Frame) {
+func (m *messages) emitChanges(r changesReport, f terminal.Frame) {
 	f.Kind, f.Text = terminal.Message, r.text
 	if r.file == "" {
-		v.out.emit(f)
+		m.emit(f)
 		return
 	}
 	var files pendingFiles
 	if err := files.write(r.fileName, []byte(r.file)); err != nil {
-		v.out.log("warning", "diff not sent as a file: %s", err)
+		m.log("warning", "diff not sent as a file: %s", err)
 	}
-	v.messages.emitFiles(&files, f)
+	m.emitFiles(&files, f)
 }
 
 // emitFold emits the last board of the turn with its summary, if there were tool calls.

@@ -22,14 +22,6 @@ func (v *View) addNotice(severity, text string) {
 	}
 }
 
-// sendNotices sends the notices of a turn whose summary does not have them, before the answer,
-// which is to be the message that notifies.
-func (v *View) sendNotices() {
-	if v.board.Count() == 0 || v.out.boardHidden() {
-		v.out.emitText(v.board.Notices())
-	}
-}
-
 // compactionPrefix distinguishes the IDs of compactions from those of tool calls.
 const compactionPrefix = "compaction "
 

@@ -202,7 +202,9 @@ func (v *View) Close(followed bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
-		v.sendNotices()
+		if v.board.Count() == 0 || v.out.boardHidden() { // the summary does not have the notices
+			v.out.emitText(v.board.Notices()) // the answer is to be the message that notifies
+		}
 		v.emitEnd(followed)
 		v.closed = true
 		v.due.cancel()
