@@ -46,7 +46,7 @@ func (b *bucket) consume() {
 }
 
 // updateFromHeaders reads the limit from a response. Responses may arrive out of order: within a
-// window the lowest count is the newest.
+// window the lowest count is the newest, and a late response of the window before does not end it.
 func (b *bucket) updateFromHeaders(h http.Header, now time.Time) {
 	limit, ok := headerNumber(h, "X-RateLimit-Limit")
 	left, ok2 := headerNumber(h, "X-RateLimit-Remaining")
@@ -59,6 +59,9 @@ func (b *bucket) updateFromHeaders(h http.Header, now time.Time) {
 		b.remaining = max(int(left)-b.inFlight, 0)
 	} else {
 		b.remaining = min(b.remaining, int(left))
+		if b.resetAt.After(reset) {
+			reset = b.resetAt
+		}
 	}
 	b.limitKnown, b.limit, b.resetAt = true, max(int(limit), 1), reset
 }

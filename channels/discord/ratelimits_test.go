@@ -8,11 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/musttest"
@@ -53,6 +56,43 @@ func TestTheLimitOfABucketIsRespected(t *testing.T) {
 	musttest.Do(t, work.Wait())
 	wanttest.Equal(t, "calls came too early:", r.server.InvalidRequests(), 0)
 	wanttest.Equal(t, "messages are shown:", len(r.server.BotMessages("")), 36)
+}
+
+func TestALateResponseDoesNotEndTheNextWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var calls []time.Duration
+		answers := []struct{ left, resetAfter, late string }{ // two calls a second are allowed
+			{"1", "1", "0s"}, {"0", "0.01", "100ms"}, {"1", "1", "0s"}, {"1", "1", "0s"},
+		}
+		ch := musttest.Get(discord.New(discord.Options{
+			Token: discordtest.DefaultToken, APIBase: "http://discord.invalid", Log: zap.NewNop(), Unpaced: true,
+			Folder: channelstest.ChatFolders(t.TempDir(), "media"),
+			Client: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				calls = append(calls, time.Since(began))
+				answer := answers[len(calls)-1]
+				h := http.Header{}
+				h.Set("X-RateLimit-Limit", "2")
+				h.Set("X-RateLimit-Remaining", answer.left)
+				h.Set("X-RateLimit-Reset-After", answer.resetAfter)
+				time.Sleep(musttest.Get(time.ParseDuration(answer.late))(t))
+				body := io.NopCloser(strings.NewReader(`{"id": "1", "channel_id": "2"}`))
+				return &http.Response{StatusCode: http.StatusOK, Header: h, Body: body}, nil
+			})},
+		}))(t)
+		send := func() {
+			_, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("2"), Kind: channels.Answer, Text: "hello"})
+			musttest.Do(t, err)
+		}
+		send()
+		time.Sleep(990 * time.Millisecond)
+		go send() // its response comes in the next window
+		time.Sleep(10 * time.Millisecond)
+		send()
+		time.Sleep(100 * time.Millisecond)
+		send()
+		wanttest.EqualSlices(t, "calls", calls, []time.Duration{0, 990 * time.Millisecond, time.Second, 2 * time.Second})
+	})
 }
 
 func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
