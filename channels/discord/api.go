@@ -19,7 +19,7 @@ type api struct {
 }
 
 const (
-	// callTimeout is the timeout of a call without files.
+	// callTimeout is the timeout of a call without files, with the wait for the rate limit.
 	callTimeout = 30 * time.Second
 	// userAgent has the form that Discord demands: the library and its version.
 	userAgent = "DiscordBot (https://github.com/bwmarrin/discordgo, v" + discordgo.VERSION + ") nanobot"

@@ -56,7 +56,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errNotAPI
 	}
-	out := req.Clone(req.Context())
+	out, cancel := httpclient.Limited(req.Clone(req.Context()))
+	defer cancel()
 	out.URL, out.Host = address, address.Host
 	out.Header.Set("Authorization", "Bot "+t.token)
 	got.Outcome = t.next.Fetch(out, maxAnswer)

@@ -3,6 +3,7 @@
 package httpclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,22 @@ type Outcome struct {
 	Body    []byte
 	Written bool  // the whole request was sent, so it may have been carried out
 	Err     error // why there is no response, or only a part of it
+}
+
+const (
+	// CallTime is how long a server may take to answer a request without files. A request that gets
+	// no answer delays the next ones of its chat for as long.
+	CallTime = 15 * time.Second
+	// slowLine is the speed of a slow connection in bytes per second: files get more time.
+	slowLine = 64 << 10
+)
+
+// Limited returns a request that ends when it has taken longer than its size explains. The wait for
+// a rate limit comes before, and takes none of this time.
+func Limited(req *http.Request) (*http.Request, context.CancelFunc) {
+	limit := CallTime + time.Duration(max(req.ContentLength, 0)/slowLine)*time.Second
+	ctx, cancel := context.WithTimeout(req.Context(), limit)
+	return req.WithContext(ctx), cancel
 }
 
 var errSwitchingProtocols = errors.New("the server wants to speak another protocol")

@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// CallTimeout cancels a network call that hangs; its outcome is then unknown. Files get more
-	// time, for a slow connection of slowLine bytes per second.
+	// CallTimeout bounds a network call together with its waits for the rate limit; its outcome is
+	// then unknown. Files get more time, for a slow connection of slowLine bytes per second. A
+	// channel bounds the requests themselves: see httpclient.CallTime.
 	CallTimeout, slowLine = 2 * time.Minute, 64 << 10
 	// giveUpAfter is how long a message is tried. Older messages are of little use.
 	giveUpAfter = 24 * time.Hour

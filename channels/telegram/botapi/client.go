@@ -62,7 +62,7 @@ func (c *Client) ClockSkew() (skew time.Duration, known bool) { return c.transpo
 // CloseIdleConnections closes the connections that no call uses.
 func (c *Client) CloseIdleConnections() { c.transport.http.CloseIdleConnections() }
 
-// CallTimeout is the timeout of a call without files.
+// CallTimeout is the timeout of a call without files, with the wait for the rate limit.
 const CallTimeout = 30 * time.Second
 
 // Execute makes a call with an effect, by a method of the library. The call has succeeded when
@@ -166,12 +166,15 @@ func (c *Client) GetWebhookInfo(ctx context.Context) (*WebhookInfo, error) {
 	return query[WebhookInfo](ctx, c, c.bot.GetWebhookInfo)
 }
 
+// getUpdates is the method whose callers decide how long it may take.
+const getUpdates = "getUpdates"
+
 // GetUpdates returns updates without decoding them, so that an undecodable update does not affect
 // the others.
 func (c *Client) GetUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
 	c.pace.CountCall()
 	body, err := httpclient.NewJSON(params)
-	got, err := c.postByHand(ctx, "getUpdates", body, err)
+	got, err := c.postByHand(ctx, getUpdates, body, err)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,11 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 		got = &callRecord{}
 	}
 	got.method = path.Base(req.URL.Path)
+	if got.method != getUpdates { // whose answer waits for updates
+		var cancel context.CancelFunc
+		req, cancel = httpclient.Limited(req)
+		defer cancel()
+	}
 	got.Outcome = t.http.Fetch(req, maxAnswer)
 	if got.Err != nil {
 		return nil, got.Err
