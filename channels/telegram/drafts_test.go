@@ -65,6 +65,18 @@ func TestAServerWithoutDraftsIsAskedOnce(t *testing.T) {
 	}
 }
 
+func TestAServerThatFailsTwiceWithDraftsIsNotAskedAgainForAWhile(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.FailNext("sendMessageDraft", telegramtest.BadGateway(), telegramtest.BadGateway())
+	var se *channels.SendError
+	if err := r.Draft(t.Context(), "turn", r.PlanText("hello")); !errors.As(err, &se) || se.Permanent || !r.Drafts(chatOf("42")) {
+		t.Errorf("the first error is %v", err)
+	}
+	if err := r.Draft(t.Context(), "turn", r.PlanText("hello")); !errors.As(err, &se) || !se.Permanent || r.Drafts(chatOf("42")) {
+		t.Errorf("the second error is %v", err)
+	}
+}
+
 func TestADraftWhoseFormattingIsRefusedIsShownWithoutIt(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendMessageDraft", telegramtest.ErrorResponse(400, "Bad Request: can't parse entities"))

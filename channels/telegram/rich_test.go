@@ -71,6 +71,54 @@ func TestARefusedRichMessageIsSentPlainAndTheNextOneRich(t *testing.T) {
 	}
 }
 
+func TestAServerThatFailsTwiceWithRichMessagesGetsPlainOnes(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if c.Method == "sendRichMessage" {
+			return telegramtest.ErrorResponse(500, "Internal Server Error")
+		}
+		return telegramtest.Fault{}
+	})
+	one := r.PlanText("# one")
+	for range 2 { // nothing else is sent by a call whose outcome is unknown
+		if se := r.MustFailSend(t.Context(), one); !se.Unknown || len(r.server.Calls("sendMessage")) > 0 {
+			t.Errorf("it means %+v", se)
+		}
+	}
+	one.Repeat = true
+	musttest.Get(r.Send(t.Context(), one))(t)
+	r.SendAnswer(channels.Message{Text: "# two"})
+	shown := r.server.BotMessages(person)
+	if len(shown) != 2 || shown[0].Text != "↻ one" || shown[1].Text != "two" || len(r.server.Calls("sendRichMessage")) != 2 {
+		t.Errorf("shown are %q after %d calls", captions(shown), len(r.server.Calls("sendRichMessage")))
+	}
+}
+
+func TestFailuresOfRichMessagesAreForgottenAfterASuccess(t *testing.T) {
+	r := newTestChannel(t)
+	for range 3 {
+		r.server.FailNext("sendRichMessage", telegramtest.ErrorResponse(500, "Internal Server Error"))
+		one := r.PlanText("# one")
+		r.MustFailSend(t.Context(), one)
+		musttest.Get(r.Send(t.Context(), one))(t)
+	}
+	if n := len(r.server.Calls("sendRichMessage")); n != 6 {
+		t.Errorf("%d were rich", n)
+	}
+}
+
+func TestAServerThatFailsWithEveryMethodGetsRichMessagesAgain(t *testing.T) {
+	r := newTestChannel(t)
+	r.server.FailNext("", telegramtest.BadGateway(), telegramtest.BadGateway(), telegramtest.BadGateway())
+	for range 3 {
+		r.MustFailSend(t.Context(), r.PlanText("# one"))
+	}
+	r.SendAnswer(channels.Message{Text: "# one"})
+	if n := len(r.server.Calls("sendMessage")); n != 1 || r.server.BotMessages(person)[0].Rich == "" {
+		t.Errorf("%d were plain", n)
+	}
+}
+
 func TestARichMessageWhoseOutcomeIsUnknownIsNotSentTwice(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.FailNext("sendRichMessage", telegramtest.ErrorAfterEffect(502))

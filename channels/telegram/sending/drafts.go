@@ -17,7 +17,7 @@ import (
 // has refused one.
 func (s *Sender) Drafts(chat channels.Chat) bool {
 	to, err := chats.ParseAddress(chat.ID)
-	return err == nil && !to.IsGroup() && s.drafts && s.support.allows(draftMethod)
+	return err == nil && !to.IsGroup() && s.drafts && s.support.mayUse(draftMethod)
 }
 
 // Draft shows an unfinished answer for up to 30 seconds. It gives way to answers like every
@@ -28,14 +28,14 @@ func (s *Sender) Draft(ctx context.Context, key string, o channels.Outgoing) err
 	if err != nil {
 		return permanent(err)
 	}
-	p.sendAs, p.files = asText, nil
+	p.sendAs, p.files, p.newMethod = asText, nil, draftMethod
 	err = s.callWithRepairs(ctx, p, func() error {
 		return botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).SendMessageDraft, &bot.SendMessageDraftParams{
 			ChatID: p.destination.Chat, MessageThreadID: p.destination.Thread, DraftID: strconv.Itoa(draftID(key)),
 			Text: validUTF8(p.text.Text), Entities: p.text.Entities,
 		})
 	})
-	if s.support.recordUnknown(draftMethod, err) {
+	if s.support.recordUnknown(draftMethod, err) || !s.support.mayUse(draftMethod) {
 		return permanent(err)
 	}
 	return httpclient.SendError(err)

@@ -57,6 +57,7 @@ type outgoingPost struct {
 	text         entities.Text
 	files        []channels.File
 	rich         string // the HTML of a rich message that is sent instead of the text, or ""
+	newMethod    string // the method of the call if older servers do not know it, unless that is richMethod
 
 	notices    []string // about files that are not sent
 	albumSplit bool     // an item of the album is sent alone
@@ -135,13 +136,18 @@ func (s *Sender) callWithRepairs(ctx context.Context, p *outgoingPost, call func
 		if err := s.pace.Wait(ctx, p.destination.Chat, max(len(p.files), 1), p.class); err != nil {
 			return err
 		}
+		isRich, method := s.isRich(p), p.newMethod
+		if isRich {
+			method = richMethod
+		}
 		err := call()
+		s.support.countResult(method, err)
 		switch to := botapi.MigratedTo(err); {
 		case err == nil || tries == maxTries:
 			return err
 		case to != 0 && to != p.destination.Chat:
 			s.migrations.RecordNewID(p.destination.Chat, to)
-		case s.isRichRefused(p, err):
+		case isRich && s.isRichRefused(p, err):
 			p.rich = ""
 		case isFormatRefused(err) && len(p.text.Entities) > 0:
 			p.text = p.text.Plain()
@@ -257,7 +263,7 @@ func validUTF8(text string) string {
 }
 
 // isRich reports whether a post is sent as a rich message.
-func (s *Sender) isRich(p *outgoingPost) bool { return p.rich != "" && s.support.allows(richMethod) }
+func (s *Sender) isRich(p *outgoingPost) bool { return p.rich != "" && s.support.mayUse(richMethod) }
 
 // richParams returns the parameters of a call that sends a rich message.
 func (p *outgoingPost) richParams() *bot.SendRichMessageParams {
@@ -272,7 +278,7 @@ func (p *outgoingPost) richParams() *bot.SendRichMessageParams {
 // know rich messages, which is remembered, or does not accept this one. Nothing was sent then.
 func (s *Sender) isRichRefused(p *outgoingPost, err error) bool {
 	var apiErr *botapi.Error
-	if !s.isRich(p) || !errors.As(err, &apiErr) {
+	if !errors.As(err, &apiErr) {
 		return false
 	}
 	if s.support.recordUnknown(richMethod, err) {
