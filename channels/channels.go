@@ -258,6 +258,8 @@ type SendError struct {
 	// Partial says that a part of the message was sent. A repetition of the call by the same
 	// process sends only the rest; after a restart it would send everything again.
 	Partial bool
+	// Closed says that the chat accepts nothing: its person has blocked the bot, for example.
+	Closed bool
 }
 
 func (e *SendError) Error() string {

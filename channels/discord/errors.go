@@ -12,6 +12,8 @@ import (
 // Error codes of Discord.
 const (
 	unknownMessage = 10008
+	missingAccess  = 50001 // the bot cannot see the channel
+	cannotSendToDM = 50007 // the person does not accept messages of the bot
 	entityTooLarge = 40005
 	cannotReply    = 160002 // the bot lacks the permission to read the history
 )
@@ -28,7 +30,10 @@ func (e *apiError) isPermanent() bool {
 
 // SendError says what the response means for the gateway.
 func (e *apiError) SendError() channels.SendError {
-	return channels.SendError{Permanent: e.isPermanent(), After: e.RetryAfter, Unknown: e.Status >= 500}
+	return channels.SendError{
+		Permanent: e.isPermanent(), After: e.RetryAfter, Unknown: e.Status >= 500,
+		Closed: e.Status == http.StatusForbidden && (e.Code == missingAccess || e.Code == cannotSendToDM),
+	}
 }
 
 // concerns reports whether an error has the given code or is about the given field of the request.

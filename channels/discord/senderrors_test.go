@@ -54,15 +54,15 @@ func TestTheSameKeyWithOtherWordsIsAnotherMessage(t *testing.T) {
 
 func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 	type want struct {
-		permanent, unknown bool
-		after              time.Duration
+		permanent, unknown, closed bool
+		after                      time.Duration
 	}
 	for name, c := range map[string]struct {
 		fault discordtest.Fault
 		want  want
 	}{
 		"missing permission": {discordtest.ErrorResponse(403, 50013, "Missing Permissions"), want{permanent: true}},
-		"no direct messages": {discordtest.ErrorResponse(403, 50007, "Cannot send messages to this user"), want{permanent: true}},
+		"no direct messages": {discordtest.ErrorResponse(403, 50007, "Cannot send messages to this user"), want{permanent: true, closed: true}},
 		"unknown channel":    {discordtest.ErrorResponse(404, 10003, "Unknown Channel"), want{permanent: true}},
 		"invalid":            {discordtest.ErrorResponse(400, 50035, "Invalid Form Body"), want{permanent: true}},
 		"not our token":      {discordtest.ErrorResponse(401, 0, "401: Unauthorized"), want{}},
@@ -75,7 +75,7 @@ func TestErrorsAreClassifiedForTheGateway(t *testing.T) {
 			r := newTestChannel(t)
 			r.server.FailNext(discordtest.CreateMessage, c.fault)
 			got := r.MustFailSend(t.Context(), r.PlanText("hello"))
-			if got.Permanent != c.want.permanent || got.Unknown != c.want.unknown || got.After < c.want.after || got.After > c.want.after+time.Second {
+			if got.Permanent != c.want.permanent || got.Unknown != c.want.unknown || got.Closed != c.want.closed || got.After < c.want.after || got.After > c.want.after+time.Second {
 				t.Errorf("it means %+v", got)
 			}
 		})

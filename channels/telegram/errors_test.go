@@ -113,11 +113,15 @@ func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
 func TestBlockedAndForgottenChatsAreFinal(t *testing.T) {
 	r := newTestChannel(t)
 	r.server.Block(person)
-	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent || !se.Closed {
 		t.Errorf("got %+v", se)
 	}
+	var se *channels.SendError
+	if err := r.Typing(t.Context(), chatOf("42")); !asSendError(err, &se) || !se.Closed {
+		t.Errorf("Typing returned %v", err)
+	}
 	r.server.DeleteChat(person)
-	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent {
+	if se := r.MustFailSend(t.Context(), r.PlanText("hello")); !se.Permanent || se.Closed {
 		t.Errorf("got %+v", se)
 	}
 }

@@ -30,6 +30,8 @@ type Outbox interface {
 	EndBoard(e outbox.EndedBoard)
 	// React shows a reaction to a person's message in the background.
 	React(chat channels.Chat, id string, r channels.Reaction)
+	// Call makes a network call about a chat, unless the chat accepts nothing.
+	Call(chat channels.Chat, call func() error) error
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
 }
@@ -193,7 +195,9 @@ func (d *Display) showTyping(ctx context.Context, typer channels.Typer) {
 		if d.o.AwaitsPerson() {
 			continue
 		}
-		if err := typer.Typing(ctx, d.o.Inbound.In.Chat); err != nil && ctx.Err() == nil {
+		chat := d.o.Inbound.In.Chat
+		err := d.o.Outbox.Call(chat, func() error { return typer.Typing(ctx, chat) })
+		if err != nil && ctx.Err() == nil {
 			d.o.Log.Debug("typing indicator not shown", zap.Error(err))
 		}
 	}

@@ -77,7 +77,9 @@ func (a *streamedAnswer) updateDraft(sending context.Context) bool {
 	err := errNotYet
 	if a.d.o.Outbox.Empty(sending, in.In.Chat) { // earlier messages would remove the draft
 		began := time.Now()
-		err = a.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
+		err = a.d.o.Outbox.Call(in.In.Chat, func() error {
+			return a.drafter.Draft(ctx, fmt.Sprintf("%d-%d", in.ID, number), out)
+		})
 		a.d.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	}
 	a.endDraft(number, out, err)

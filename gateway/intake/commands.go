@@ -53,6 +53,7 @@ var commands = map[string]command{
 	"/cancel":  {button: true, do: commandCall.cancelWaiting},
 	"/again":   {button: true, do: commandCall.runAgain},
 	"/rerun":   {button: true, do: commandCall.rerunEdited},
+	"/resend":  {button: true, do: commandCall.resend},
 
 	"/" + choice.CommandAgent:    {do: commandCall.agent},
 	"/" + choice.CommandRunbooks: {do: commandCall.runbooks},
@@ -191,6 +192,12 @@ func (c commandCall) runAgain(ctx context.Context) (string, error) {
 		c.request.Restart, text = 0, c.text(words.RanAgain)
 	}
 	return text, err
+}
+
+// resend carries out the button under the notice of a message that the network did not take.
+func (c commandCall) resend(context.Context) (string, error) {
+	c.request.Resend = press.Inbound(c.args)
+	return "", nil
 }
 
 // restart has a message run again that has run, or whose new text has not.

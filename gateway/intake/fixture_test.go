@@ -508,6 +508,7 @@ type postedReply struct {
 }
 
 func (o *fakeOutbox) Wake(chat channels.Chat) { o.woken[chat] = true }
+func (*fakeOutbox) Reopen(channels.Chat)      {}
 func (o *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	o.ended = append(o.ended, q.ID+": "+how)
 }

@@ -104,6 +104,8 @@ type Outbox interface {
 	Post(ctx context.Context, m *outbox.Message) error
 	// Wake says that a message for a chat was stored.
 	Wake(chat channels.Chat)
+	// Reopen says that somebody has written in a chat, which may accept messages again.
+	Reopen(chat channels.Chat)
 	// CloseQuestion closes a question without an answer. ShowOutcome edits its message to show its
 	// outcome, which CloseQuestion does, too.
 	CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error)
@@ -226,6 +228,7 @@ func New(o Options) *Intake {
 // worked on once, or its sender was refused. A part is stored until its message is complete; parts
 // of a person without access are not stored, and their message is refused when it is complete.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
+	i.o.Outbox.Reopen(in.Chat)
 	if in.Part != nil && !in.Part.Last {
 		return i.storePart(ctx, in)
 	}

@@ -37,7 +37,7 @@ func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest,
 		return false, fmt.Errorf("store message: %w", err)
 	}
 	settled := result.Disposition == store.Settled
-	if settled && answer.Text != "" {
+	if settled && (answer.Text != "" || request.Resend != 0) {
 		s.o.Outbox.Wake(in.Chat)
 	}
 	s.removeMessages(result.Secrets)

@@ -66,7 +66,9 @@ func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor c
 	cancel()
 	out := *e.Folded
 	out.Transient = true // it gives way to answers
-	err := tryUntil(ctx, foldTimeout, func(ctx context.Context) error { return editor.Edit(ctx, e.Board.ID, out) })
+	err := box.tryUntil(ctx, e.Board.Chat, foldTimeout, func(ctx context.Context) error {
+		return editor.Edit(ctx, e.Board.ID, out)
+	})
 	if err != nil && ctx.Err() == nil {
 		box.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 	}

@@ -48,6 +48,7 @@ type Options struct {
 // a chat that must wait delays no other.
 type Outbox struct {
 	*calls
+	*reach
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
 
@@ -69,7 +70,7 @@ func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
 		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{},
-		calls: &calls{cancel: map[int64]func(){}},
+		calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
 	}
 	out.changed = sync.NewCond(&out.mu)
 	return out

@@ -35,7 +35,7 @@ type fakeChannel struct {
 }
 
 func (*fakeChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
-	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, Media: m.Media, Notification: m.Notification}}, nil
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, Media: m.Media, Buttons: m.Buttons, Notification: m.Notification}}, nil
 }
 
 func (n *fakeChannel) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
@@ -78,7 +78,7 @@ func openStore(t *testing.T) *sqlite.Store {
 	return s
 }
 
-func newOutbox(s outbox.Store, n *fakeChannel, told events.Func) *outbox.Outbox {
+func newOutbox(s outbox.Store, n channels.Channel, told events.Func) *outbox.Outbox {
 	return outbox.New(outbox.Options{
 		Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false },
 		Log: zap.NewNop(), Events: told,

@@ -94,7 +94,7 @@ func (box *Outbox) ShowOutcome(q store.Question, how string) {
 		defer cancel()
 		id := box.awaitReceipt(ctx, q)
 		for id != "" {
-			err := change(ctx, id)
+			err := box.Call(q.Chat, func() error { return change(ctx, id) })
 			var se *channels.SendError
 			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstBackoff)) {
 				if err != nil {

@@ -42,7 +42,9 @@ func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	}
 	m := reactedMessage{chat, id}
 	if box.reactions.add(m, r) {
-		box.spawn(func(ctx context.Context, _ *backgroundTask) { box.reactions.show(ctx, reactor, m, box.o.Log) })
+		box.spawn(func(ctx context.Context, _ *backgroundTask) {
+			box.reactions.show(ctx, box.reach, reactor, m, box.o.Log)
+		})
 	}
 }
 
@@ -88,9 +90,9 @@ func (q *reactions) hasNext(m reactedMessage) bool {
 }
 
 // show shows the reactions of a message until none is left.
-func (q *reactions) show(ctx context.Context, reactor channels.Reactor, m reactedMessage, log *zap.Logger) {
-	for r, ok := q.next(m); ok; r, ok = q.next(m) {
-		if err := q.try(ctx, reactor, m, r); err != nil {
+func (q *reactions) show(ctx context.Context, r *reach, reactor channels.Reactor, m reactedMessage, log *zap.Logger) {
+	for next, ok := q.next(m); ok; next, ok = q.next(m) {
+		if err := q.try(ctx, r, reactor, m, next); err != nil {
 			log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
 	}
@@ -98,17 +100,19 @@ func (q *reactions) show(ctx context.Context, reactor channels.Reactor, m reacte
 
 // try shows a reaction. It repeats a call that the network refuses for the moment, unless a
 // newer reaction is to be shown.
-func (q *reactions) try(ctx context.Context, reactor channels.Reactor, m reactedMessage, r channels.Reaction) error {
+func (q *reactions) try(ctx context.Context, r *reach, reactor channels.Reactor, m reactedMessage,
+	next channels.Reaction,
+) error {
 	limit := lastReactionTimeout
-	if r == channels.Taken {
+	if next == channels.Taken {
 		limit = reactionTimeout
 	}
-	return tryUntil(ctx, limit, func(ctx context.Context) error {
+	return r.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
 		if q.hasNext(m) {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
 		defer cancel()
-		return reactor.React(ctx, m.chat, m.id, r)
+		return reactor.React(ctx, m.chat, m.id, next)
 	})
 }

@@ -72,9 +72,8 @@ func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, edi
 	if slices.ContainsFunc(newest, unreplaced) {
 		return true
 	}
-	err := tryUntil(ctx, removeTimeout, func(ctx context.Context) error {
-		return editor.Remove(ctx, transient.Chat,
-			transient.ID)
+	err := box.tryUntil(ctx, transient.Chat, removeTimeout, func(ctx context.Context) error {
+		return editor.Remove(ctx, transient.Chat, transient.ID)
 	})
 	var se *channels.SendError
 	permanent := errors.As(err, &se) && se.Permanent
@@ -110,15 +109,18 @@ func (box *Outbox) setAwaitsAnswers(task *backgroundTask, chat channels.Chat, aw
 	box.changed.Broadcast()
 }
 
-// tryUntil makes a network call until it succeeds, is refused permanently or limit has passed.
-func tryUntil(ctx context.Context, limit time.Duration, call func(ctx context.Context) error) error {
+// tryUntil makes a network call about a chat until it succeeds, is refused permanently or limit has
+// passed.
+func (r *reach) tryUntil(ctx context.Context, chat channels.Chat, limit time.Duration,
+	call func(ctx context.Context) error,
+) error {
 	until := time.Now().Add(limit)
 	for pause := firstBackoff; ; pause = min(2*pause, maxRemovePause) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
-		err := call(callCtx)
+		err := r.Call(chat, func() error { return call(callCtx) })
 		cancel()
 		var se *channels.SendError
 		if err == nil || errors.As(err, &se) && se.Permanent {

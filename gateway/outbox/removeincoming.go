@@ -24,9 +24,8 @@ func (box *Outbox) removeIncoming(transient store.Transient) {
 		log := box.o.Log.With(zap.Stringer("chat", transient.Chat), zap.String("id", transient.ID))
 		err := errNoEditor
 		if editor, ok := box.o.Channels[transient.Chat.Channel].(channels.Editor); ok {
-			err = tryUntil(ctx, removeTimeout, func(ctx context.Context) error {
-				return editor.Remove(ctx, transient.Chat,
-					transient.ID)
+			err = box.tryUntil(ctx, transient.Chat, removeTimeout, func(ctx context.Context) error {
+				return editor.Remove(ctx, transient.Chat, transient.ID)
 			})
 		}
 		if ctx.Err() != nil {

@@ -63,7 +63,7 @@ func mustSendAsNew(delivery store.Delivery, err error) bool {
 		return true
 	case errors.Is(err, channels.ErrBusy): // a new message would wait as long
 		return false
-	case !errors.As(err, &se):
+	case !errors.As(err, &se) || se.Closed:
 		return false
 	}
 	return se.Permanent || se.After > editWait || se.After > 0 && delivery.Tries >= 2

@@ -60,10 +60,21 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	delivery.Out.Repeat = delivery.Doubtful && !repeatable(ch)
 	callCtx, cancel := context.WithTimeout(ctx, callTimeout(delivery.Out))
 	box.set(delivery.ID, cancel)
-	receipt, safe, err := box.fetchAndCall(callCtx, ch, delivery)
+	var receipt channels.Receipt
+	var safe bool
+	err := box.Call(delivery.Out.Chat, func() (err error) {
+		receipt, safe, err = box.fetchAndCall(callCtx, ch, delivery)
+		return err
+	})
 	box.set(delivery.ID, nil)
 	cancel()
 	state, after := box.classify(ctx, safe, delivery, err)
+	stuck := false
+	if state == store.Pending {
+		if stuck, after = box.setAside(ctx, delivery, err, after); stuck {
+			state = store.Failed
+		}
+	}
 	box.setPartial(delivery.ID, state, err)
 	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
@@ -85,7 +96,10 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	case delivery.Err != reason: // once per error, not once per try
 		log.Warn("send failed, will retry", zap.Duration("after", after))
 	}
-	return box.storeResult(ctx, delivery, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, After: after})
+	return box.storeResult(ctx, delivery, store.Settlement{
+		State: state, Reason: reason, Doubtful: doubtful, After: after,
+		Resendable: stuck,
+	})
 }
 
 // fetchAndCall fetches the files of a delivery to this machine and makes the network call.
@@ -163,6 +177,9 @@ func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Deliv
 func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end store.Settlement) (more bool) {
 	if delivery.Out.Replace != "" && (end.State == store.Failed || end.State == store.Unknown) {
 		box.keepReplaced(ctx, delivery)
+	}
+	if end.State != store.Pending {
+		box.forgetFailures(delivery.ID)
 	}
 	_ = retry.Until(ctx, func() (err error) {
 		if more, err = box.o.Store.Settle(context.WithoutCancel(ctx), delivery.ID, end); errors.Is(err, store.ErrState) {

@@ -43,7 +43,7 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 		if !ok {
 			return t.ID, fmt.Errorf("channel %s edits no messages", chat.Channel)
 		}
-		return t.ID, editor.Edit(ctx, t.ID, t.Out)
+		return t.ID, box.Call(chat, func() error { return editor.Edit(ctx, t.ID, t.Out) })
 	}
 	tries := 1
 	if t.Repeat && repeatable(ch) {
@@ -52,7 +52,10 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	var receipt channels.Receipt
 	var err error
 	for ; tries > 0; tries-- {
-		receipt, err = ch.Send(ctx, t.Out)
+		err = box.Call(chat, func() (err error) {
+			receipt, err = ch.Send(ctx, t.Out)
+			return err
+		})
 		var se *channels.SendError
 		if !errors.As(err, &se) || !se.Unknown {
 			break

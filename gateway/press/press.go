@@ -23,6 +23,7 @@ const (
 	cancel  = "cancel"
 	again   = "again"
 	rerun   = "rerun"
+	resend  = "resend"
 	details = "details"
 	agent   = "agent"
 )
@@ -100,10 +101,19 @@ func Cancel(inbound int64) string { return aboutInbound(cancel, inbound) }
 // Again is the data of the button that runs an interrupted inbound message again.
 func Again(inbound int64) string { return aboutInbound(again, inbound) }
 
+// Resend is the data of the button that sends a failed delivery again.
+func Resend(delivery int64) string { return aboutInbound(resend, delivery) }
+
+// IsResend reports whether data is that of Resend.
+func IsResend(data string) bool {
+	_, ok := cutKind(data, resend)
+	return ok
+}
+
 // Details is the data of the button that shows the details of the turn of an inbound message.
 func Details(inbound int64) string { return aboutInbound(details, inbound) }
 
-func aboutInbound(kind string, inbound int64) string { return fmt.Sprintf("%s:%d", kind, inbound) }
+func aboutInbound(kind string, id int64) string { return fmt.Sprintf("%s:%d", kind, id) }
 
 // Rerun is the data of the button that runs the new text of an edited message, by the network's ID;
 // "" if the ID is too long.

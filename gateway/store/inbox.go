@@ -150,6 +150,7 @@ type ReceiveRequest struct {
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
+	// Resend makes a failed delivery of the chat pending again.
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
 	// same name. Stop sets the status of a running inbound message to stopped until it is finished;
@@ -157,6 +158,7 @@ type ReceiveRequest struct {
 	// part of the same transaction, so that they are neither lost nor repeated. Impossible ones are
 	// skipped.
 	Restart           int64
+	Resend            int64
 	Stop              int64
 	Drop              int64
 	Cancel            bool

@@ -45,6 +45,9 @@ type Settlement struct {
 	Reason   string        // why it was not sent, for people
 	Doubtful bool          // this try or an earlier one may have been carried out
 	After    time.Duration // of Pending: the wait before the next try
+	// Resendable, of Failed, keeps the files of the delivery, which ReceiveRequest.Resend may make
+	// pending again.
+	Resendable bool
 }
 
 // Outbound is a message for the outbox, already split into network calls.

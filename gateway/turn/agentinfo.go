@@ -111,7 +111,9 @@ func (s *Stage) showCommandMenu(ctx context.Context, chat channels.Chat, agent s
 	if next, _, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
 		return err
 	}
-	return menu.SetChatMenu(ctx, chat, s.o.Choice.AgentCommands(agent, now))
+	return s.o.Outbox.Call(chat, func() error {
+		return menu.SetChatMenu(ctx, chat, s.o.Choice.AgentCommands(agent, now))
+	})
 }
 
 // AgentChanged is called when another agent is chosen for a chat. It shows the known commands of

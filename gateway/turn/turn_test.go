@@ -167,6 +167,8 @@ type fakeOutbox struct {
 	outcomes  []string // of questions
 }
 
+func (*fakeOutbox) Call(_ channels.Chat, call func() error) error { return call() }
+
 func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

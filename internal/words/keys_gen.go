@@ -220,6 +220,9 @@ const (
 	RestartedRun     Key = "restartedRun"
 	RanAgain         Key = "ranAgain"
 	ButtonRunAgain   Key = "buttonRunAgain"
+	// A message that the network does not take.
+	SetAside         Key = "setAside"
+	ButtonTryAgain   Key = "buttonTryAgain"
 	ShortOfResources Key = "shortOfResources"
 	StoppedText      Key = "stoppedText"
 	// A stopped turn has left commands running. The commands are code.

@@ -24,11 +24,12 @@ func (e *Error) IsPermanent() bool {
 }
 
 // SendError says what the response means for the gateway. The Bot API returns 500, and a proxy 502,
-// 503 or 504, also after a message was sent.
+// 503 or 504, also after a message was sent. 403 is about the whole chat: the bot was blocked or
+// removed.
 func (e *Error) SendError() channels.SendError {
 	return channels.SendError{
 		Permanent: e.IsPermanent(), Unknown: e.Code >= http.StatusInternalServerError,
-		After: RetryDelay(e),
+		After: RetryDelay(e), Closed: e.Code == http.StatusForbidden && !e.NotTelegram,
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Sender) showAction(ctx context.Context, to chats.Address, action models
 		ChatID: to.Chat, MessageThreadID: to.Thread, Action: action,
 	})
 	s.pace.Block(to.Chat, botapi.RetryDelay(err), false)
-	return err
+	return httpclient.SendError(err)
 }
 
 // showUploadAction shows an upload action until done is called, if the upload takes a while.

@@ -63,7 +63,7 @@ func (s *Sender) handleReactionError(home, chat int64, err error) error {
 	case apiErr.MigrateTo != 0:
 		s.migrations.RecordNewID(chat, apiErr.MigrateTo)
 		return nil
-	case apiErr.IsPermanent():
+	case apiErr.IsPermanent() && !apiErr.SendError().Closed:
 		s.support.refuseReactions(home)
 	default:
 		s.pace.Block(chat, botapi.RetryDelay(err), false)

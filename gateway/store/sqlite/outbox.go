@@ -132,10 +132,16 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 	if inbound == outsiderInbound {
 		t.exec("DELETE FROM outbox WHERE id = ?", id)
 	}
-	if hasCopies {
+	if hasCopies && !end.Resendable {
 		unused = dereferenceCopies(t, id)
 	}
 	return more, unused
+}
+
+// resendDelivery makes a failed delivery of a chat pending again, unless its person lost access.
+func resendDelivery(t *tx, chat string, id int64) {
+	t.exec(`UPDATE outbox SET state = 'pending', tries = 0, not_before = 0, settled = 0
+		WHERE id = ? AND chat = ? AND state = 'failed' AND NOT dropped`, id, chat)
 }
 
 // ChatsToSend returns chats with pending deliveries. The query jumps from chat to chat, so that a

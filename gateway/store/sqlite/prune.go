@@ -60,6 +60,11 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.pruneParts(ctx, now.Add(-max(incompletePartAge, keep.Age))); err != nil {
 		return fmt.Errorf("prune parts: %w", err)
 	}
+	if err := s.change(ctx, "forget copies", func(t *tx) {
+		t.exec("DELETE FROM spooled WHERE delivery NOT IN (SELECT id FROM outbox)") // of failed ones that could be resent
+	}); err != nil {
+		return fmt.Errorf("prune: %w", err)
+	}
 	if err := s.pruneSpool(ctx, now.Add(-unreferencedCopyAge)); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}

@@ -153,12 +153,15 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	return result
 }
 
-// applyRequests carries out the Restart, Stop, Drop, Cancel, StartConversation and Remember of a
-// request, and skips impossible ones.
+// applyRequests carries out the Restart, Resend, Stop, Drop, Cancel, StartConversation and Remember
+// of a request, and skips impossible ones.
 func applyRequests(t *tx, request store.ReceiveRequest, now time.Time) {
 	chat := request.In.Chat.String()
 	if request.Restart != 0 {
 		_ = restartInbound(t, request.Restart)
+	}
+	if request.Resend != 0 {
+		resendDelivery(t, chat, request.Resend)
 	}
 	if request.Stop != 0 {
 		markStopped(t, chat, request.Stop)

@@ -77,6 +77,30 @@ var receiveTests = []contractTest{
 		b.receive(a)
 		b.nothingToClaim()
 	}},
+	{"a message may have a failed delivery of its chat sent again, with its files, once", func(b *fixture) {
+		copied := b.saveCopy("x.png", "red")
+		o := channels.Outgoing{Chat: ann, Text: "failed", Media: []channels.File{{Path: copied, Name: "x.png"}}}
+		b.enqueue(store.Outbound{Parts: []channels.Outgoing{o}})
+		b.enqueue(store.Outbound{Parts: outgoingTexts(ann, "later")})
+		failed := b.nextDelivery(ann)
+		_, err := b.Settle(ctx, failed.ID, store.Settlement{State: store.Failed, Reason: "500", Doubtful: true, Resendable: true})
+		b.noError(err)
+		b.receive(store.ReceiveRequest{In: incoming(bob, "of another chat"), Settle: true, Resend: failed.ID})
+		b.equal("the next one", b.nextDelivery(ann).Out.Text, "later")
+		b.noError(b.trySettle(failed.ID+1, store.Sent, "", "", 0))
+		again := store.ReceiveRequest{In: incoming(ann, "again"), Settle: true, Resend: failed.ID}
+		b.receive(again)
+		b.reopen()
+		got := b.nextDelivery(ann)
+		b.equal("the text", got.Out.Text, "failed")
+		b.equal("whether it may be a repetition", got.Doubtful, true)
+		b.equal("the tries", got.Tries, 1)
+		b.checkCopy(copied, "red")
+		b.settle(got.ID, store.Sent)
+		b.receive(again)
+		b.receive(store.ReceiveRequest{In: incoming(ann, "pressed twice"), Settle: true, Resend: failed.ID})
+		b.nothingToSend(ann)
+	}},
 	{"a message may cancel the pending messages of its chat, once", func(b *fixture) {
 		running := b.receiveClaimed(ann, "1")
 		waiting := b.receiveQueued(ann, "2")[0]

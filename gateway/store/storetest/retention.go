@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"strconv"
 	"time"
 
@@ -74,6 +77,21 @@ var retentionTests = []contractTest{
 		got, err := b.Undelivered(ctx, ann, 9)
 		b.noError(err)
 		b.equal("how many are left", len(got), 0)
+	}},
+	{"the files of a failed delivery that could be sent again are pruned with it", func(b *fixture) {
+		copied := b.saveCopy("x.png", "red")
+		o := channels.Outgoing{Chat: ann, Media: []channels.File{{Path: copied, Name: "x.png"}}}
+		b.enqueue(store.Outbound{Parts: []channels.Outgoing{o}})
+		_, err := b.Settle(ctx, b.nextDelivery(ann).ID, store.Settlement{State: store.Failed, Resendable: true})
+		b.noError(err)
+		b.noError(b.Prune(ctx, store.Retention{Age: time.Hour}))
+		b.checkCopy(copied, "red")
+		path := b.fetchPath(copied)
+		b.advance(2 * time.Hour)
+		b.noError(b.Prune(ctx, store.Retention{Age: time.Minute}))
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			b.Fatalf("the copy is still there (%v)", err)
+		}
 	}},
 	{"the deliveries of a done inbound message are pruned before it", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")

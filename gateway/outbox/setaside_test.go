@@ -1,0 +1,140 @@
+package outbox_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
+	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+)
+
+// errServer is what a channel returns for a status of 500.
+var errServer = &channels.SendError{Err: errors.New("500 Internal Server Error"), Unknown: true}
+
+// failOn returns a channel that fails to send the given texts.
+func failOn(texts ...string) *fakeChannel {
+	return &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+		if slices.Contains(texts, o.Text) {
+			return errServer
+		}
+		return nil
+	}}
+}
+
+// shown returns the buttons and texts that a chat got, without tries that failed.
+func (n *fakeChannel) shown(chat channels.Chat, without string) (texts []string, last channels.Outgoing) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, o := range n.sent {
+		if o.Chat == chat && o.Text != without {
+			texts, last = append(texts, o.Text), o
+		}
+	}
+	return texts, last
+}
+
+func TestAMessageThatTheNetworkFailsToTakeForThreeMinutesIsSetAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := failOn("bad"), openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "bad")
+		postText(t, box, ann, "next")
+		for range 35 {
+			time.Sleep(5 * time.Second)
+			postText(t, box, bob, "hello")
+		}
+		synctest.Wait()
+		if got, _ := n.shown(ann, "bad"); len(got) != 0 {
+			t.Errorf("ahead of the message ann got %q", got)
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		got, notice := n.shown(ann, "bad")
+		if len(got) != 2 || got[0] != "next" || !strings.Contains(got[1], "did not arrive") {
+			t.Fatalf("ann got %q", got)
+		}
+		left := musttest.Get(s.Undelivered(t.Context(), ann, 9))(t)
+		if len(left) != 1 || left[0].State != store.Failed || !strings.Contains(left[0].Err, "500") ||
+			len(notice.Buttons) != 1 || notice.Buttons[0].Data != press.Resend(left[0].ID) {
+			t.Fatalf("left is %+v, the buttons are %+v", left, notice.Buttons)
+		}
+		stop()
+	})
+}
+
+func TestNothingIsSetAsideWhileTheWholeNetworkIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := time.Now().Add(time.Hour)
+		n, s := &fakeChannel{call: func(int, channels.Outgoing) error {
+			if time.Now().Before(up) {
+				return errServer
+			}
+			return nil
+		}}, openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		for _, text := range []string{"one", "two"} {
+			postText(t, box, ann, text)
+			postText(t, box, bob, text)
+		}
+		time.Sleep(time.Until(up) + 10*time.Minute)
+		left := musttest.Get(s.Undelivered(t.Context(), channels.Chat{}, 9))(t)
+		wanttest.Equal(t, "left", len(left), 0)
+		if texts, _ := n.shown(ann, "one"); texts[len(texts)-1] != "two" {
+			t.Errorf("ann got %q", texts)
+		}
+		stop()
+	})
+}
+
+func TestTheNoticeOfAMessageThatWasSetAsideHasNoNoticeItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+			if o.Chat == ann {
+				return errServer
+			}
+			return nil
+		}}, openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "bad")
+		for range 60 {
+			time.Sleep(10 * time.Second)
+			postText(t, box, bob, "hello")
+		}
+		synctest.Wait()
+		left := musttest.Get(s.Undelivered(t.Context(), ann, 9))(t)
+		if len(left) != 2 || left[0].State != store.Failed || left[1].State != store.Failed {
+			t.Errorf("left is %+v", left)
+		}
+		stop()
+	})
+}
+
+func TestAMessageThatGivesWayIsSetAsideWithoutANotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := failOn("done"), openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		musttest.Do(t, box.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "done"}, GivesWay: true}))
+		for range 30 {
+			time.Sleep(10 * time.Second)
+			postText(t, box, bob, "hello")
+		}
+		synctest.Wait()
+		left := musttest.Get(s.Undelivered(t.Context(), ann, 9))(t)
+		if got, _ := n.shown(ann, "done"); len(got) != 0 || len(left) != 1 || left[0].State != store.Failed {
+			t.Errorf("ann got %q, left is %+v", got, left)
+		}
+		stop()
+	})
+}

@@ -1,0 +1,43 @@
+package gateway_test
+
+import (
+	"net/http"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/press"
+	"nanobot/internal/musttest"
+)
+
+func TestAFailedMessageIsSentAgainByItsButtonOnce(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, echo)
+	failing := true // read and written by the network's goroutines, one after the other
+	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if failing && c.Text == "you said one" {
+			failing = false
+			return gatewaytest.Fault{Status: http.StatusForbidden}
+		}
+		return gatewaytest.Fault{}
+	}
+	fx.start()
+	fx.net.UserWrites("1", "u", "one")
+	fx.awaitIdle("1")
+	fx.net.UserWrites("1", "u", "two")
+	fx.expect("1", "you said two")
+	failed := musttest.Get(fx.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9))(t)
+	if len(failed) != 1 {
+		t.Fatalf("undelivered are %+v", failed)
+	}
+	fx.net.UserPresses("2", "u", press.Resend(failed[0].ID))
+	fx.net.UserWrites("1", "u", "three")
+	fx.expect("1", "you said two", "you said three")
+	fx.stop()
+	fx.start()
+	fx.net.UserPresses("1", "u", press.Resend(failed[0].ID))
+	fx.expect("1", "you said two", "you said three", "you said one")
+	fx.net.UserPresses("1", "u", press.Resend(failed[0].ID))
+	fx.net.UserWrites("1", "u", "four")
+	fx.expect("1", "you said two", "you said three", "you said one", "you said four")
+}
