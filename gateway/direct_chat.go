@@ -23,8 +23,14 @@ type directChat struct {
 
 var _ terminal.Chat = (*directChat)(nil)
 
-// Emit sends a frame immediately.
+// Emit sends a frame immediately. The terminal folds nothing, so a diff that only the summary of
+// the turn has is a message.
 func (c *directChat) Emit(f terminal.Frame) error {
+	if f.Fold != nil && f.Fold.Required && f.Fold.Changes != "" {
+		if err := c.show(channels.Message{Kind: channels.Answer, Text: f.Fold.Changes}); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.Kind == terminal.Partial && c.ShowDrafts:
 		return c.show(channels.Message{Kind: channels.Draft, Text: f.Text})

@@ -116,3 +116,26 @@ func TestALocalPersonUsesTheCommandsOfTheProtocol(t *testing.T) {
 		}
 	}
 }
+
+// foldingProtocol emits the summary of a turn.
+type foldingProtocol terminal.Fold
+
+func (p foldingProtocol) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	fold := terminal.Fold(p)
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "step", Fold: &fold})
+}
+
+func TestALocalTurnShowsTheDiffThatOnlyItsSummaryHas(t *testing.T) {
+	t.Parallel()
+	for fold, want := range map[terminal.Fold]string{
+		{Details: "diff and steps", Changes: "diff", Required: true}: "message:diff|progress:⏳ step",
+		{Details: "files and steps", Changes: "files"}:               "progress:⏳ step",
+	} {
+		cfg := config.Default().Terminal
+		cfg.Command = "true"
+		r := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: foldingProtocol(fold), Log: zap.NewNop()}))(t)
+		g, w := &gateway.Direct{Runner: r, Log: zap.NewNop()}, &screenChannel{}
+		musttest.Get(g.Turn(t.Context(), w, hello))(t)
+		wanttest.Equal(t, "the chat shows", w.texts(), want)
+	}
+}

@@ -36,6 +36,7 @@ type FinalOptions struct {
 type FinalResponse struct {
 	text        *process.Bounded
 	media       []string
+	ownDir      string           // see AttachFiles
 	errs        *process.Bounded // one line for each error frame, as the user reads it
 	code        string           // of the last error frame that has one
 	remarks     []string
@@ -87,6 +88,11 @@ func (r *FinalResponse) AddLine(line []byte) {
 // PlainText returns the cleaned plain text and the media paths in it.
 func (r *FinalResponse) PlainText() (text string, media []string) {
 	return TrimText(Clean(r.text.String())), r.media
+}
+
+// AttachFiles adds files of the protocol's folder dir to the last message, which must have a text.
+func (r *FinalResponse) AttachFiles(dir string, paths ...string) {
+	r.ownDir, r.media = dir, append(r.media, paths...)
 }
 
 // AddError adds an error frame. Errors are shown last, so they are collected.
@@ -159,14 +165,16 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		if text != "" {
 			if err := t.Emit(Frame{
 				Kind: Message, Text: text, Format: t.Final.FormatOf(text), Media: r.media, Guessed: true,
-				Silent: true,
+				ProtocolDir: r.ownDir, Silent: true,
 			}); err != nil {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
+			r.media = nil
 		}
 		format := r.formatWithStderr(t.Final, TrimText(Clean(r.errs.String())), end)
 		if err := t.Emit(Frame{
 			Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code, StillRunning: r.left,
+			Media: r.media, ProtocolDir: r.ownDir,
 		}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
@@ -181,7 +189,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	}
 	if text != "" {
 		if err := t.Emit(Frame{
-			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, Own: own,
+			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, ProtocolDir: r.ownDir, Own: own,
 		}); err != nil {
 			return out, fmt.Errorf("emit final response: %w", err)
 		}

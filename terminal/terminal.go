@@ -238,6 +238,8 @@ type Fold struct {
 	Steps, Files int    // tool calls or commands, and files that were changed
 	Cost         string // as people read it, such as "$0.12"; "": unknown
 	Details      string // Markdown: a line for each step, and the end of each command's output
+	// Changes is the beginning of Details, with the changed files and their diff; "": none.
+	Changes string
 	// Required says that Details has content which no message has, so that the fold is a message if
 	// the turn has no board.
 	Required bool

@@ -16,11 +16,17 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
-// twentySteps is a prompt of a turn with twenty tool calls, four changed files and some remarks.
-// The agent waits for the file in the middle of the thirteenth.
-func twentySteps(signal string) string {
+// scene is a turn with twenty tool calls, four changed files and some remarks.
+type scene struct {
+	signal string // the file that the agent waits for in the middle of the thirteenth call
+	lines  int    // of the diff of each file
+}
+
+// prompt returns the prompt of the scene.
+func (s scene) prompt() string {
 	var b strings.Builder
 	for i := 1; i <= 20; i++ {
 		kind, title := "read", fmt.Sprintf("src/part%d.go", i)
@@ -35,13 +41,13 @@ func twentySteps(signal string) string {
 		}
 		fmt.Fprintf(&b, "tool t%d %s %s\nstatus t%d in_progress\n", i, kind, title, i)
 		if i == 13 {
-			fmt.Fprintf(&b, "until %s\n", signal)
+			fmt.Fprintf(&b, "until %s\n", s.signal)
 		}
-		content := `[]`
 		if kind == "edit" {
-			content = fmt.Sprintf(`[{"type":"diff","path":"/src/part%d.go","oldText":"old\n","newText":"new %d\n"}]`, i, i)
+			fmt.Fprintf(&b, "edited t%d %s %d\n", i, title, s.lines)
+		} else {
+			fmt.Fprintf(&b, "status t%d completed []\n", i)
 		}
-		fmt.Fprintf(&b, "status t%d completed %s\n", i, content)
 	}
 	b.WriteString(`raw {"sessionUpdate":"usage_update","used":21000,"size":200000,"cost":{"amount":0.12,"currency":"USD"}}` + "\n")
 	b.WriteString("say All parts are **reviewed**, and the tests pass.")
@@ -51,24 +57,68 @@ func twentySteps(signal string) string {
 // durations are the times in a transcript, which differ from run to run.
 var durations = regexp.MustCompile(`\b\d+ (s|min)\b`)
 
-// showTwentySteps writes what one network shows of the turn.
-type showTwentySteps func(t *testing.T, signal string) string
+// showTwentySteps returns what one network shows of a scene, while the agent works and in the end.
+type showTwentySteps func(t *testing.T, s scene) (working, ended []sceneMessage)
+
+// sceneMessage is a message as people see it.
+type sceneMessage struct {
+	silent bool
+	text   string
+	files  []string
+}
+
+// String returns the message for a transcript.
+func (m sceneMessage) String() string {
+	notifies := "notifies"
+	if m.silent {
+		notifies = "silent"
+	}
+	for _, f := range m.files {
+		m.text = "📎 " + f + "\n" + m.text
+	}
+	return fmt.Sprintf("Message, %s:\n\n````text\n%s\n````\n\n", notifies, strings.TrimSpace(m.text))
+}
+
+// checkTwoMessages checks that a turn leaves one silent message and one that notifies.
+func checkTwoMessages(t *testing.T, shown []sceneMessage, lines int) {
+	t.Helper()
+	if len(shown) != 2 || !shown[0].silent || shown[1].silent {
+		t.Fatalf("shown are %v", shown)
+	}
+	board, answer := shown[0], shown[1]
+	wanttest.Equal(t, "files of the board and of the answer:", fmt.Sprint(board.files, answer.files),
+		map[bool]string{true: "[] [changes.diff]", false: "[] []"}[lines > 1])
+	if !strings.Contains(answer.text, "reviewed") {
+		t.Errorf("the answer is %q", answer.text)
+	}
+}
 
 func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 	killtest.SkipIfShort(t)
 	t.Parallel()
 	var page strings.Builder
-	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n")
+	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat: one silent message and the answer. A diff of up to 4 KiB is part of the\nsilent message, a larger one is a document of the answer. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n")
 	for _, network := range []struct {
-		name string
-		show showTwentySteps
-	}{{"Telegram", twentyStepsOnTelegram}, {"Discord", twentyStepsOnDiscord}, {"The web page", twentyStepsOnThePage}} {
+		name, details string
+		show          showTwentySteps
+	}{
+		{"Telegram", "", twentyStepsOnTelegram},
+		{"Discord", "", twentyStepsOnDiscord},
+		{"The web page", ", where Details opens with a click", twentyStepsOnThePage},
+	} {
 		t.Run(network.name, func(t *testing.T) {
-			fmt.Fprintf(&page, "\n## %s\n\n%s\n", network.name, strings.TrimSpace(network.show(t, filepath.Join(t.TempDir(), "go"))))
+			working, ended := network.show(t, scene{filepath.Join(t.TempDir(), "go"), 1})
+			checkTwoMessages(t, ended, 1)
+			fmt.Fprintf(&page, "\n## %s\n\nWhile the agent works:\n\n%sIn the end%s:\n\n%s%s", network.name, working[0], network.details, ended[0], ended[1])
+		})
+		t.Run(network.name+" with a large diff", func(t *testing.T) {
+			_, ended := network.show(t, scene{filepath.Join(t.TempDir(), "go"), 60})
+			checkTwoMessages(t, ended, 60)
+			fmt.Fprintf(&page, "With a diff of more than 4 KiB:\n\n%s%s", ended[0], ended[1])
 		})
 	}
 	path := filepath.Join("..", "..", "docs", "example-turn.md")
-	got := durations.ReplaceAllString(page.String(), "9 s")
+	got := durations.ReplaceAllString(strings.TrimSpace(strings.ReplaceAll(page.String(), "\n\n\n", "\n\n"))+"\n", "9 s")
 	if *update {
 		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
@@ -77,34 +127,24 @@ func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 	}
 }
 
-// transcriptMessage is a message in a transcript.
-func transcriptMessage(silent bool, text string) string {
-	notifies := "notifies"
-	if silent {
-		notifies = "silent"
-	}
-	return fmt.Sprintf("Message, %s:\n\n````text\n%s\n````\n\n", notifies, strings.TrimSpace(text))
-}
-
-func twentyStepsOnTelegram(t *testing.T, signal string) string {
+func twentyStepsOnTelegram(t *testing.T, s scene) (working, ended []sceneMessage) {
 	b := startTelegramBot(t, telegramSetup{protocol: "acp", command: acpAgent(t, "")})
 	b.api.SetFloodControl(telegramtest.TelegramFloodLimits)
-	b.api.UserSends(7, twentySteps(signal))
+	b.api.UserSends(7, s.prompt())
 	board := b.awaitMessage(7, "step 13")
-	out := "While the agent works:\n\n" + transcriptMessage(board.Silent, board.TextOrCaption())
-	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(s.signal, nil, 0o600))
 	b.awaitMessage(7, "All parts are reviewed")
-	shown, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+	shown, _ := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
 		return slices.ContainsFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), "20 steps") })
 	})
-	if !ok || len(shown) != 2 {
-		t.Errorf("%d messages are shown: %+v", len(shown), shown)
-	}
-	out += "In the end:\n\n"
 	for _, m := range shown {
-		out += transcriptMessage(m.Silent, quoteExpandable(m))
+		one := sceneMessage{silent: m.Silent, text: quoteExpandable(m)}
+		if m.Document != nil {
+			one.files = append(one.files, m.Document.FileName)
+		}
+		ended = append(ended, one)
 	}
-	return out
+	return []sceneMessage{{silent: board.Silent, text: board.TextOrCaption()}}, ended
 }
 
 // quoteExpandable returns a message's text with > before the lines of an expandable quote.
@@ -121,7 +161,7 @@ func quoteExpandable(m telegramtest.Message) string {
 	return text
 }
 
-func twentyStepsOnDiscord(t *testing.T, signal string) string {
+func twentyStepsOnDiscord(t *testing.T, s scene) (working, ended []sceneMessage) {
 	b := startDiscordBot(t, discordSetup{protocol: "acp", command: acpAgent(t, "")})
 	awaitContent := func(words string) []discordtest.Message {
 		t.Helper()
@@ -134,55 +174,56 @@ func twentyStepsOnDiscord(t *testing.T, signal string) string {
 		return shown
 	}
 	isSilent := func(m discordtest.Message) bool { return m.Flags&(1<<12) != 0 }
-	b.api.UserSends(b.dm, ada, twentySteps(signal))
+	b.api.UserSends(b.dm, ada, s.prompt())
 	board := awaitContent("step 13")[0]
-	out := "While the agent works:\n\n" + transcriptMessage(isSilent(board), board.Content)
-	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(s.signal, nil, 0o600))
 	awaitContent("All parts are")
-	shown := awaitContent("20 steps")
-	if len(shown) != 2 {
-		t.Errorf("%d messages are shown: %+v", len(shown), shown)
-	}
-	out += "In the end:\n\n"
-	for _, m := range shown {
-		text := m.Content
+	for _, m := range awaitContent("20 steps") {
+		one := sceneMessage{silent: isSilent(m), text: m.Content}
 		for _, button := range m.Buttons() {
-			text += "\n[" + button.Label + "]"
+			one.text += "\n[" + button.Label + "]"
 		}
-		out += transcriptMessage(isSilent(m), text)
+		for _, f := range m.Attachments {
+			one.files = append(one.files, f.Filename)
+		}
+		ended = append(ended, one)
 	}
-	return out
+	return []sceneMessage{{silent: isSilent(board), text: board.Content}}, ended
 }
 
-func twentyStepsOnThePage(t *testing.T, signal string) string {
+func twentyStepsOnThePage(t *testing.T, s scene) (working, ended []sceneMessage) {
 	b := newWebBotWith(t, `"protocol": "acp", "command": `+strconv.Quote(acpAgent(t, "")))
 	ann := b.signIn("--user", "ann")
 	next := ann.openEventStream()
 	const chat = "web-a-known-to-nobody-else"
-	ann.sendMessage(chat, twentySteps(signal))
+	ann.sendMessage(chat, s.prompt())
 	board := next("progress")
 	for !strings.Contains(board.data.Text, "step 13") {
 		board = next("progress")
 	}
-	out := "While the agent works:\n\n" + transcriptMessage(true, board.data.Text)
-	musttest.Do(t, os.WriteFile(signal, nil, 0o600))
+	musttest.Do(t, os.WriteFile(s.signal, nil, 0o600))
 	for e := next("message"); !strings.Contains(e.data.Text, "20 steps"); e = next("message") {
 	}
 	var history struct {
-		Messages []struct{ From, Text, Details string }
+		Messages []struct {
+			From, Text, Details string
+			Media               []struct{ Name string }
+		}
 	}
 	status, body := ann.request("GET", "/api/chats/"+chat+"/messages", "", nil)
 	musttest.Do(t, json.Unmarshal([]byte(body), &history))
-	if shown := len(history.Messages); status != http.StatusOK || shown != 3 {
-		t.Errorf("%d messages are shown: %s", shown, body)
-	}
-	out += "In the end, where Details opens with a click:\n\n"
+	wanttest.Equal(t, "status", status, http.StatusOK)
 	for _, m := range history.Messages {
-		if m.From == "bot" {
-			out += transcriptMessage(m.Details != "", m.Text+"\n"+unfoldDetails(m.Details))
+		if m.From != "bot" {
+			continue
 		}
+		one := sceneMessage{silent: m.Details != "", text: m.Text + "\n" + unfoldDetails(m.Details)}
+		for _, f := range m.Media {
+			one.files = append(one.files, f.Name)
+		}
+		ended = append(ended, one)
 	}
-	return out
+	return []sceneMessage{{silent: true, text: board.data.Text}}, ended
 }
 
 // unfoldDetails returns folded text with > before its lines.

@@ -158,7 +158,7 @@ func (d *Display) Finish(status terminal.Status) *store.Fold {
 	d.board.mu.Lock()
 	fold := d.board.content.Fold
 	d.board.mu.Unlock()
-	if fold == nil || fold.Steps == 0 || d.board.hidden() {
+	if fold == nil || fold.Steps == 0 && !fold.Required || d.board.hidden() {
 		d.board.finish(nil)
 		return nil
 	}

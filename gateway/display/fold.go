@@ -94,9 +94,13 @@ func FoldMessage(w words.Words, inbound store.Inbound, fold terminal.Fold) (m *o
 // foldText sums up a turn in a line, such as "✓ 20 steps · 3 min · 4 files · $0.12". Unknown
 // parts are left out, and so is the end of a turn that has not ended.
 func foldText(w words.Words, fold terminal.Fold, end turnEnd) string {
-	parts := []string{w.Text(words.FoldSteps, fold.Steps)}
+	var parts []string
+	if fold.Steps > 0 { // a turn that is repeated after a crash may have none
+		parts = append(parts, w.Text(words.FoldSteps, fold.Steps))
+	}
 	if end.status != "" {
-		parts = []string{endings[end.status].mark + " " + parts[0], Duration(end.took)}
+		parts = append(parts, Duration(end.took))
+		parts[0] = endings[end.status].mark + " " + parts[0]
 	}
 	if fold.Files > 0 {
 		parts = append(parts, w.Text(words.FoldFiles, fold.Files))

@@ -16,15 +16,16 @@ type Shown struct {
 }
 
 // plan splits the message into parts. Where its beginning is shown, text parts replace what is
-// shown.
+// shown, and so does a file with the whole text as its caption, which is sent as a new message.
 func (m *Message) plan(ch channels.Channel) error {
 	planned, err := ch.Plan(m.Message)
 	if err != nil {
 		return err
 	}
 	parts := planned
+	captioned := len(planned) == 1 && len(m.Media) > 0
 	if _, ok := ch.(channels.Replacer); ok && len(m.Replace) > 0 && m.Screen == nil &&
-		slices.ContainsFunc(planned, hasFiles) {
+		!captioned && slices.ContainsFunc(planned, hasFiles) {
 		if parts, err = m.planAroundFiles(ch, planned); err != nil {
 			return err
 		}
@@ -33,8 +34,10 @@ func (m *Message) plan(ch channels.Channel) error {
 	m.parts = parts
 	for i := range m.parts {
 		m.parts[i].GivesWay = m.GivesWay
-		if i < len(m.Replace) && !hasFiles(m.parts[i]) && (i == 0 || m.parts[i-1].Replace != "") {
-			m.parts[i].Replace, m.parts[i].Unchanged = m.Replace[i].ID, looksSame(m.Replace[i].Out, m.parts[i])
+		files := hasFiles(m.parts[i])
+		if i < len(m.Replace) && (!files || captioned) && (i == 0 || m.parts[i-1].Replace != "") {
+			m.parts[i].Replace = m.Replace[i].ID
+			m.parts[i].Unchanged = !files && looksSame(m.Replace[i].Out, m.parts[i])
 		}
 	}
 	return nil
@@ -92,8 +95,9 @@ func (m *Message) Replacing(id string) (channels.Outgoing, bool) {
 	return m.parts[i], true
 }
 
-// Edited reports whether the whole posted message replaces transient messages, so that the network
-// notifies nobody.
+// Edited reports whether the whole posted message replaces transient messages by edits, so that the
+// network notifies nobody.
 func (m *Message) Edited() bool {
-	return len(m.parts) > 0 && !slices.ContainsFunc(m.parts, func(o channels.Outgoing) bool { return o.Replace == "" })
+	return len(m.parts) > 0 &&
+		!slices.ContainsFunc(m.parts, func(o channels.Outgoing) bool { return o.Replace == "" || hasFiles(o) })
 }

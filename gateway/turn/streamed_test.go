@@ -304,7 +304,7 @@ func TestTheShownTextSaysThatTheAnswerGoesOnInAFile(t *testing.T) {
 	})
 }
 
-func TestAStreamedTextStaysWhenTheAnswerHasFiles(t *testing.T) {
+func TestAStreamedTextBecomesTheCaptionOfTheAnswersFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &chatNetwork{}
 		path := filepath.Join(t.TempDir(), "a.png")
@@ -315,8 +315,8 @@ func TestAStreamedTextStaysWhenTheAnswerHasFiles(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			emit(terminal.Frame{Kind: terminal.Message, Text: "Look at it", Checked: []terminal.File{{Path: file.Name(), Size: 1, Open: file}}})
 		})
-		checkEqual(t, "shown", n.shown(), "Look at it|[a.png]")
-		checkEqual(t, "removed", n.called("remove"), "[]")
+		checkEqual(t, "shown", n.shown(), "Look at it[a.png]")
+		checkEqual(t, "calls", n.calls, "[send silently Look send Look at it remove m1]")
 	})
 }
 

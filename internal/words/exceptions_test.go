@@ -147,7 +147,7 @@ var exceptions = map[string]string{
 	"terminal/acp/form/form.go":                        forAgent,
 	"terminal/acp/form/schema.go ":                     forAgent,
 	"terminal/acp/access/path.go":                      forAgent,
-	"terminal/acp/view/fold.go emitChanges":            forLog,
+	"terminal/acp/view/fold.go emitEnd":                forLog,
 	"terminal/acp/mcpservers.go":                       forLog,
 	"terminal/acp/rpc/conn.go":                         forLog,
 	"terminal/acp/rpc/noise.go":                        forLog,

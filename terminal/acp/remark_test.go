@@ -145,15 +145,16 @@ func TestExactlyTheLastMessageOfATurnNotifies(t *testing.T) {
 	}
 }
 
-func TestWithoutABoardRemarksAndSmallDiffsAreSilentMessages(t *testing.T) {
+func TestWithoutABoardRemarksAreSilentMessagesAndASmallDiffIsADocumentOfTheAnswer(t *testing.T) {
 	script := "say I look.\ntool t edit x\nstatus t completed " + `[{"type":"diff","path":"/f","oldText":"a\n","newText":"b\n"}]` + "\nsay hello"
 	for name, c := range map[string]struct {
 		hidden   bool
 		want     []string
+		files    int
 		required bool
 	}{
-		"a board":  {false, []string{"hello"}, true},
-		"no board": {true, []string{"I look.", "✏️ `/f` · +1 −1\n```diff\n@@ -1 +1 @@\n-a\n+b\n```", "hello"}, false},
+		"a board":  {false, []string{"hello"}, 0, true},
+		"no board": {true, []string{"I look.", "hello"}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,6 +165,9 @@ func TestWithoutABoardRemarksAndSmallDiffsAreSilentMessages(t *testing.T) {
 				t.Errorf("%q notify", rings)
 			}
 			wanttest.Equal(t, "said", h.text(terminal.Message), strings.Join(c.want, "\n"))
+			if last := h.frames[len(h.frames)-1]; len(last.Media) != c.files {
+				t.Errorf("the answer has %q", last.Media)
+			}
 			if fold := h.fold(); fold.Required != c.required {
 				t.Errorf("the summary is %+v", fold)
 			}

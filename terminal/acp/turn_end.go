@@ -77,7 +77,14 @@ func (x *turn) closeView(followed bool) error {
 
 // emitFinal emits the end of the agent's output and the final response.
 func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (terminal.Outcome, error) {
-	if err := x.closeView(e.HasContent(x.t, end)); err != nil {
+	if x.r == nil || !e.HasContent(x.t, end) {
+		if err := x.closeView(false); err != nil {
+			return terminal.Outcome{}, err
+		}
+		return e.Emit(x.t, end)
+	}
+	defer x.r.view.RemoveFiles()
+	if err := x.r.view.CloseBefore(e); err != nil {
 		return terminal.Outcome{}, err
 	}
 	return e.Emit(x.t, end)

@@ -60,8 +60,9 @@ func visibleLine(text string) string {
 	return terminal.CodeSpan(terminal.OneLine(terminal.Visible(text), shownLength))
 }
 
-// foldBoard sums up the turn on the board, if commands were executed.
-func (x *turn) foldBoard() error {
+// foldBoard sums up the turn on the board, if commands were executed or the summary is required.
+func (x *turn) foldBoard(sum terminal.Fold) error {
 	created, changed, deleted := x.changes.summary()
-	return x.board.Fold(terminal.Fold{Files: len(created) + len(changed) + len(deleted)})
+	sum.Files = len(created) + len(changed) + len(deleted)
+	return x.board.Fold(sum)
 }

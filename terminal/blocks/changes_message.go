@@ -23,28 +23,48 @@ var endTexts = map[steps.State]words.Key{
 	steps.Failed: words.AgentStepFailed, steps.Refused: words.AgentRefused,
 }
 
+// emitEnd emits the summary of the task on the board, and its final message. A diff that is not
+// part of the summary is a document of the message.
+func (x *turn) emitEnd(message func() terminal.Frame) (terminal.Outcome, error) {
+	diff, omitted := x.changes.diff(maxDiff)
+	changes, folded := steps.FoldDiff(strings.Join(x.changeLists(), "\n"), diff)
+	folded = folded && omitted == 0 && !x.t.BoardHidden()
+	if err := x.foldBoard(terminal.Fold{Changes: changes, Required: folded && diff != ""}); err != nil {
+		return terminal.Outcome{}, err
+	}
+	return x.endWithMessage(func() (terminal.Frame, error) {
+		f, err := message(), error(nil)
+		if !folded {
+			err = x.attachDiff(&f, diff, omitted)
+		}
+		return f, err
+	})
+}
+
 // finalMessage returns the summary of the task and of its changes.
-func (x *turn) finalMessage() (terminal.Frame, error) {
+func (x *turn) finalMessage() terminal.Frame {
 	text := strings.TrimSpace(x.s.Summary)
 	if text == "" {
 		text = x.text(cmp.Or(endTexts[x.s.Last], words.BlocksDone))
 	}
-	f := terminal.Frame{Text: text}
-	created, changed, deleted := x.changes.summary()
-	lists := x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed},
-		fileGroup{words.BlocksDeleted, deleted})
-	if lists == nil {
-		return f, nil
+	if lists := x.changeLists(); lists != nil {
+		text += "\n\n" + strings.Join(lists, "\n")
 	}
-	f.Text += "\n\n" + strings.Join(lists, "\n")
-	return f, x.attachDiff(&f)
+	return terminal.Frame{Text: text}
+}
+
+// changeLists returns a line each for the created, the changed and the deleted files.
+func (x *turn) changeLists() []string {
+	created, changed, deleted := x.changes.summary()
+	return x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed},
+		fileGroup{words.BlocksDeleted, deleted})
 }
 
 // repeatedMessage is finalMessage for a session whose end was already reported.
-func (x *turn) repeatedMessage() (terminal.Frame, error) {
-	f, err := x.finalMessage()
+func (x *turn) repeatedMessage() terminal.Frame {
+	f := x.finalMessage()
 	f.Text += "\n\n" + x.text(words.BlocksDoneAlready)
-	return f, err
+	return f
 }
 
 // fileGroup is a labelled list of files.
@@ -76,8 +96,7 @@ func (x *turn) joinFileNames(paths []string) string {
 }
 
 // attachDiff attaches the changes of the session as a document.
-func (x *turn) attachDiff(f *terminal.Frame) error {
-	diff, omitted := x.changes.diff(maxDiff)
+func (x *turn) attachDiff(f *terminal.Frame, diff string, omitted int) error {
 	if omitted > 0 {
 		f.Text += "\n\n" + x.text(words.BlocksDiffOmits, omitted)
 	}
@@ -115,16 +134,17 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 	return nil, nil, nil
 }
 
-// showDiff runs /diff.
+// showDiff runs /diff. Who has typed the command waits for the message, which notifies nobody.
 func (x *turn) showDiff() (terminal.Frame, error) {
-	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged)}
+	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged), Silent: true}
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
 		return noChange, err
 	}
 	defer closeIt()
-	f := terminal.Frame{Text: x.text(words.BlocksChangedBy, terminal.OneLine(x.s.Task, 200))}
-	if err := x.attachDiff(&f); err != nil {
+	f := terminal.Frame{Text: x.text(words.BlocksChangedBy, terminal.OneLine(x.s.Task, 200)), Silent: true}
+	diff, omitted := x.changes.diff(maxDiff)
+	if err := x.attachDiff(&f, diff, omitted); err != nil {
 		return f, err
 	}
 	if len(f.Media) == 0 {
@@ -133,9 +153,9 @@ func (x *turn) showDiff() (terminal.Frame, error) {
 	return f, nil
 }
 
-// undo runs /undo.
+// undo runs /undo. Its message notifies nobody either.
 func (x *turn) undo() (terminal.Frame, error) {
-	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged)}
+	noChange := terminal.Frame{Text: x.text(words.BlocksNothingChanged), Silent: true}
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
 		return noChange, err
@@ -161,5 +181,5 @@ func (x *turn) undo() (terminal.Frame, error) {
 		lines = append(lines, x.text(words.BlocksMoreRefused, more))
 	}
 	lines = append(lines, x.text(words.BlocksCommandsStay))
-	return terminal.Frame{Text: strings.Join(lines, "\n")}, nil
+	return terminal.Frame{Text: strings.Join(lines, "\n"), Silent: true}, nil
 }

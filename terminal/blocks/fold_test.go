@@ -1,6 +1,8 @@
 package blocks_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"nanobot/terminal"
@@ -40,4 +42,47 @@ func TestATaskThatFailsIsSummedUp(t *testing.T) {
 	fold, rings := summaryOf(r)
 	checkEqual(t, "steps", fold.Steps, 1)
 	checkEqual(t, "messages that notify besides the error", len(rings), 0)
+}
+
+func TestADiffOfMoreThan4KiBIsADocumentOfTheAnswer(t *testing.T) {
+	r := newFixture(t, "[CREATE_FILE path=\"a.txt\"]\n"+strings.Repeat("line\n", 1000)+"[/CREATE_FILE]", doneBlock)
+	r.runToDone("go")
+	fold, rings := summaryOf(r)
+	if strings.Contains(fold.Details, "+line") || fold.Required {
+		t.Errorf("the summary is %+v", fold)
+	}
+	checkContains(t, r.sent[r.session().SessionID+".diff"], "+++ b/a.txt", "+line")
+	checkEqual(t, "messages", len(r.sentTexts()), 1)
+	checkEqual(t, "messages that notify", len(rings), 1)
+}
+
+func TestATaskThatEndsAgainAfterACrashHasItsDiff(t *testing.T) {
+	r := newFixture(t, "[CREATE_FILE path=\"a.txt\"]\nx\n[/CREATE_FILE]", doneBlock)
+	r.runToDone("go")
+	first, said := r.lastText(), len(r.sentTexts())
+	name := r.folder("sessions", r.session().SessionID+".json")
+	raw, err := os.ReadFile(name)
+	if !strings.Contains(string(raw), `"told"`) {
+		t.Fatal(string(raw), err)
+	}
+	r.putFile(name, strings.Replace(string(raw), `"told"`, `"none"`, 1)) // killed before it was saved
+	r.frames = nil
+	r.runToDone("go")
+	fold, _ := summaryOf(r)
+	checkEqual(t, "steps", fold.Steps, 0)
+	checkContains(t, fold.Details, "+x")
+	checkEqual(t, "required", fold.Required, true)
+	checkEqual(t, "said", r.lastText(), first)
+	checkEqual(t, "messages", len(r.sentTexts()), said)
+}
+
+func TestDiffAndUndoNotifyNobody(t *testing.T) {
+	r := newFixture(t, "[CREATE_FILE path=\"a.txt\"]\nx\n[/CREATE_FILE]", doneBlock)
+	for _, command := range []string{"/diff", "/undo", "go", "/diff", "/undo"} {
+		r.frames = nil
+		r.runNextMessage(command)
+		if _, rings := summaryOf(r); (len(rings) == 1) != (command == "go") {
+			t.Errorf("after %s %q notify", command, rings)
+		}
+	}
 }

@@ -110,7 +110,7 @@ func (x *turn) saveSession(sync bool) error {
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
 	x.board = board{Board: steps.Board{Emit: x.t.Emit, Words: x.t.Words}}
 	if x.s.Reported { // the turn is repeated after its end was reported
-		out, err := x.endWithMessage(x.repeatedMessage)
+		out, err := x.emitEnd(x.repeatedMessage)
 		out.Status = x.endStatus()
 		return out, err
 	}
@@ -119,10 +119,7 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 			return x.endBroken(ctx, err)
 		}
 	}
-	if err := x.foldBoard(); err != nil {
-		return terminal.Outcome{}, err
-	}
-	out, err := x.endWithMessage(x.finalMessage)
+	out, err := x.emitEnd(x.finalMessage)
 	if err != nil {
 		return out, err
 	}
@@ -327,7 +324,7 @@ func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome
 
 // endResumable ends the turn and tells the person about /resume.
 func (x *turn) endResumable(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
-	if err := x.foldBoard(); err != nil {
+	if err := x.foldBoard(terminal.Fold{}); err != nil {
 		return terminal.Outcome{}, err
 	}
 	end.AddRemark(x.text(words.BlocksResumable))

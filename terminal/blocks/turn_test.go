@@ -34,7 +34,10 @@ func TestASessionContinuesUntilDone(t *testing.T) {
 	checkEqual(t, "first message", texts[0], "halfway")
 	checkContains(t, r.lastText(), "All done.", "Created: `after.txt`, `src/a.txt`", "Deleted: `old.txt`")
 	s := r.session()
-	checkContains(t, r.sent[s.SessionID+".diff"], "+++ b/after.txt", "+still executed", "-old", "+2")
+	fold, _ := summaryOf(r)
+	checkContains(t, fold.Details, "Created: `after.txt`, `src/a.txt`", "+++ b/after.txt", "+still executed", "-old", "+2")
+	checkEqual(t, "required", fold.Required, true)
+	checkEqual(t, "documents", len(r.sent), 0)
 	checkEqual(t, "complete", s.IsComplete, true)
 	checkEqual(t, "sequence", s.SequenceNumber, 3)
 	for i, name := range []string{"0001", "0002", "0003"} {

@@ -4,6 +4,7 @@
 package steps
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ const (
 	maxLines = 256
 	// maxDetails limits the details of a summary, in bytes.
 	maxDetails = 16 << 10
+	// maxFoldedDiff limits the changes in the details, in bytes: Telegram's 4096 units without the
+	// line of the summary. A longer diff is a document of the answer.
+	maxFoldedDiff = 4<<10 - 96
 )
 
 // Board is the state of a turn that its progress message shows. It is not safe for concurrent use.
@@ -134,9 +138,9 @@ func (b *Board) Show(activity ...string) error {
 	return b.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: text, Step: b.steps})
 }
 
-// Fold emits the last board of the turn with its summary, if there were steps.
+// Fold emits the last board of the turn with its summary, if there were steps or it is required.
 func (b *Board) Fold(sum terminal.Fold) error {
-	if b.steps == 0 {
+	if b.steps == 0 && !sum.Required {
 		return nil
 	}
 	return b.Emit(terminal.Frame{
@@ -144,14 +148,24 @@ func (b *Board) Fold(sum terminal.Fold) error {
 	})
 }
 
-// Sum completes the summary of a turn with its steps. Details has the changed files; "": the line
-// about them.
+// Sum completes the summary of a turn with its steps. Without Changes, the details have the line
+// about changed files.
 func (b *Board) Sum(sum terminal.Fold) *terminal.Fold {
-	if sum.Details == "" {
-		sum.Details = b.Changed
-	}
-	sum.Steps, sum.Details = b.steps, b.details(sum.Details)
+	sum.Steps, sum.Details = b.steps, b.details(cmp.Or(sum.Changes, b.Changed))
 	return &sum
+}
+
+// FoldDiff returns the changes of a turn for its summary, and whether they have the diff. files is
+// Markdown that names the changed files.
+func FoldDiff(files, diff string) (changes string, all bool) {
+	if diff == "" {
+		return files, true
+	}
+	whole := files + "\n" + terminal.CodeBlock("diff", strings.ReplaceAll(diff, "\r\n", "\n"))
+	if len(whole) > maxFoldedDiff {
+		return files, false
+	}
+	return whole, true
 }
 
 // render returns the lines of the board without the agent's present activity: the plan, the last

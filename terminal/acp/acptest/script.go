@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -110,6 +111,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"flow":    (*promptRun).sendAtRate,
 	"tool":    (*promptRun).startTool,
 	"status":  (*promptRun).updateTool,
+	"edited":  (*promptRun).completeEdit,
 	"plan":    (*promptRun).showPlan,
 	"raw":     (*promptRun).sendRaw,
 	"quiet":   (*promptRun).callQuietly,
@@ -213,6 +215,24 @@ func (r *promptRun) updateTool(rest string) error {
 		u["content"] = json.RawMessage(f[2])
 	}
 	r.send(u)
+	return nil
+}
+
+// completeEdit executes "edited ID PATH LINES": it completes a tool call that has replaced the line
+// of a file in the working folder by LINES lines.
+func (r *promptRun) completeEdit(rest string) error {
+	var id, path string
+	var lines int
+	if _, err := fmt.Sscan(rest, &id, &path, &lines); err != nil {
+		return &Problem{-32602, "edited ID PATH LINES"}
+	}
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "new line %d of %s\n", i+1, path)
+	}
+	r.send(fields{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed", "content": []any{
+		fields{"type": "diff", "path": filepath.Join(r.s.Cwd, path), "oldText": "old\n", "newText": text.String()},
+	}})
 	return nil
 }
 

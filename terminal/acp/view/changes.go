@@ -6,17 +6,11 @@ import (
 	"strings"
 
 	"nanobot/internal/words"
-	"nanobot/terminal"
 	"nanobot/terminal/steps"
 )
 
-const (
-	// maxChanges limits the bytes of changed texts that a turn stores. Further changes are counted.
-	maxChanges = 8 << 20
-	// maxFoldedDiff limits the diff, in bytes, that is part of the folded board. A longer one is a
-	// message.
-	maxFoldedDiff = 4 << 10
-)
+// maxChanges limits the bytes of changed texts that a turn stores. Further changes are counted.
+const maxChanges = 8 << 20
 
 // changes are the files that the tool calls of a turn have changed.
 type changes struct {
@@ -151,16 +145,15 @@ func (c *changes) headLine(f *changedFile) string {
 
 // changesReport is the changes of a turn for display.
 type changesReport struct {
-	text     string // Markdown; "" if there are no diffs
-	file     string // the complete diff; "" if text has all of it
-	fileName string
+	text     string // Markdown: the changed files; "" if there are no diffs
+	diff     string // all of it; "" if it is too large to be compared
+	fileName string // of the diff
 }
 
-// report returns the changes for display, with the complete diff if the text shows only a part.
+// report returns the changes for display.
 func (c *changes) report() (r changesReport) {
 	var heads []string
-	var bodies, complete strings.Builder
-	several := len(c.files) > 1 || len(c.files) == 1 && len(c.files[0].diffs) > 1
+	var diff strings.Builder
 	for _, f := range c.files {
 		if len(f.diffs) == 0 {
 			continue
@@ -168,14 +161,9 @@ func (c *changes) report() (r changesReport) {
 		heads = append(heads, c.headLine(f))
 		r.fileName = filepath.Base(f.path) + ".diff"
 		for _, d := range f.diffs {
-			if d.body == "" {
-				continue
+			if d.body != "" {
+				diff.WriteString(d.header + d.body)
 			}
-			complete.WriteString(d.header + d.body)
-			if several {
-				bodies.WriteString(d.header)
-			}
-			bodies.WriteString(d.body)
 		}
 	}
 	switch n := len(heads); n {
@@ -190,16 +178,6 @@ func (c *changes) report() (r changesReport) {
 		}
 		heads = append([]string{c.summary()}, heads...)
 	}
-	r.text = strings.Join(heads, "\n")
-	shown, all := excerpt(bodies.String(), diffExcerpt)
-	if shown != "" {
-		r.text += "\n" + terminal.CodeBlock("diff", shown)
-	}
-	if !all {
-		r.file = complete.String()
-	}
+	r.text, r.diff = strings.Join(heads, "\n"), diff.String()
 	return r
 }
-
-// isSmall reports whether the changes are part of the folded board.
-func (r changesReport) isSmall() bool { return r.file == "" && len(r.text) <= maxFoldedDiff }

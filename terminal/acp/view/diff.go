@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// diffExcerpt limits the lines of a diff in the chat, diffWidth their length. The complete diff
-	// is sent as a file.
+	// diffExcerpt limits the lines of a diff in a question, diffWidth their length. The complete
+	// diff is sent as a file.
 	diffExcerpt, diffWidth = 20, 200
 	// maxDiff limits the total length of two texts that are compared.
 	maxDiff = 4 << 20
@@ -49,13 +49,17 @@ func (d FileDiff) render(dir string, w words.Words) renderedDiff {
 		return renderedDiff{summary: name + note + changeNote(w, words.ChangeTooLarge)}
 	}
 	diff := linediff.Compare(before, d.NewText)
-	old := "a" + d.Path
+	path := relativePath(dir, d.Path)
+	if !filepath.IsAbs(path) {
+		path = "/" + path
+	}
+	old := "a" + path
 	if d.OldText == nil {
 		old = "/dev/null"
 	}
 	return renderedDiff{
 		summary: name + note + countNote(diff.Added, diff.Removed),
-		header:  fmt.Sprintf("--- %s\n+++ b%s\n", old, d.Path),
+		header:  fmt.Sprintf("--- %s\n+++ b%s\n", old, path),
 		body:    diff.Unified(), added: diff.Added, removed: diff.Removed,
 	}
 }
@@ -101,4 +105,21 @@ func relativePath(dir, path string) string {
 		return rel
 	}
 	return path
+}
+
+// relativeNames returns a text in which the paths inside dir are relative to it; "": as they are.
+func relativeNames(dir, text string) string {
+	if dir == "" || dir == "/" {
+		return text
+	}
+	parts := strings.Split(text, dir+"/")
+	text = parts[0]
+	for _, part := range parts[1:] {
+		begins := text == "" || strings.ContainsAny(text[len(text)-1:], " \"'`([{<=:,")
+		if part == "" || strings.HasPrefix(part, " ") || !begins { // the folder itself, or a longer path
+			text += dir + "/"
+		}
+		text += part
+	}
+	return text
 }

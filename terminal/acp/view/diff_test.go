@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/process"
 )
 
 func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
@@ -50,32 +54,32 @@ func TestChangesAreCountedOnTheBoardAndShownOnceAtTheEnd(t *testing.T) {
 	if fold.Files != 3 || fold.Steps != 5 {
 		t.Errorf("%d files, %d steps", fold.Files, fold.Steps)
 	}
-	want := "✏️ 3 files changed, +2 −1\n`src/a.go` · +1 −1\n`/else/n.md` · new · +1 −0\n````diff\n--- a" + dir + "/src/a.go\n+++ b" + dir + "/src/a.go\n@@ -1,2 +1,2 @@\n one\n-two\n+ii\n" +
+	want := "✏️ 3 files changed, +2 −1\n`src/a.go` · +1 −1\n`/else/n.md` · new · +1 −0\n````diff\n--- a/src/a.go\n+++ b/src/a.go\n@@ -1,2 +1,2 @@\n one\n-two\n+ii\n" +
 		"--- /dev/null\n+++ b/else/n.md\n@@ -0,0 +1 @@\n+x```x\n\\ No newline at end of file\n````"
 	if !strings.HasPrefix(fold.Details, want+"\n\n") {
 		t.Errorf("details %q", fold.Details)
 	}
 }
 
-func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
+// sendLongDiff reports changes of files whose diff has more than 4 KiB.
+func sendLongDiff(v *View, dir string) {
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"%s/p/a","newText":"%s"},{"type":"diff","path":"%[1]s/p/b","oldText":"x","newText":"y"}]}`,
+		dir, strings.Repeat("line\\n", 1000))
+}
+
+func TestALongDiffIsADocumentOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	turn, r := acptest.NewTurn(t)
 	v := New(turn, nil)
-	long := strings.Repeat("line\\n", 50)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/a","newText":"%s"},{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`, long)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"3","status":"completed","content":[{"type":"diff","path":"/p/wide","newText":"%s"}]}`, strings.Repeat("w", 500))
+	sendLongDiff(v, turn.ExecEnv().Dir)
 	sendChunk(v, "Done that.", "")
 	closeView(t, v)
 	said := r.Messages()
-	if len(said) != 2 || !said[0].Silent || said[1].Silent || said[1].Text != "Done that." || len(said[1].Media) != 0 {
+	if len(said) != 1 || said[0].Silent || said[0].Text != "Done that." || len(said[0].Media) != 1 {
 		t.Fatalf("said %+v", said)
 	}
-	text, _, _ := strings.Cut(said[0].Text, "\n```diff\n")
-	if text != "✏️ 3 files changed, +52 −1\n`/p/a` · new · +50 −0\n`/p/b` · +1 −1\n`/p/wide` · new · +1 −0" || strings.Count(said[0].Text, "+line") != diffExcerpt-3 {
-		t.Errorf("said %q", said[0].Text)
-	}
 	got := r.Files["changes.diff"]
-	if strings.Count(got, "+line") != 50 || strings.Count(got, "--- ") != 3 || !strings.Contains(got, strings.Repeat("w", 500)) ||
+	if strings.Count(got, "+line") != 1000 || !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/a\n") ||
 		!strings.Contains(got, "--- a/p/b\n+++ b/p/b\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n") {
 		t.Errorf("file %q", got)
 	}
@@ -84,19 +88,65 @@ func TestALongDiffIsOneSilentMessageWithAFileBeforeTheAnswer(t *testing.T) {
 			t.Errorf("the folder of %s stays", path)
 		}
 	}
-	if details := r.Fold(t).Details; strings.Contains(details, "+line") || !strings.HasPrefix(details, "✏️ 3 files changed, +52 −1\n\n") {
-		t.Errorf("details %q", details)
+	fold := r.Fold(t)
+	if want := "✏️ 2 files changed, +1001 −1\n`p/a` · new · +1000 −0\n`p/b` · +1 −1\n\n"; !strings.HasPrefix(fold.Details, want) || fold.Required {
+		t.Errorf("the summary is %+v", fold)
 	}
 }
 
-func TestADiffOfOneFileIsNamedAfterIt(t *testing.T) {
+func TestALongDiffOfAnAgentThatSaysNothingGoesWithWhatTheGatewaySays(t *testing.T) {
 	t.Parallel()
-	turn, r := acptest.NewTurn(t)
-	v := New(turn, nil)
-	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, strings.Repeat("line\\n", 50))
-	closeView(t, v)
-	if got := r.Files["long.txt.diff"]; !strings.HasPrefix(got, "--- /dev/null\n+++ b/p/long.txt\n@@ -0,0 +1,50 @@\n+line\n") {
-		t.Errorf("files %v", r.Files)
+	for name, end := range map[string]func(*terminal.FinalResponse){
+		"its end":  func(e *terminal.FinalResponse) { e.SetEnd(terminal.Done, "Done.") },
+		"an error": func(e *terminal.FinalResponse) { e.AddError(terminal.Frame{Text: "broken"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			turn, r := acptest.NewTurn(t)
+			v := New(turn, nil)
+			sendLongDiff(v, turn.ExecEnv().Dir)
+			e := terminal.NewFinalResponse(1000)
+			end(e)
+			musttest.Do(t, v.CloseBefore(e))
+			musttest.Get(e.Emit(turn, terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}))(t)
+			v.RemoveFiles()
+			said := slices.DeleteFunc(r.Frames, func(f terminal.Frame) bool { return f.Kind == terminal.Progress })
+			if len(said) != 1 || said[0].Silent || said[0].Text == "" || len(said[0].Media) != 1 || r.Files["changes.diff"] == "" {
+				t.Errorf("said %+v", said)
+			}
+			if _, err := os.Stat(filepath.Dir(r.Paths[0])); err == nil {
+				t.Error("the folder of the diff stays")
+			}
+		})
+	}
+}
+
+func TestADiffOfUpTo4KiBIsPartOfTheSummaryHoweverManyLinesItHas(t *testing.T) {
+	t.Parallel()
+	for lines, folded := range map[int]bool{1900: true, 2100: false} {
+		turn, r := acptest.NewTurn(t)
+		v := New(turn, nil)
+		sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/long.txt","newText":"%s"}]}`, strings.Repeat("\\n", lines))
+		sendChunk(v, "Done that.", "")
+		closeView(t, v)
+		fold := r.Fold(t)
+		if whole := strings.Count(fold.Details, "\n+") > lines; whole != folded || fold.Required != folded || (r.Files["long.txt.diff"] == "") != folded {
+			t.Errorf("%d lines: %d bytes of details, required %v, files %d", lines, len(fold.Details), fold.Required, len(r.Files))
+		}
+	}
+}
+
+func TestPathsInsideTheWorkspaceAreShownRelativeToIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"/w", "Edit /w/src/a.go", "Edit src/a.go"},
+		{"/w", "/w/a and `/w/b`", "a and `b`"},
+		{"/w", "/home/w/a", "/home/w/a"},
+		{"/w", "List /w/ deeply", "List /w/ deeply"},
+		{"/w", "Edit /wide/a", "Edit /wide/a"},
+		{"/", "Edit /src/a.go", "Edit /src/a.go"},
+	} {
+		wanttest.Equal(t, "shown is", relativeNames(c[0], c[1]), c[2])
 	}
 }
 

@@ -2,33 +2,33 @@ package view
 
 import (
 	"nanobot/terminal"
+	"nanobot/terminal/steps"
 )
 
-// emitEnd emits the summary of the turn and its last messages: the changes, unless they are part of
-// the summary, and then the answer. Only the last message notifies, or none if followed is set.
-func (v *View) emitEnd(followed bool) {
-	changes := v.board.changes.report()
-	v.emitFold(changes)
-	if changes.isSmall() && v.board.Count() > 0 && !v.out.boardHidden() {
-		changes = changesReport{}
+// emitEnd emits the summary of the turn and its answer. A diff that is not part of the summary is a
+// document of the answer or, without one, of the message of the gateway that follows. Only the last
+// message notifies.
+func (v *View) emitEnd(followed bool, next *terminal.FinalResponse) {
+	r := v.board.changes.report()
+	changes, folded := steps.FoldDiff(r.text, r.diff)
+	folded = folded && v.board.Count() > 0 && !v.out.boardHidden()
+	v.emitFold(changes, folded && r.diff != "")
+	m := &v.messages
+	if r.diff != "" && !folded {
+		if err := m.files.write(r.fileName, []byte(r.diff)); err != nil {
+			m.log("warning", "diff not sent as a file: %s", err)
+		}
 	}
-	files, answer := v.messages.files, v.messages.lastAnswer(followed)
-	v.messages.files = pendingFiles{}
-	hasAnswer := answer != "" || len(files.paths) > 0
-	silent := terminal.Frame{Silent: followed || hasAnswer}
-	if changes.text != "" {
-		v.messages.emitChanges(changes, silent)
-	}
-	if !hasAnswer {
-		return
-	}
-	last := v.out.answerFrame(answer)
+	last := v.out.answerFrame(m.lastAnswer(followed))
 	last.Silent = followed
-	if len(files.paths) > 0 {
-		v.messages.emitFiles(&files, last)
-		return
+	switch hasFiles := len(m.files.paths) > 0; {
+	case hasFiles && last.Text == "" && next != nil:
+		next.AttachFiles(m.files.temp.Dir(), m.files.paths...)
+	case hasFiles:
+		m.emitFiles(&m.files, last)
+	case last.Text != "":
+		v.out.emit(last)
 	}
-	v.out.emit(last)
 }
 
 // lastAnswer returns the text of the turn's last message: what the agent has written since the last
@@ -45,30 +45,16 @@ func (m *messages) lastAnswer(followed bool) string {
 	return m.lastRemark
 }
 
-// emitChanges sends the changes as a message, with the complete diff as a file if the message shows
-// only a part.
-func (m *messages) emitChanges(r changesReport, f terminal.Frame) {
-	f.Kind, f.Text = terminal.Message, r.text
-	if r.file == "" {
-		m.emit(f)
+// emitFold emits the last board of the turn with its summary, if there were tool calls. hasDiff
+// says that only the summary has the diff.
+func (v *View) emitFold(changes string, hasDiff bool) {
+	v.due.board.Cancel()
+	if v.board.Count() == 0 {
 		return
 	}
-	var files pendingFiles
-	if err := files.write(r.fileName, []byte(r.file)); err != nil {
-		m.log("warning", "diff not sent as a file: %s", err)
-	}
-	m.emitFiles(&files, f)
-}
-
-// emitFold emits the last board of the turn with its summary, if there were tool calls.
-func (v *View) emitFold(changes changesReport) {
-	v.due.board.Cancel()
 	v.board.refresh()
 	sum := terminal.Fold{
-		Files: len(v.board.changes.files), Required: !v.out.boardHidden() && v.foldRequired(changes),
-	}
-	if changes.isSmall() {
-		sum.Details = changes.text
+		Files: len(v.board.changes.files), Changes: changes, Required: !v.out.boardHidden() && (hasDiff || v.hasOwnRemark()),
 	}
 	if v.costBefore != nil {
 		sum.Cost = v.cost.since(*v.costBefore)
@@ -76,12 +62,12 @@ func (v *View) emitFold(changes changesReport) {
 	_ = v.board.Fold(sum) // Close returns the error
 }
 
-// foldRequired reports whether the details have content that no message has: remarks, except for
-// one that is repeated as the answer, and small changes.
-func (v *View) foldRequired(changes changesReport) bool {
+// hasOwnRemark reports whether the details have a remark that no message has: the last one may be
+// repeated as the answer.
+func (v *View) hasOwnRemark() bool {
 	repeated := v.messages.lastRemark
 	if v.messages.text.hasText {
 		repeated = ""
 	}
-	return changes.text != "" && changes.isSmall() || v.board.HasRemark(repeated)
+	return v.board.HasRemark(repeated)
 }

@@ -36,7 +36,7 @@ func (v *View) applyCompaction(c updateFields) {
 		t.Kind, t.Title = "compaction", v.board.Words.Text(words.StepCompaction)
 	}
 	t.apply(ToolFields{Status: c.Status}, nil)
-	t.updateStep()
+	t.updateStep(v.out.dir)
 	if c.Error.OK {
 		t.step.Output = steps.LastLines(c.Error.V)
 	}

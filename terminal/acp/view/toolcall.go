@@ -74,9 +74,13 @@ func (t *ToolCall) Running() bool {
 	return t.status != "completed" && t.status != "failed" && t.status != "cancelled"
 }
 
-// updateStep updates what the board shows of the tool call, except for its output.
-func (t *ToolCall) updateStep() {
-	t.step.Kind, t.step.Title, t.step.State = steps.Kind(t.Kind), steps.EscapeTitle(t.Name()), steps.Failed
+// updateStep updates what the board shows of the tool call, except for its output. Files inside dir
+// have names relative to it, except in commands.
+func (t *ToolCall) updateStep(dir string) {
+	if steps.Kind(t.Kind) == steps.Run {
+		dir = ""
+	}
+	t.step.Kind, t.step.Title, t.step.State = steps.Kind(t.Kind), steps.EscapeTitle(t.nameIn(dir)), steps.Failed
 	switch {
 	case t.Running():
 		t.step.State = steps.Running
@@ -86,9 +90,12 @@ func (t *ToolCall) updateStep() {
 }
 
 // Name returns a title for the tool call, which is never empty.
-func (t *ToolCall) Name() string {
+func (t *ToolCall) Name() string { return t.nameIn("") }
+
+// nameIn is Name with paths relative to dir; "": as they are.
+func (t *ToolCall) nameIn(dir string) string {
 	for _, s := range []string{t.Title, t.Path, t.tool, t.Kind} {
-		if s = terminal.OneLine(s, steps.TitleLength); s != "" {
+		if s = terminal.OneLine(relativeNames(dir, s), steps.TitleLength); s != "" {
 			return s
 		}
 	}
@@ -216,7 +223,7 @@ func (v *View) applyToolCall(c updateFields) {
 		t = v.board.addTool(c.ID.V)
 	}
 	t.apply(c.ToolFields, c.Content)
-	t.updateStep()
+	t.updateStep(v.out.dir)
 	v.due.board.Schedule(boardInterval)
 	switch {
 	case t.Running():

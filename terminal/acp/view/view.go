@@ -199,16 +199,31 @@ func (v *View) Discard() {
 // view. followed says that a message of the gateway or an error follows, so that the view notifies
 // nobody. It returns the first error of Emit.
 func (v *View) Close(followed bool) error {
+	defer v.RemoveFiles()
+	return v.close(followed, nil)
+}
+
+// CloseBefore is Close before a final response, which gets the files that have no message of the
+// agent. The caller calls RemoveFiles when it was emitted.
+func (v *View) CloseBefore(next *terminal.FinalResponse) error { return v.close(true, next) }
+
+// RemoveFiles removes the files that the view has written.
+func (v *View) RemoveFiles() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.messages.files.remove()
+}
+
+func (v *View) close(followed bool, next *terminal.FinalResponse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
 		if v.board.Count() == 0 || v.out.boardHidden() { // the summary does not have the notices
 			v.out.emitText(v.board.Notices()) // the answer is to be the message that notifies
 		}
-		v.emitEnd(followed)
+		v.emitEnd(followed, next)
 		v.closed = true
 		v.due.cancel()
-		v.messages.files.remove()
 	}
 	return v.out.err
 }

@@ -34,7 +34,7 @@ func TestTheWorkOfAnAgentIsShownInThePersonsLanguage(t *testing.T) {
 		}
 	}
 	messages := r.Texts(terminal.Message)
-	if !slices.Contains(messages, "⚠ Der Agent hat ein Bild gesendet, das nicht angezeigt werden kann: leer.") || !strings.HasPrefix(messages[1], "✏️ `/a.txt` · neu · +30 −0") {
+	if !slices.Contains(messages, "⚠ Der Agent hat ein Bild gesendet, das nicht angezeigt werden kann: leer.") || !strings.Contains(r.Fold(t).Details, "✏️ `/a.txt` · neu · +30 −0") {
 		t.Errorf("the messages are %q", messages)
 	}
 }
