@@ -223,7 +223,8 @@ type Outgoing struct {
 	Unchanged bool   `json:"unchanged,omitempty"`
 	// GivesWay says that answers are sent first: if the network's rate limit has no room for this
 	// message and for an answer, in any chat that shares the limit, Send returns a *SendError with
-	// After at once. Transient messages give way to it in turn.
+	// After and ErrBusy at once. Transient messages give way to it in turn. One that is not Silent
+	// has no content but its notification, so newer messages of its chat overtake it.
 	GivesWay bool `json:"gives_way,omitempty"`
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
@@ -235,7 +236,7 @@ type Outgoing struct {
 	// if the network's rate limit has no room for it and for an answer, Send and Edit return a
 	// *SendError with After at once, and the gateway renders it again later.
 	Transient bool `json:"-"`
-	// Urgent says that a Transient message does not give way: a person waits for it.
+	// Urgent says that a message does not give way: a person waits for it, or for one behind it.
 	Urgent bool `json:"-"`
 	// Language is that of the message.
 	Language string `json:"language,omitempty"`

@@ -106,7 +106,7 @@ func TestDraftsGiveWayToAnswers(t *testing.T) {
 		if _, err := ch.Send(t.Context(), o); err != nil || !calls()["sendMessage"][0].Equal(since) {
 			t.Errorf("the answer was sent after %s: %v", calls()["sendMessage"][0].Sub(since), err)
 		}
-		time.Sleep(refused.After + time.Second)
+		time.Sleep(refused.After + 1050*time.Millisecond)
 		if err := ch.Draft(t.Context(), "turn", o); err != nil {
 			t.Errorf("after the delay: %v", err)
 		}

@@ -150,21 +150,56 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestAnAlbumCountsAsItsItems(t *testing.T) {
+// sendAlbum sends an album of ten items.
+func sendAlbum(t *testing.T, ch *telegram.Channel, chat channels.Chat) error {
+	t.Helper()
+	files := make([]channels.File, 10)
+	for i := range files {
+		files[i] = channels.File{Name: itoa(i) + ".mp4", Kind: channels.Video, Size: 1, Content: "x"}
+	}
+	plan, err := ch.Plan(channels.Message{Chat: chat, Media: files})
+	if err != nil || len(plan) != 1 {
+		t.Fatal(err, plan)
+	}
+	_, err = ch.Send(t.Context(), plan[0])
+	return err
+}
+
+func TestAnAlbumCountsOnceUntilTelegramCountsItsItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch, at := newPacedChannel(t)
-		files := make([]channels.File, 10)
-		for i := range files {
-			files[i] = channels.File{Name: itoa(i) + ".mp4", Kind: channels.Video, Size: 1, Content: "x"}
+		var refuse atomic.Bool
+		var at []time.Time
+		ch := musttest.Get(telegram.New(telegram.Options{
+			Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
+			Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				if refuse.Swap(false) {
+					return respond(req, 429, `{"ok":false,"error_code":429,"description":"x","parameters":{"retry_after":3}}`), nil
+				}
+				at = append(at, time.Now())
+				return respond(req, 200, `{"ok":true,"result":[{"message_id":1}]}`), nil
+			})},
+		}))(t)
+		gapAfterAlbum := func(chat string) time.Duration {
+			time.Sleep(10 * time.Minute)
+			musttest.Do(t, sendAlbum(t, ch, chatOf(chat)))
+			_, _ = ch.Send(t.Context(), channels.Outgoing{Chat: chatOf(chat), Text: "x"})
+			return at[len(at)-1].Sub(at[len(at)-2])
 		}
-		plan, err := ch.Plan(channels.Message{Chat: chatOf("42"), Media: files})
-		if err != nil || len(plan) != 1 {
-			t.Fatal(err, plan)
+		for _, chat := range []string{"42", "-77"} {
+			if gap := gapAfterAlbum(chat); gap > time.Second {
+				t.Errorf("the next message came after %s", gap)
+			}
+			musttest.Do(t, sendAlbum(t, ch, chatOf(chat)))
+			refuse.Store(true)
+			if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf(chat), Text: "x"}); err == nil {
+				t.Fatal("no 429")
+			}
+			if gap := gapAfterAlbum(chat); gap < 7*time.Second || gap > 11*time.Second {
+				t.Errorf("after a 429 the next message came after %s", gap)
+			}
 		}
-		_, _ = ch.Send(t.Context(), plan[0])
-		musttest.Get(ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("42"), Text: "x"}))(t)
-		if gap := at()[1].Sub(at()[0]); gap < 7*time.Second || gap > 11*time.Second {
-			t.Errorf("the next message came after %s", gap)
+		if gap := gapAfterAlbum("43"); gap > time.Second {
+			t.Errorf("in another chat the next message came after %s", gap)
 		}
 	})
 }
@@ -179,32 +214,28 @@ func TestInABusyForumASendThatWouldWaitTooLongReturnsTheDelay(t *testing.T) {
 			return err
 		}
 		var mu sync.Mutex
-		var late []time.Duration
+		late := 0
 		var work sync.WaitGroup
 		began := time.Now()
 		for i := range 60 { // answers in sixty topics at once
 			work.Go(func() {
 				var se *channels.SendError
 				err := send(i + 2)
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err == nil:
-				case errors.As(err, &se) && se.After >= time.Minute && se.After < 2*time.Minute && !se.Permanent && !se.Unknown && time.Since(began) == 0:
-					late = append(late, se.After)
-				default:
+				if errors.As(err, &se) && se.After >= time.Minute && se.After < 3*time.Minute && !se.Permanent && !se.Unknown && time.Since(began) == 0 {
+					mu.Lock()
+					late++
+					mu.Unlock()
+					time.Sleep(se.After)
+					err = send(i + 2) // who was told to wait has its place when it comes back
+				}
+				if err != nil {
 					t.Errorf("got %v after %s", err, time.Since(began))
 				}
 			})
 		}
 		work.Wait()
-		if len(at())+len(late) != 60 || len(at()) < 15 || maxInWindow(at(), time.Minute) > 20 {
-			t.Errorf("%d were sent, %d were told to wait", len(at()), len(late))
-		}
-		// Those who were told to wait have taken nobody's turn.
-		began = time.Now()
-		if err := send(2); err != nil || time.Since(began) > 4100*time.Millisecond {
-			t.Errorf("the next took %s (%v)", time.Since(began), err)
+		if len(at()) != 60 || late < 30 || late > 40 || maxInWindow(at(), time.Minute) != 20 || time.Since(began) > 3*time.Minute {
+			t.Errorf("%d were sent in %s, %d were told to wait", len(at()), time.Since(began), late)
 		}
 	})
 }
@@ -294,7 +325,7 @@ func TestTheTopicsOfAGroupShareWhatAnswersLeave(t *testing.T) {
 			for j := 1; j < len(at); j++ {
 				longest = max(longest, at[j].Sub(at[j-1]))
 			}
-			if longest > 30*time.Second || len(at) < 10 || len(at) > 16 {
+			if longest > 50*time.Second || len(at) < 9 || len(at) > 13 {
 				t.Errorf("topic %d was shown %d times, with up to %s in between", i, len(at), longest)
 			}
 		}
@@ -330,7 +361,7 @@ func TestAnAnswerInABusyForumDoesNotWaitForTransientMessages(t *testing.T) {
 			answers.Go(func() { waits[i] = answer(i + 2) })
 		}
 		answers.Wait()
-		if first, last := slices.Min(waits), slices.Max(waits); first > time.Second || last > 26*time.Second {
+		if first, last := slices.Min(waits), slices.Max(waits); first > 0 || last > 5*time.Second {
 			t.Errorf("of six answers, the first came after %s and the last after %s", first, last)
 		}
 		if during := len(calls()["editMessageText"]) - edits; during > 0 {
@@ -338,7 +369,7 @@ func TestAnAnswerInABusyForumDoesNotWaitForTransientMessages(t *testing.T) {
 		}
 		cancel()
 		work.Wait()
-		if edits < 15 || maxInWindow(calls()["all"], time.Minute) > 20 {
+		if edits < 8 || maxInWindow(calls()["all"], time.Minute) > 20 {
 			t.Errorf("%d edits, at most %d calls in a minute", edits, maxInWindow(calls()["all"], time.Minute))
 		}
 	})
@@ -354,14 +385,14 @@ func TestATransientMessageIsRefusedAtOnceAndReservesNothing(t *testing.T) {
 			_, err := ch.Send(t.Context(), show)
 			errors.As(err, &refused)
 		}
-		if time.Since(began) != 0 || refused == nil || refused.After != time.Second || refused.Permanent || refused.Unknown || len(calls()["sendMessage"]) != 2 {
+		if time.Since(began) != 0 || refused == nil || refused.After != 1050*time.Millisecond || refused.Permanent || refused.Unknown || len(calls()["sendMessage"]) != 2 {
 			t.Errorf("%d were sent, %v after %s", len(calls()["sendMessage"]), refused, time.Since(began))
 		}
 		if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("42"), Text: "x"}); err != nil || time.Since(began) != 0 {
 			t.Errorf("the answer was sent after %s (%v)", time.Since(began), err)
 		}
 		// An edit that is the answer does not give way.
-		if _, err := ch.Replace(t.Context(), "1", channels.Outgoing{Chat: chatOf("42"), Text: "x"}); err != nil || time.Since(began) > time.Second {
+		if _, err := ch.Replace(t.Context(), "1", channels.Outgoing{Chat: chatOf("42"), Text: "x"}); err != nil || time.Since(began) > 1050*time.Millisecond {
 			t.Errorf("the final edit was made after %s (%v)", time.Since(began), err)
 		}
 	})

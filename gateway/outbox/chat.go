@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -25,9 +26,14 @@ const (
 type chatSender struct {
 	first    *store.Delivery // already marked as sending, or nil
 	more     bool            // a message was stored in the meantime
-	givesWay bool            // it waits for the time of a delivery that gives way, the newest one
+	givesWay bool            // it waits for the time of a delivery that can be overtaken, the newest one
+	gaveWay  int64           // the silent delivery that waits because it gave way, or 0
 	woken    chan struct{}   // receives when more is set
 }
+
+// canBeOvertaken reports whether newer messages of its chat are sent before a delivery that gives
+// way.
+func canBeOvertaken(out channels.Outgoing) bool { return out.GivesWay && !out.Silent }
 
 // Wake makes a goroutine send the stored messages of a chat. It is called after a delivery was
 // stored other than by Post.
@@ -82,7 +88,9 @@ func (box *Outbox) Empty(ctx context.Context, chat channels.Chat) bool {
 // them waits to be sent, other than one that gives way.
 func (box *Outbox) lookAtChat(ctx context.Context, chat channels.Chat) (newest []store.Delivery, empty bool) {
 	newest, err := box.o.Store.Undelivered(ctx, chat, maxLookedAt)
-	waits := func(delivery store.Delivery) bool { return delivery.State == store.Pending && !delivery.Out.GivesWay }
+	waits := func(delivery store.Delivery) bool {
+		return delivery.State == store.Pending && !canBeOvertaken(delivery.Out)
+	}
 	if err != nil || slices.ContainsFunc(newest, waits) {
 		return newest, false
 	}
@@ -127,8 +135,9 @@ func (box *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSe
 	return first, false
 }
 
-// nextDelivery returns the next delivery, when its time has come. While a delivery that gives way
-// waits for its time, newer ones overtake it.
+// nextDelivery returns the next delivery, when its time has come. While a delivery that can be
+// overtaken waits for its time, newer ones are returned. A silent one that gives way waits only
+// until an answer is behind it.
 func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSender) (store.Delivery, bool) {
 	for {
 		delivery, ok, err := box.o.Store.NextDelivery(ctx, chat, 0)
@@ -143,10 +152,14 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 				Doubtful: delivery.Doubtful,
 			})
 			continue
-		case err == nil && delivery.Out.GivesWay && box.isSuperfluous(ctx, delivery):
+		case err == nil && canBeOvertaken(delivery.Out) && box.isSuperfluous(ctx, delivery):
 			box.leaveOut(ctx, delivery)
 			continue
-		case err == nil && delivery.Out.GivesWay:
+		case err == nil && delivery.ID == q.gaveWay && box.isAwaited(ctx, delivery):
+			q.gaveWay = 0
+			box.storeResult(ctx, delivery, store.Settlement{State: store.Pending, Doubtful: delivery.Doubtful})
+			continue
+		case err == nil && canBeOvertaken(delivery.Out):
 			if second, ok, err = box.o.Store.NextDelivery(ctx, chat, delivery.ID); err == nil && ok {
 				return second, true
 			}
@@ -162,7 +175,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		if delivery.Out.GivesWay {
 			newer = q.woken
 		}
-		box.setGivesWay(q, newer != nil && second.ID == 0)
+		box.setGivesWay(q, canBeOvertaken(delivery.Out) && second.ID == 0)
 		rested := box.rest(ctx, wait, newer)
 		box.setGivesWay(q, false)
 		if !rested {
@@ -171,7 +184,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 	}
 }
 
-// setGivesWay records whether a chat waits for the time of a delivery that gives way.
+// setGivesWay records whether a chat waits for the time of a delivery that can be overtaken.
 func (box *Outbox) setGivesWay(q *chatSender, givesWay bool) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
@@ -186,6 +199,36 @@ func (box *Outbox) isSuperfluous(ctx context.Context, delivery store.Delivery) b
 	return err == nil && slices.ContainsFunc(newest, func(n store.Delivery) bool {
 		return n.State == store.Pending && n.ID > delivery.ID && !n.Out.Silent && !n.Out.Unchanged && n.Out.Replace == ""
 	})
+}
+
+// isAwaited reports whether an answer waits behind a delivery of its chat.
+func (box *Outbox) isAwaited(ctx context.Context, delivery store.Delivery) bool {
+	newest, err := box.o.Store.Undelivered(ctx, delivery.Out.Chat, maxLookedAt)
+	return err == nil && slices.ContainsFunc(newest, func(n store.Delivery) bool {
+		return n.State == store.Pending && n.ID > delivery.ID && !n.Out.GivesWay && !n.Out.Unchanged
+	})
+}
+
+// callOrGiveWay makes the call of a delivery. A silent one that gives way is made urgent if an
+// answer waits behind it: otherwise silent messages of other chats would be sent before that
+// answer.
+func (box *Outbox) callOrGiveWay(ctx context.Context, ch channels.Channel, delivery store.Delivery) (
+	receipt channels.Receipt, safe bool, err error,
+) {
+	receipt, safe, err = box.fetchAndCall(ctx, ch, delivery)
+	if !delivery.Out.GivesWay || canBeOvertaken(delivery.Out) || !errors.Is(err, channels.ErrBusy) {
+		return receipt, safe, err
+	}
+	if box.isAwaited(ctx, delivery) {
+		delivery.Out.Urgent = true
+		return box.fetchAndCall(ctx, ch, delivery)
+	}
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	if q := box.chats[delivery.Out.Chat]; q != nil {
+		q.gaveWay = delivery.ID
+	}
+	return receipt, safe, err
 }
 
 // leaveOut ends a superfluous delivery. It has no content.

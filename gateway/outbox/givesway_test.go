@@ -16,8 +16,8 @@ import (
 func refuseGivingWay(d time.Duration) *fakeChannel {
 	until := time.Now().Add(d)
 	return &fakeChannel{call: func(_ int, o channels.Outgoing) error {
-		if o.GivesWay && time.Now().Before(until) {
-			return &channels.SendError{Err: errors.New("busy"), After: d}
+		if o.GivesWay && !o.Urgent && time.Now().Before(until) {
+			return &channels.SendError{Err: channels.ErrBusy, After: d}
 		}
 		return nil
 	}}
@@ -88,5 +88,64 @@ func TestAChatWithNothingButAMessageThatGivesWayIsEmpty(t *testing.T) {
 			t.Error("the chat with a waiting answer is empty")
 		}
 		stop()
+	})
+}
+
+// postSilent posts a silent message, which belongs to a turn if it has a sequence number.
+func postSilent(t *testing.T, box *outbox.Outbox, text string, sequence int) {
+	t.Helper()
+	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: text}, Sequence: sequence}
+	m.Silent = true
+	musttest.Do(t, box.Post(t.Context(), m))
+}
+
+func TestASilentMessageOfATurnGivesWayUntilAnAnswerIsBehindIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		began := time.Now()
+		for i, text := range []string{"a remark", "a diff"} {
+			postSilent(t, box, text, i+1)
+			time.Sleep(time.Minute)
+		}
+		wanttest.Equal(t, "sent", n.texts(), "[a remark]")
+		postText(t, box, ann, "the answer")
+		synctest.Wait()
+		// Each of them is refused once more before it is urgent.
+		wanttest.Equal(t, "sent", n.texts(), "[a remark a remark a remark a diff a diff the answer]")
+		wanttest.Equal(t, "time", time.Since(began), 2*time.Minute)
+		stop()
+	})
+}
+
+func TestASilentMessageOfATurnThatNothingFollowsIsSentWhenThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		for i, text := range []string{"a remark", "a diff"} {
+			postSilent(t, box, text, i+1)
+		}
+		postDone(t, box)
+		time.Sleep(59 * time.Minute)
+		wanttest.Equal(t, "sent", n.texts(), "[a remark]")
+		time.Sleep(2 * time.Minute)
+		wanttest.Equal(t, "sent", n.texts(), "[a remark a remark a diff done]")
+		stop()
+	})
+}
+
+func TestASilentAnswerToACommandDoesNotGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		postSilent(t, box, "the status", 0)
+		synctest.Wait()
+		stop()
+		if len(n.sent) != 1 || n.sent[0].GivesWay {
+			t.Errorf("sent %+v", n.sent)
+		}
 	})
 }

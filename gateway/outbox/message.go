@@ -44,7 +44,7 @@ type Message struct {
 	Once bool
 	// MediaRequired says that Post fails instead of naming a file that cannot be copied.
 	MediaRequired bool
-	// GivesWay sends answers first; see channels.Outgoing.
+	// GivesWay sends answers first; see channels.Outgoing. The silent messages of a turn always do.
 	GivesWay bool
 	// CopyContext returns the context for copying a file of the given size, and Copied is called
 	// after the copy; both may be nil.

@@ -63,7 +63,7 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	var receipt channels.Receipt
 	var safe bool
 	err := box.Call(delivery.Out.Chat, func() (err error) {
-		receipt, safe, err = box.fetchAndCall(callCtx, ch, delivery)
+		receipt, safe, err = box.callOrGiveWay(callCtx, ch, delivery)
 		return err
 	})
 	box.set(delivery.ID, nil)

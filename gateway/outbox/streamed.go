@@ -33,7 +33,7 @@ func (m *Message) plan(ch channels.Channel) error {
 	}
 	m.parts = parts
 	for i := range m.parts {
-		m.parts[i].GivesWay = m.GivesWay
+		m.parts[i].GivesWay = m.GivesWay || m.Silent && m.Sequence > 0
 		files := hasFiles(m.parts[i])
 		if i < len(m.Replace) && (!files || captioned) && (i == 0 || m.parts[i-1].Replace != "") {
 			m.parts[i].Replace = m.Replace[i].ID

@@ -16,37 +16,29 @@ import (
 )
 
 // Telegram lets a bot make about 30 calls a second in all, and send or edit about one message a
-// second in a chat, with short bursts, and 20 a minute in a group. A token bucket lets its burst
-// and what flows into it pass in any period; these leave some room below the limits, because calls
-// do not arrive as evenly as they are made.
+// second in a chat, with short bursts, and 20 in any minute in a group. A token bucket lets its
+// burst and what flows into it pass in any period; these leave some room below the limits, because
+// calls do not arrive as evenly as they are made.
 const (
 	overallRate  = 20
 	overallBurst = 5
-	chatBurst    = 3
-	groupEvery   = 4100 * time.Millisecond
-	groupBurst   = 5
 	chatIdleTime = 2 * time.Minute
 	maxPause     = 5 * time.Second
-	maxSpareWait = 30 * time.Second
 )
 
 const (
-	// answerReserve is how many tokens of each limit a transient message leaves for the next
-	// answer, and groupReserve the same for the limit of a group, where several topics may be
-	// answered at once.
-	answerReserve, groupReserve = 1, 2
 	// editReserve is how many tokens of the overall limit the edit of a transient message leaves:
-	// one more, for the first transient message of another chat.
+	// one for the next answer, and one for the first transient message of another chat.
 	editReserve = answerReserve + 1
 	// cleanupReserve is how many tokens of the overall limit deletions, reactions and chat actions
 	// leave, for an answer and a transient message.
 	cleanupReserve = 2
 )
 
-// Pacer delays calls to stay within Telegram's rate limits. Answers reserve the next free place of
-// each limit. Transient messages never do: they are refused until the limits have more tokens than
-// the next answer needs, so that an answer waits only for other answers. The limits of an idle chat
-// are removed once they are full again.
+// Pacer delays calls to stay within Telegram's rate limits. Answers wait for the next free place of
+// each limit, in the order of their arrival. Other messages are refused until the limits have more
+// room than the next answers need, so that an answer waits only for other answers. The limits of an
+// idle chat are removed once they are full again.
 type Pacer struct {
 	unpaced bool
 
@@ -56,16 +48,9 @@ type Pacer struct {
 	sweptAt time.Time
 }
 
-type chatLimits struct {
-	limiters          []*rate.Limiter
-	nextSpare         time.Time // the latest time that a transient message was told to come back
-	usedAt            time.Time
-	blockedUntil      time.Time // no call before: Telegram has asked to wait
-	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
-}
-
 // Class says how a call that sends or edits messages is paced.
 type Class struct {
+	Topic     int  // of the chat
 	Edit      bool // it is also blocked when Telegram has asked to wait with edits
 	Transient bool // it gives way to answers, and to messages that give way
 	GivesWay  bool // it gives way to answers
@@ -76,94 +61,107 @@ func New(off bool) *Pacer {
 	return &Pacer{unpaced: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*chatLimits{}}
 }
 
-// Wait waits until a call that sends or edits n messages of a chat is within the limits of the
-// chat. It returns an error instead if the chat is blocked for long, if less time would be left for
-// the call than was spent waiting, or if a transient message has to give way.
-func (p *Pacer) Wait(ctx context.Context, chat int64, n int, class Class) error {
+// Wait waits until a call that sends or edits a message, or an album of n items, is within the
+// limits of its chat. The caller calls returned when Telegram has answered. Wait returns an error
+// instead if the chat is blocked for long, if less time would be left for the call than was spent
+// waiting, or if the call has to give way.
+func (p *Pacer) Wait(ctx context.Context, chat int64, n int, class Class) (returned func(), err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	delay, err := p.reserve(ctx, chat, n, class)
-	if err == nil && delay > 0 && !httpclient.Sleep(ctx, delay) {
-		return ctx.Err()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dropIdleChats(time.Now())
+	c := p.limitsOf(chat)
+	w := c.enqueue(class)
+	if err := p.waitInQueue(ctx, chat, c, w, n); err != nil {
+		return nil, err
 	}
-	return err
+	s := c.admit(w, time.Now(), n)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s.endsAt = time.Now().Add(groupPeriod)
+		c.notify()
+	}, nil
+}
+
+// waitInQueue waits until a waiter has room after all that wait before it. It unlocks mu meanwhile.
+func (p *Pacer) waitInQueue(ctx context.Context, chat int64, c *chatLimits, w *waiter, n int) error {
+	for arrives := true; ; arrives = false {
+		now := time.Now()
+		c.usedAt = now
+		blocked, wait := c.blockedFor(now, w.class.Edit), time.Duration(0)
+		if !p.unpaced {
+			wait = c.roomIn(now, w, n)
+		}
+		if w.kind != answer && !p.unpaced {
+			wait = max(wait, delayOf(p.overall, now, n+overallReserve(w.class)))
+		}
+		deadline, limited := ctx.Deadline()
+		switch {
+		case blocked > maxPause, blocked > 0 && w.kind != answer:
+			c.dequeue(w)
+			return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
+		case w.kind != answer && wait > 0:
+			return &channels.SendError{Err: errGivesWay, After: c.refuse(w, now, wait)}
+		case blocked == 0 && wait == 0:
+			return nil
+		case arrives && limited && max(blocked, wait) > deadline.Sub(now)/2:
+			return &channels.SendError{Err: channels.ErrBusy, After: c.refuse(w, now, max(blocked, wait, time.Second))}
+		}
+		if !p.sleep(ctx, max(blocked, wait), c.changed) {
+			c.dequeue(w)
+			return ctx.Err()
+		}
+	}
+}
+
+// sleep unlocks mu for a time, or until something has changed. It reports false if ctx has ended.
+func (p *Pacer) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-changed:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// errGivesWay refuses a message while the limits have room for answers only.
+var errGivesWay = fmt.Errorf("the rate limit is left to answers: %w", channels.ErrBusy)
+
+// overallReserve is how many tokens of the overall limit a message leaves.
+func overallReserve(class Class) int {
+	if class.Transient && class.Edit {
+		return editReserve
+	}
+	return answerReserve
 }
 
 // WaitForSpare waits until a transient call of a chat does not have to give way.
-func (p *Pacer) WaitForSpare(ctx context.Context, chat int64, class Class) error {
+func (p *Pacer) WaitForSpare(ctx context.Context, chat int64, class Class) (returned func(), err error) {
 	for {
-		err := p.Wait(ctx, chat, 1, class)
+		returned, err := p.Wait(ctx, chat, 1, class)
 		var se *channels.SendError
 		if !errors.As(err, &se) || !httpclient.Sleep(ctx, se.After) {
-			return err
+			return returned, err
 		}
 	}
 }
 
-// reserve reserves a chat's next call and returns how long to wait for it.
-func (p *Pacer) reserve(ctx context.Context, id int64, n int, class Class) (delay time.Duration, err error) {
-	now := time.Now()
+// ExpectAnswer says that a turn is running in a topic of a group, so that an answer will come. It
+// is called every few seconds as long as that is so.
+func (p *Pacer) ExpectAnswer(chat int64, topic int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dropIdleChats(now)
-	chat := p.limitsOf(id)
-	chat.usedAt = now
-	blocked := max(chat.blockedUntil.Sub(now), 0)
-	if class.Edit {
-		blocked = max(chat.editsBlockedUntil.Sub(now), blocked)
+	if c := p.limitsOf(chat); c.isGroup {
+		c.usedAt = time.Now()
+		c.running[topic] = c.usedAt
 	}
-	switch {
-	case blocked > maxPause, blocked > 0 && (class.Transient || class.GivesWay):
-		return 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: blocked}
-	case p.unpaced:
-		return blocked, nil
-	case class.Transient:
-		reserve := answerReserve
-		if class.Edit {
-			reserve = editReserve
-		}
-		if wait := max(chat.spareIn(now, n, groupReserve), delayOf(p.overall, now, n+reserve)); wait > 0 {
-			return 0, &channels.SendError{Err: errGivesWay, After: chat.nextSpareIn(now, wait)}
-		}
-	case class.GivesWay: // it needs fewer tokens than a transient message, which would take them all otherwise
-		if wait := max(chat.spareIn(now, n, answerReserve), delayOf(p.overall, now, n+answerReserve)); wait > 0 {
-			return 0, &channels.SendError{Err: errGivesWay, After: wait}
-		}
-	}
-	delay, err = reserveWithin(ctx, now, blocked, n, chat.limiters...)
-	return blocked + delay, err
-}
-
-// errGivesWay refuses a transient message while the limits have tokens for answers only.
-var errGivesWay = errors.New("the rate limit is left to answers")
-
-// spareIn returns how long it takes until the limits of a chat have n tokens beyond the reserve,
-// which is inGroup for the limit of a group. It reserves nothing.
-func (c *chatLimits) spareIn(now time.Time, n, inGroup int) (wait time.Duration) {
-	for i, l := range c.limiters {
-		reserve := answerReserve
-		if i > 0 {
-			reserve = inGroup
-		}
-		wait = max(wait, delayOf(l, now, n+reserve))
-	}
-	return wait
-}
-
-// nextSpareIn returns when a transient message that has to wait should come back. In a group each
-// is told another time, since otherwise the boards of its topics would come back together, and one
-// of them could get all the spare tokens.
-func (c *chatLimits) nextSpareIn(now time.Time, wait time.Duration) time.Duration {
-	if len(c.limiters) == 1 {
-		return wait
-	}
-	at := now.Add(wait)
-	if later := c.nextSpare.Add(groupEvery); later.After(at) && later.Sub(now) <= maxSpareWait {
-		at = later
-	}
-	c.nextSpare = at
-	return at.Sub(now)
 }
 
 // WaitOverall waits until a call is within the limit of all calls together, where an album counts
@@ -173,13 +171,21 @@ func (p *Pacer) WaitOverall(ctx context.Context, n int) error {
 	if p.unpaced {
 		return ctx.Err()
 	}
+	now := time.Now()
 	p.mu.Lock()
-	delay, err := reserveWithin(ctx, time.Now(), 0, n, p.overall)
+	delay := delayOf(p.overall, now, n)
+	if end, ok := ctx.Deadline(); ok && delay > end.Sub(now)/2 {
+		p.mu.Unlock()
+		return &channels.SendError{Err: channels.ErrBusy, After: max(delay, time.Second)}
+	}
+	for range n { // what is beyond the burst becomes a debt that delays the next call
+		p.overall.ReserveN(now, 1)
+	}
 	p.mu.Unlock()
-	if err == nil && delay > 0 && !httpclient.Sleep(ctx, delay) {
+	if delay > 0 && !httpclient.Sleep(ctx, delay) {
 		return ctx.Err()
 	}
-	return err
+	return nil
 }
 
 // CountCall counts a call that must not wait towards the limit of all calls together. It makes no
@@ -218,52 +224,19 @@ func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
 	return nil
 }
 
-// reserveWithin reserves n messages and returns the delay after the pause. Nothing is reserved if
-// the delay is too long.
-func reserveWithin(ctx context.Context, now time.Time, pause time.Duration, n int,
-	limits ...*rate.Limiter,
-) (turn time.Duration, err error) {
-	at := now.Add(pause)
-	for _, l := range limits {
-		turn = max(turn, delayOf(l, at, n))
-	}
-	if end, ok := ctx.Deadline(); ok && pause+turn > end.Sub(now)/2 {
-		return 0, &channels.SendError{Err: channels.ErrBusy, After: max(pause+turn, time.Second)}
-	}
-	turn = 0
-	for _, l := range limits {
-		turn = max(turn, consume(l, at, n))
-	}
-	return turn, nil
-}
-
 // delayOf returns how long after a time n messages may be sent.
 func delayOf(l *rate.Limiter, at time.Time, n int) time.Duration {
 	short := float64(min(n, l.Burst())) - l.TokensAt(at)
 	return time.Duration(max(short, 0) / float64(l.Limit()) * float64(time.Second))
 }
 
-// consume returns the same as delayOf, and counts the messages. Messages beyond the burst become a
-// debt that delays the next call.
-func consume(l *rate.Limiter, at time.Time, n int) time.Duration {
-	now := min(n, l.Burst())
-	turn := l.ReserveN(at, now).DelayFrom(at)
-	for range n - now {
-		l.ReserveN(at, 1)
-	}
-	return turn
-}
-
 func (p *Pacer) limitsOf(id int64) *chatLimits {
-	one := p.chats[id]
-	if one == nil {
-		one = &chatLimits{limiters: []*rate.Limiter{rate.NewLimiter(1, chatBurst)}}
-		if id < 0 {
-			one.limiters = append(one.limiters, rate.NewLimiter(rate.Every(groupEvery), groupBurst))
-		}
-		p.chats[id] = one
+	c := p.chats[id]
+	if c == nil {
+		c = newChatLimits(id < 0)
+		p.chats[id] = c
 	}
-	return one
+	return c
 }
 
 func (p *Pacer) dropIdleChats(now time.Time) {
@@ -271,8 +244,8 @@ func (p *Pacer) dropIdleChats(now time.Time) {
 		return
 	}
 	p.sweptAt = now
-	for id, one := range p.chats {
-		if now.Sub(one.usedAt) > chatIdleTime && now.After(one.blockedUntil) && now.After(one.editsBlockedUntil) {
+	for id, c := range p.chats {
+		if now.Sub(c.usedAt) > chatIdleTime && c.blockedFor(now, true) == 0 && c.isIdle() {
 			delete(p.chats, id)
 		}
 	}
@@ -283,27 +256,18 @@ func (p *Pacer) Block(chat int64, d time.Duration, edit bool) {
 	if d <= 0 {
 		return
 	}
-	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.limitsOf(chat)
-	one.usedAt = now
-	which := &one.blockedUntil
-	if edit {
-		which = &one.editsBlockedUntil
-	}
-	if until := now.Add(d); until.After(*which) {
-		*which = until
-	}
+	p.limitsOf(chat).block(time.Now(), d, edit)
 }
 
 // BlockedFor returns how long Telegram has asked to wait with a chat.
 func (p *Pacer) BlockedFor(chat int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.chats[chat]
-	if one == nil {
+	c := p.chats[chat]
+	if c == nil {
 		return 0
 	}
-	return max(time.Until(one.blockedUntil), 0)
+	return c.blockedFor(time.Now(), false)
 }

@@ -29,6 +29,7 @@ func (s *Sender) Typing(ctx context.Context, chat channels.Chat) error {
 		return err
 	}
 	to.Chat = s.migrations.CurrentID(ctx, to.Chat)
+	s.pace.ExpectAnswer(to.Chat, to.Thread)
 	return s.showAction(ctx, to, models.ChatActionTyping)
 }
 

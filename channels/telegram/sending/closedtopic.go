@@ -36,10 +36,11 @@ func (s *Sender) leaveTopic(ctx context.Context, p *outgoingPost, err error) boo
 		p.text = text
 		return true
 	}
-	err = s.pace.Wait(ctx, p.destination.Chat, 1, p.class)
+	returned, err := s.pace.Wait(ctx, p.destination.Chat, 1, p.class)
 	if err == nil {
 		err = botapi.Execute(ctx, s.api, (*bot.Bot).SendMessage,
 			&bot.SendMessageParams{ChatID: p.destination.Chat, Text: notice, DisableNotification: true})
+		returned()
 	}
 	if err != nil {
 		s.log.Warn("chat not told that a topic is closed", zap.Stringer("chat", p.outgoing.Chat), zap.Error(err))

@@ -94,7 +94,11 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 		outgoing: o, originalChat: to.Chat, destination: to, sendAs: f.As,
 		text: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media,
 	}
-	p.class.Transient, p.class.GivesWay, p.rich = o.Transient && !o.Urgent, o.GivesWay, f.Rich
+	p.rich, p.class = f.Rich, pace.Class{
+		Topic: to.Thread, Transient: o.Transient && !o.Urgent,
+		// In a private chat nobody else would use the room that a silent message leaves.
+		GivesWay: o.GivesWay && !o.Urgent && (!o.Silent || to.Chat < 0),
+	}
 	if o.Repeat {
 		p.text = markRepeated(p.text)
 		if p.rich != "" {
@@ -133,14 +137,16 @@ func (s *Sender) callWithRepairs(ctx context.Context, p *outgoingPost, call func
 			return chats.ErrMigrated
 		}
 		p.destination.Chat = now
-		if err := s.pace.Wait(ctx, p.destination.Chat, max(len(p.files), 1), p.class); err != nil {
+		returned, err := s.pace.Wait(ctx, p.destination.Chat, max(len(p.files), 1), p.class)
+		if err != nil {
 			return err
 		}
 		isRich, method := s.isRich(p), p.newMethod
 		if isRich {
 			method = richMethod
 		}
-		err := call()
+		err = call()
+		returned()
 		s.support.countResult(method, err)
 		switch to := botapi.MigratedTo(err); {
 		case err == nil || tries == maxTries:

@@ -15,6 +15,7 @@ type FloodLimits struct {
 	Burst           int           // after this many at once
 	PerMinute       int           // of a group
 	GlobalPerSecond int           // of all calls but getUpdates; an album counts as its messages
+	AlbumsOnce      bool          // an album counts as one message of its chat
 }
 
 // TelegramFloodLimits approximates the limits of Telegram.
@@ -37,7 +38,7 @@ func (s *Server) countAgainstFlood(c *chat, n int) error {
 	now := s.Now()
 	wait := s.flood.bucketWait(c.ID, now)
 	if c.Type != "private" {
-		wait = max(wait, s.flood.windowWait(c.ID, now, time.Minute, s.flood.PerMinute, n))
+		wait = max(wait, s.flood.windowWait(c.ID, now, time.Minute, s.flood.PerMinute, s.flood.costOf(n)))
 	}
 	if n > 1 { // countCall has counted one
 		wait = max(wait, s.flood.windowWait(allCalls, now, time.Second, s.flood.GlobalPerSecond, n-1))
@@ -45,7 +46,7 @@ func (s *Server) countAgainstFlood(c *chat, n int) error {
 	if wait > 0 {
 		return tooManyRequests(wait)
 	}
-	s.flood.recordSent(c.ID, now, n)
+	s.flood.recordSent(c.ID, now, s.flood.costOf(n))
 	s.flood.recordCalls(allCalls, now, n-1)
 	return nil
 }
@@ -73,6 +74,14 @@ func tooManyRequests(wait time.Duration) error {
 
 // allCalls is the key of the calls of all chats in floodControl.sent.
 const allCalls = 0
+
+// costOf is how many messages of its chat an album of n items counts as.
+func (f *floodControl) costOf(n int) int {
+	if f.AlbumsOnce {
+		return 1
+	}
+	return n
+}
 
 // recordSent records n messages. An album costs one per message, and may overdraw the token bucket.
 func (f *floodControl) recordSent(id int64, now time.Time, n int) {
