@@ -175,6 +175,8 @@ type Message struct {
 	// Screen is shown below the text; nil means none. It goes into the same call as the text, and
 	// is cropped if it does not fit.
 	Screen *Screen
+	// Live says that Screen is the live screen of the chat; see Outgoing.
+	Live bool
 	// Details is Markdown that is shown folded below the text; "" means none. It goes into the same
 	// call and is shortened if it does not fit. A channel that cannot fold text shows a button
 	// instead, with DetailsPress as its data.
@@ -221,6 +223,9 @@ type Outgoing struct {
 	// has the same content, so that no call is made.
 	Replace   string `json:"replace,omitempty"`
 	Unchanged bool   `json:"unchanged,omitempty"`
+	// Live says that the message is the live screen of its chat, which there is one of: the gateway
+	// replaces the last one by it, or removes the last one. Without buttons it is the last.
+	Live bool `json:"live,omitempty"`
 	// GivesWay says that answers are sent first: if the network's rate limit has no room for this
 	// message and for an answer, in any chat that shares the limit, Send returns a *SendError with
 	// After and ErrBusy at once. Transient messages give way to it in turn. One that is not Silent

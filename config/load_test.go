@@ -52,7 +52,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
-		`"keys":{"agent":"line","format":"auto","cols":160,"rows":40,"maxSteps":100,"shell":"/bin/bash","idle":900,"maxKept":16}}]`
+		`"keys":{"agent":"line","format":"auto","maxSteps":100,"shell":"/bin/bash","idle":900,"maxKept":16}}]`
 	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

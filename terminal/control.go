@@ -44,6 +44,7 @@ type ControlRequest struct {
 type ControlReply struct {
 	Text    string // Markdown
 	Screen  *screen.Snapshot
+	Live    bool // Screen is the live screen of the chat; see Frame
 	Buttons []ControlButton
 	Files   []ControlFile
 }

@@ -184,6 +184,9 @@ type Frame struct {
 	TakenOver bool
 	// Screen is a terminal screen that is shown below the text of a Board or a Message; nil: none.
 	Screen *screen.Snapshot
+	// Live says that Screen is the live screen of the chat: one message, which is edited in this
+	// turn and in later ones. A Message with it ends that of the turn.
+	Live bool
 	// Buttons are commands that a Board or a Message offers.
 	Buttons []ControlButton
 	// Choices are texts that a Message offers as buttons. A press is the person's next message.

@@ -27,7 +27,7 @@ type message struct {
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
 	ReplyTo  string    `json:"reply_to,omitempty"` // ID of the message that this one answers
-	Removed  bool      `json:"removed,omitempty"`  // the text was a secret
+	Removed  bool      `json:"removed,omitempty"`  // it was a secret, or a screen that a newer message shows
 }
 
 // media is a file of a message. It is served at /api/media/ID.
@@ -79,7 +79,7 @@ func (c *Channel) toMessage(e history.Event) message {
 		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 		Removed: e.Removed,
 	}
-	if e.From == fromBot {
+	if e.From == fromBot && !e.Removed {
 		m.HTML = c.rendered.html(e.Seq, e.Body)
 	}
 	for _, f := range e.Media {

@@ -57,6 +57,8 @@ type board struct {
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
 	// other one.
 	unsendable bool
+	live       bool // the message is the live screen of the chat
+	answered   bool // the last message of the turn replaces the live screen
 }
 
 // Content is the content of a board.
@@ -68,6 +70,8 @@ type Content struct {
 	Fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
 	// TakenOver means that a person types into the screen.
 	TakenOver bool
+	// Live means that the screen is the live screen of the chat, which outlives the turn.
+	Live bool
 }
 
 func newBoard(d *Display) *board {
@@ -192,9 +196,15 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 	if !b.beginSend() {
 		return true
 	}
+	if out.Live {
+		return b.showLive(sending, out)
+	}
 	edited := b.id
 	if b.shouldMove() {
 		edited = ""
+	}
+	if edited == "" && b.hasScreen() {
+		b.d.o.Outbox.EndScreen(sending, out.Chat)
 	}
 	above := b.belowCount() // messages that are posted during the call are below the new board
 	// The end of the turn does not cancel the call: a board with an unknown id could never be
@@ -255,6 +265,9 @@ func (b *board) shouldMove() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	every, most := moveInterval, maxBelow
+	if b.content.Live { // the outbox moves it
+		return false
+	}
 	if b.content.Screen != nil {
 		every, most = screenMoveInterval, 0
 	}

@@ -48,7 +48,7 @@ func (b *board) render() *channels.Outgoing {
 		}
 		return out
 	}
-	return planBoard(b.d.o.Channel, channels.Message{
+	out := planBoard(b.d.o.Channel, channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
 		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen,
 		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)],
@@ -57,6 +57,10 @@ func (b *board) render() *channels.Outgoing {
 				Role: channels.Stops,
 			}),
 	})
+	if out != nil {
+		out.Live = now.Live
+	}
+	return out
 }
 
 // planBoard renders the message of a board, which notifies nobody; nil: the channel cannot.

@@ -34,6 +34,10 @@ type Outbox interface {
 	Call(chat channels.Chat, call func() error) error
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
+	// ScreenBelow records that a newer message is below the live screen of a chat. EndScreen
+	// removes the live screen.
+	ScreenBelow(ctx context.Context, chat channels.Chat)
+	EndScreen(ctx context.Context, chat channels.Chat)
 }
 
 // DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for
@@ -128,6 +132,9 @@ func (d *Display) MessageBelow() { d.board.addBelow(1) }
 // it when there are too many.
 func (d *Display) MoveDown() {
 	d.MessageBelow()
+	if d.board.isLive() {
+		d.o.Tasks.Go(func(ctx context.Context) { d.o.Outbox.ScreenBelow(ctx, d.o.Inbound.In.Chat) })
+	}
 	d.Refresh()
 }
 
@@ -141,6 +148,9 @@ func (d *Display) EditsAnswers() bool { return d.streamed.kind == channels.Answe
 // PostAnswer posts a complete message whose beginning may be shown already.
 func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error) error {
 	m.Replace, m.ShownText = d.streamed.finish()
+	if m.Live {
+		d.board.endLive()
+	}
 	if err := post(m); err != nil {
 		return err // what is shown is removed at the end of the turn
 	}

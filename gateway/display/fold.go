@@ -41,7 +41,7 @@ func (b *board) settle(sending context.Context) {
 			Fold: *fold, Board: b.d.transientRecord(b.id),
 			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
 		})
-	case b.id != "":
+	case b.id != "" && !b.live:
 		b.remove()
 	}
 }

@@ -134,8 +134,10 @@ func (cs *controls) tryControl(ctx context.Context, c *control) (bool, error) {
 		return true, nil
 	}
 	c.inbound = result.Inbound.ID
-	if t := cs.o.Lanes.RunningTurn(c.in.Chat); t != nil {
-		t.MoveBoardDown() // the person's message is below the board
+	// What somebody types into the terminal edits its screen. A message of another person is below
+	// it.
+	if t := cs.o.Lanes.RunningTurn(c.in.Chat); t != nil && c.in.Press == "" && c.in.User.ID != t.Inbound().In.User.ID {
+		t.MoveBoardDown()
 	}
 	// Carrying it out may take seconds, and a channel may receive the messages of all chats one by
 	// one.
@@ -188,6 +190,8 @@ func (cs *controls) runControl(ctx context.Context, c *control) {
 	}, func(err error) { log.Error("reply not stored, will retry", zap.Error(err)) })
 	if err = errors.Join(err, refused); err != nil {
 		log.Error("reply not posted", zap.Error(err))
+	} else if t := cs.o.Lanes.RunningTurn(c.in.Chat); t != nil {
+		t.MoveBoardDown()
 	}
 }
 
@@ -237,7 +241,7 @@ const maxReasonRunes = 300
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
 		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Language: in.User.Language,
-		Screen: display.Screen(r.Screen), Buttons: display.Buttons(r.Buttons),
+		Screen: display.Screen(r.Screen), Live: r.Live, Buttons: display.Buttons(r.Buttons),
 		Notification: channels.Notification{Silent: true}, // who has sent the command is looking at the chat
 	}
 }

@@ -122,7 +122,11 @@ func TestAProtocolsCommandReachesTheAgentOfTheTurnThatRunsElseTheChosenOne(t *te
 		fx.writeToProtocol("ann", "/key Down")
 		fx.awaitAndCheck("ann")
 		fx.checkEqual("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
-		fx.checkEqual("the board is buried", fx.runningTurn("ann").boardMoves, 1)
+		fx.checkEqual("what is typed moves the board", fx.runningTurn("ann").boardMoves, 0)
+		running.reply = terminal.ControlReply{Text: "Typed."}
+		fx.writeToProtocol("ann", "/key Down")
+		fx.awaitAndCheck("ann", "Typed.")
+		fx.checkEqual("a reply moves the board", fx.runningTurn("ann").boardMoves, 1)
 		fx.finishTurn("ann")
 		fx.lanes.controller = &fakeController{} // of a turn whose agent has no commands
 		fx.writeMessage("ann", "work on")

@@ -30,6 +30,7 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
+	store.Memories
 }
 
 // Options configures an Outbox.
@@ -62,6 +63,7 @@ type Outbox struct {
 	background map[*backgroundTask]bool      // other tasks, such as removing a message
 	removing   map[messageID]bool            // the messages that are being removed or folded
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
+	screens    map[channels.Chat]bool        // the chats whose live screen is being changed
 	partial    map[int64]bool                // deliveries of which a channel sends only the rest; see channels.SendError
 }
 
@@ -70,7 +72,7 @@ func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
 		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{},
-		calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
+		screens: map[channels.Chat]bool{}, calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
 	}
 	out.changed = sync.NewCond(&out.mu)
 	return out

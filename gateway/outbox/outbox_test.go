@@ -263,6 +263,8 @@ type memoryStore struct {
 	deliveries []store.Delivery
 }
 
+func (s *memoryStore) Recall(context.Context, channels.Chat, string) (string, error) { return "", nil }
+
 func (s *memoryStore) Enqueue(_ context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

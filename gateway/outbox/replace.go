@@ -21,7 +21,20 @@ const editWait = 3 * time.Second
 func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store.Delivery) (
 	receipt channels.Receipt, safe bool, err error,
 ) {
+	var live liveScreen
+	if delivery.Out.Live {
+		var unlock func()
+		live, unlock = box.lockScreen(ctx, delivery.Out.Chat)
+		defer unlock()
+		delivery.Out.Replace = live.ID
+		defer func() {
+			if err == nil {
+				box.recordLive(ctx, live, delivery.Out, receipt.ID)
+			}
+		}()
+	}
 	r, canReplace := replacer(ch, delivery.Out)
+	canReplace = canReplace && !live.Below
 	switch {
 	case delivery.Out.Replace == "":
 		receipt, err = ch.Send(ctx, delivery.Out)

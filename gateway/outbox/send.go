@@ -78,6 +78,9 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	box.setPartial(delivery.ID, state, err)
 	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
+		if !delivery.Out.Live {
+			box.ScreenBelow(ctx, delivery.Out.Chat)
+		}
 		return box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
 	}
 	if state == store.Pending && delivery.Out.GivesWay && box.isSuperfluous(ctx, delivery) {

@@ -32,6 +32,9 @@ func (m *Message) plan(ch channels.Channel) error {
 		m.unstreamed = planned
 	}
 	m.parts = parts
+	if m.Live && len(parts) > 0 {
+		m.parts[len(parts)-1].Live = true // a caption that is too long is sent before
+	}
 	for i := range m.parts {
 		m.parts[i].GivesWay = m.GivesWay || m.Silent && m.Sequence > 0
 		files := hasFiles(m.parts[i])

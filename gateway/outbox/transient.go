@@ -24,6 +24,8 @@ type Transient struct {
 	Board   bool // it is the turn's board
 	// Repeat allows a send with an unknown outcome to be repeated, where that is safe.
 	Repeat bool
+	// Current reports whether a live screen is still to be shown, see channels.Outgoing.
+	Current func() bool
 }
 
 // Show sends or edits a transient message and returns its id on the network. The store records new
@@ -38,6 +40,9 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	t.Out.Transient = true
+	if t.Out.Live {
+		return box.showLive(ctx, ch, t)
+	}
 	if t.ID != "" {
 		editor, ok := ch.(channels.Editor)
 		if !ok {

@@ -44,6 +44,9 @@ const (
 	NoBoard       = "0"
 )
 
+// ScreenMemory is the memory that names the message with the live screen of a chat.
+const ScreenMemory = LastingPrefix + "screen"
+
 // Memories are named values of a chat. StartConversation removes those without LastingPrefix. The
 // values of the zero Chat belong to the gateway.
 type Memories interface {

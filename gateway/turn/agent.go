@@ -122,7 +122,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 func FrameMessage(f terminal.Frame) channels.Message {
 	m := channels.Message{
 		Kind: channels.Answer, Text: f.Text, Format: channels.Format(f.Format), Code: f.Code,
-		Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons),
+		Screen: display.Screen(f.Screen), Live: f.Live, Buttons: display.Buttons(f.Buttons),
 		GroupDocuments: f.GroupDocuments,
 	}
 	switch f.Kind {

@@ -172,10 +172,10 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest,
 	if s.isDead() {
 		return terminal.ControlReply{
 			Text:   r.Words.Text(words.KeysShellEnded, s.exit.Description(r.Words)),
-			Screen: s.snapshot(),
+			Screen: s.snapshot(), Live: true,
 		}, nil
 	}
-	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
+	return terminal.ControlReply{Screen: s.snapshot(), Live: true, Buttons: buttons}, nil
 }
 
 // typeInput types the keys of /key or a text. It reports false if the input queue is full.

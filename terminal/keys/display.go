@@ -21,6 +21,7 @@ type display struct {
 	t       terminal.Turn
 	s       *session
 	buttons func() []terminal.ControlButton
+	live    bool
 	work    sync.WaitGroup
 	cancel  context.CancelFunc
 
@@ -33,12 +34,13 @@ type display struct {
 type displayOptions struct {
 	caption string
 	buttons func() []terminal.ControlButton
+	live    bool // see terminal.Frame
 }
 
 // startDisplay starts to show the screen. The caller calls end before it sends anything else.
 func startDisplay(ctx context.Context, t terminal.Turn, s *session, o displayOptions) *display {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &display{t: t, s: s, buttons: o.buttons, cancel: cancel, caption: o.caption}
+	d := &display{t: t, s: s, buttons: o.buttons, live: o.live, cancel: cancel, caption: o.caption}
 	d.work.Go(func() { d.run(ctx) })
 	return d
 }
@@ -78,7 +80,7 @@ func (d *display) fold(f *terminal.Fold) error {
 func (d *display) frame() terminal.Frame {
 	return terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(), Step: d.step,
-		TakenOver: d.s.isTaken(),
+		TakenOver: d.s.isTaken(), Live: d.live,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 	"nanobot/terminal/warm"
 )
 
@@ -26,7 +27,7 @@ var (
 )
 
 // New returns a protocol without any terminals.
-func New(cfg config.Terminal) *Protocol { return &Protocol{newTerminals(cfg)} }
+func New(cfg config.Terminal) *Protocol { return &Protocol{newTerminals(cfg, agentSize)} }
 
 // Turn lets the agent work on a message in the terminal of the chat.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
@@ -42,13 +43,14 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 // terminals has one terminal per chat. Both protocols use it.
 type terminals struct {
 	settings *Settings
+	size     process.Size // of new terminals
 	pool     *warm.Pool[*session]
 	logs     chatLogs
 }
 
-func newTerminals(cfg config.Terminal) *terminals {
+func newTerminals(cfg config.Terminal, size process.Size) *terminals {
 	set := SettingsOf(cfg)
-	return &terminals{settings: set, pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
+	return &terminals{settings: set, size: set.size(size), pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
 }
 
 // Pool returns the pool of the chats' terminals.
@@ -122,7 +124,7 @@ func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args [
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.settings.size(), idle: p.settings.idle(),
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.size, idle: p.settings.idle(),
 		log: log,
 		onExit: func(s *session) {
 			p.pool.ReportDeath(chat, s)

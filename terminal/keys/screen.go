@@ -28,12 +28,14 @@ var (
 )
 
 // NewScreen returns a protocol without any terminals.
-func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg)} }
+func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg, personSize)} }
 
 // Turn types a message and shows the screen until the output pauses. The program keeps running.
 func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	return p.withTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
-		d := startDisplay(ctx, t, s, displayOptions{buttons: func() []terminal.ControlButton { return keyButtons }})
+		d := startDisplay(ctx, t, s, displayOptions{
+			buttons: func() []terminal.ControlButton { return keyButtons }, live: true,
+		})
 		defer d.end()
 		p.typeMessage(ctx, t, s, opened)
 		s.awaitTurnQuiet(ctx)
@@ -66,7 +68,9 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 
 // showEnd sends the screen as the last message of a turn.
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
-	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyButtons}
+	frame := terminal.Frame{
+		Kind: terminal.Message, Screen: s.snapshot(), Live: true, Silent: true, Buttons: keyButtons,
+	}
 	if files := t.Envelope.Media; len(files) > 0 {
 		frame.Text = t.Words.Text(words.KeysFilesAreHere, strings.Join(files, ", "))
 	}
@@ -80,6 +84,9 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // not an error: the program may run longer than a turn
 	case ctx.Err() != nil:
 		s.interrupt()
+		if err := t.Emit(frame); err != nil {
+			return out, err
+		}
 		return t.EmitStopped(ctx)
 	}
 	return out, t.Emit(frame)

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,8 +29,8 @@ const (
 type Settings struct {
 	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for each message, which reads and prints one JSON line for each step; turn is one process for each step, which reads a prompt and prints a response."`
 	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
-	Cols     int    `json:"cols" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal."`
-	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal. cols times rows is at most 80000, because /screen draws no larger terminal."`
+	Cols     int    `json:"cols,omitempty" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal. Default: 160 with protocol keys, 80 with screen."`
+	Rows     int    `json:"rows,omitempty" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal. cols times rows is at most 80000, because /screen draws no larger terminal. Default: 40 with protocol keys, 24 with screen."`
 	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of responses of the agent to one message."`
 	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
 	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
@@ -68,7 +69,7 @@ func DescribeScreen() terminal.Description {
 // NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{
-		Agent: lineAgent, Format: string(Auto), Cols: 160, Rows: 40, MaxSteps: 100,
+		Agent: lineAgent, Format: string(Auto), MaxSteps: 100,
 		Shell: "/bin/bash", Idle: 900, MaxKept: 16,
 	}
 }
@@ -76,8 +77,17 @@ func NewSettings() *Settings {
 // SettingsOf returns the settings of an agent, or the defaults if it has none.
 func SettingsOf(t config.Terminal) *Settings { return config.SettingsOf(t, Name, NewSettings) }
 
-func (s *Settings) size() process.Size {
-	return process.Size{Rows: uint16(s.Rows), Columns: uint16(s.Cols)}
+// The sizes of terminals without a setting: an agent reads more than a person with a phone.
+var (
+	agentSize  = process.Size{Columns: 160, Rows: 40}
+	personSize = process.Size{Columns: 80, Rows: 24}
+)
+
+// size returns the size of terminals. What is not set is that of otherwise.
+func (s *Settings) size(otherwise process.Size) process.Size {
+	return process.Size{
+		Columns: cmp.Or(uint16(s.Cols), otherwise.Columns), Rows: cmp.Or(uint16(s.Rows), otherwise.Rows),
+	}
 }
 
 func (s *Settings) idle() time.Duration { return time.Duration(s.Idle) * time.Second }

@@ -32,19 +32,19 @@ func (h *History) CloseQuestion(ctx context.Context, chat, id, outcome string) e
 	})
 }
 
-// RemoveContent removes the content of a person's message, which stays as an empty one. Other
-// messages stay as they are.
+// RemoveContent removes the content of a person's message, or of one with a screen. The message
+// stays as an empty one. Other messages stay as they are.
 func (h *History) RemoveContent(ctx context.Context, chat, id string) error {
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		m, found, err := scanEvent(tx.Query(selectMessage, chat, id))
-		if err != nil || !found || m.From != "user" || m.Removed {
+		if err != nil || !found || m.From != "user" && m.Terminal == nil || m.Removed {
 			return nil, err
 		}
 		// The first message of a chat is its title.
 		if _, err := tx.Exec("UPDATE chats SET title = '' WHERE id = ? AND title = ?", chat, chatTitle(m.Body)); err != nil {
 			return nil, fmt.Errorf("remove title: %w", err)
 		}
-		m.Text, m.Removed, h.writer.erased = "", true, true
+		m.Text, m.Terminal, m.Buttons, m.Removed, h.writer.erased = "", nil, nil, true, true
 		if err := setBody(tx, m.Seq, Message, m.Body); err != nil {
 			return nil, err
 		}

@@ -324,7 +324,7 @@ export function chatView(onOpen, onError) {
 			},
 			removed(p) {
 				const e = p.chat === current && shown.get(p.id);
-				if (e) show({ ...e.message, text: '', removed: true });
+				if (e) show({ ...e.message, text: '', html: '', removed: true });
 				loadChats(); // the secret may be the title of its chat
 			},
 			closed(p) {

@@ -55,6 +55,7 @@ export function messageView(m, press) {
 		m.buttons?.length > 0 && (isClosed(m) ? result(m) : buttons(m, press)),
 		h('time', { datetime: m.time }, clock(m.time)));
 	e.message = m;
+	e.hidden = m.removed && !mine; // a screen that a newer message shows
 	return e;
 }
 

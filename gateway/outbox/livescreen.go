@@ -1,0 +1,136 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// liveScreen is the message with the live screen of a chat, which outlives turns and restarts.
+type liveScreen struct {
+	ID    string `json:"id"`              // the network's; "": there is none
+	Below bool   `json:"below,omitempty"` // there are newer messages below it, so that it is not edited
+}
+
+// lockScreen returns the live screen of a chat and keeps others from changing it until unlock is
+// called. A screen that cannot be read is treated as none.
+func (box *Outbox) lockScreen(ctx context.Context, chat channels.Chat) (s liveScreen, unlock func()) {
+	locked := false
+	box.await(ctx, func() bool {
+		if locked = !box.screens[chat]; locked {
+			box.screens[chat] = true
+		}
+		return locked
+	})
+	unlock = func() {
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		if locked {
+			delete(box.screens, chat)
+			box.changed.Broadcast()
+		}
+	}
+	value, err := box.o.Store.Recall(context.WithoutCancel(ctx), chat, store.ScreenMemory)
+	if err == nil && value != "" {
+		err = json.Unmarshal([]byte(value), &s)
+	}
+	if err != nil {
+		box.o.Log.Warn("cannot read which message is the live screen", zap.Stringer("chat", chat), zap.Error(err))
+	}
+	return s, unlock
+}
+
+// storeScreen stores which message is the live screen of a chat.
+func (box *Outbox) storeScreen(ctx context.Context, chat channels.Chat, s liveScreen) {
+	value := ""
+	if s.ID != "" {
+		encoded, _ := json.Marshal(s) // strings and booleans can always be encoded
+		value = string(encoded)
+	}
+	if err := box.o.Store.Remember(context.WithoutCancel(ctx), chat, store.ScreenMemory, value); err != nil {
+		box.o.Log.Warn("live screen not recorded", zap.Stringer("chat", chat), zap.Error(err))
+	}
+}
+
+// recordLive records the message that now is the live screen of a chat. One without buttons is the
+// last: the next is a new message.
+func (box *Outbox) recordLive(ctx context.Context, old liveScreen, out channels.Outgoing, id string) {
+	now := liveScreen{ID: id}
+	if len(out.Buttons) == 0 {
+		now = liveScreen{}
+	}
+	if now != old {
+		box.storeScreen(ctx, out.Chat, now)
+	}
+}
+
+// ScreenBelow records that there is a newer message below the live screen of a chat: the next
+// screen is sent below it.
+func (box *Outbox) ScreenBelow(ctx context.Context, chat channels.Chat) {
+	if value, err := box.o.Store.Recall(ctx, chat, store.ScreenMemory); value == "" && err == nil {
+		return // as in most chats
+	}
+	s, unlock := box.lockScreen(ctx, chat)
+	defer unlock()
+	if s.ID != "" && !s.Below {
+		s.Below = true
+		box.storeScreen(ctx, chat, s)
+	}
+}
+
+// EndScreen removes the live screen of a chat, because another message shows the terminal.
+func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat) {
+	s, unlock := box.lockScreen(ctx, chat)
+	defer unlock()
+	if s.ID != "" {
+		box.removeScreen(ctx, chat, s)
+		box.storeScreen(ctx, chat, liveScreen{})
+	}
+}
+
+// removeScreen removes a live screen that another message replaces, also after a crash.
+func (box *Outbox) removeScreen(ctx context.Context, chat channels.Chat, s liveScreen) {
+	old := store.Transient{Chat: chat, ID: s.ID}
+	box.recordTransient(ctx, old)
+	box.Remove(old)
+}
+
+// errSuperseded says that a newer screen is shown already.
+var errSuperseded = errors.New("a newer screen is shown")
+
+// showLive shows a screen of a running turn as the live screen of its chat, and returns the ID of
+// its message. The last message of the turn may have been sent while this call waited; t.Current
+// then reports false.
+func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transient) (string, error) {
+	editor, ok := ch.(channels.Editor)
+	if !ok {
+		return "", fmt.Errorf("channel %s edits no messages", t.Out.Chat.Channel)
+	}
+	old, unlock := box.lockScreen(ctx, t.Out.Chat)
+	defer unlock()
+	if !t.Current() {
+		return "", &channels.SendError{Err: errSuperseded, Permanent: true}
+	}
+	if old.ID != "" && !old.Below {
+		err := editor.Edit(ctx, old.ID, t.Out)
+		var se *channels.SendError
+		if err == nil || !errors.As(err, &se) || !se.Permanent {
+			return old.ID, err
+		}
+	}
+	receipt, err := ch.Send(ctx, t.Out)
+	if err != nil {
+		return "", err
+	}
+	box.recordLive(ctx, old, t.Out, receipt.ID)
+	if old.ID != "" {
+		box.removeScreen(ctx, t.Out.Chat, old)
+	}
+	return receipt.ID, nil
+}
