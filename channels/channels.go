@@ -67,6 +67,10 @@ type Incoming struct {
 	Forwarded  *Forwarded `json:"forwarded,omitempty"` // nil: the sender's own words
 	// Press is the data of the pressed button; "" means that this is a text.
 	Press string `json:"press,omitempty"`
+	// Respond shows a short text to the person who has pressed the button, and to nobody else. It
+	// does not wait, and does nothing if the press can no longer be answered. nil: the channel
+	// cannot do that.
+	Respond func(text string) `json:"-"`
 	// Pressed says that Text is the text of a button that the person pressed.
 	Pressed bool `json:"pressed,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media

@@ -109,6 +109,11 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 	if !in.c.isAdmitted(u) {
 		files = nil
 	}
+	if e.incoming.Press != "" {
+		e.incoming.Respond = func(text string) {
+			in.background.Go(func() error { in.c.tellAsker(ctx, e.interaction, text); return nil })
+		}
+	}
 	in.prepare(ctx, e, len(files) > 0, func() {
 		got, problems := in.c.downloadAll(ctx, e.incoming, files)
 		e.incoming.Media, e.incoming.MediaNames = got.paths, got.names

@@ -252,3 +252,20 @@ func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
 		t.Errorf("the log is %s", log)
 	}
 }
+
+func TestOnlyThePersonWhoHasPressedAButtonSeesTheResponse(t *testing.T) {
+	r := newTestChannel(t)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.startConnected()
+	o := r.PlanText("which?")
+	o.Chat, o.Buttons = chatOf(ch), []channels.Button{{Label: "Yes", Data: "answer:1", Stays: true}}
+	musttest.Get(r.Send(t.Context(), o))(t)
+	m := r.server.WaitForCount(t, ch, 1)[0]
+	musttest.Get(r.server.UserPresses(ada, m.ID, m.Buttons()[0].CustomID))(t)
+	r.WaitForMessages(1)[0].Respond("Only *an approver* may answer.")
+	shown := r.server.WaitForCount(t, ch, 2)[1]
+	if shown.Flags&discordtest.FlagEphemeral == 0 || shown.Content != `Only \*an approver\* may answer.` {
+		t.Errorf("shown is %+v", shown)
+	}
+}

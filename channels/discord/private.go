@@ -2,14 +2,17 @@ package discord
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
+	"nanobot/channels/markdown"
 )
 
 // Error codes of Discord for an interaction that can no longer be answered.
@@ -76,6 +79,22 @@ func (c *Channel) sendPrivate(ctx context.Context, p *outgoingPost) (string, err
 		r.markUncertain(p.nonce)
 	}
 	return id, err
+}
+
+// tellAsker shows a text to the user of an interaction only, if the interaction can still be
+// answered.
+func (c *Channel) tellAsker(ctx context.Context, u *receivedInteraction, text string) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if time.Since(u.receivedAt) >= tokenLifetime || !u.await(ctx) {
+		return
+	}
+	_, err := c.sendPrivate(ctx, &outgoingPost{
+		private: u.interactionResponse, text: write(markdown.Plain(text)), nonce: rand.Text(), words: c.words.For(u.Locale),
+	})
+	if err != nil {
+		c.log.Debug("response to a press not shown", zap.Stringer("id", u.ID), zap.Error(err))
+	}
 }
 
 // isUnanswerable reports whether an interaction can no longer be answered.

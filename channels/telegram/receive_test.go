@@ -128,6 +128,30 @@ func TestEveryPressIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+func TestOnlyThePersonWhoHasPressedAButtonSeesTheResponse(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"short":       {"Only\nan approver may answer.", "Only an approver may answer."},
+		"long":        {strings.Repeat("x", 300), strings.Repeat("x", 199) + "…"},
+		"many emojis": {strings.Repeat("😀", 150), strings.Repeat("😀", 99) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newTestChannel(t)
+			r.startRefusing(func(_ context.Context, in channels.Incoming) error {
+				if in.Press != "" {
+					in.Respond(c.text)
+				}
+				return nil
+			})
+			r.SendAnswer(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "No", Data: "answer:2"}}})
+			query := r.server.UserPresses(person, 0, r.server.WaitForCount(t, person, 1)[0].ID, "answer:2")
+			r.server.WaitForCalls(r.t, "answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Done })
+			if a, _ := r.server.QueryAnswer(query); a.Text != c.want || a.Times != 1 || len(r.server.BotMessages(person)) != 1 {
+				t.Errorf("the answer is %+v", a)
+			}
+		})
+	}
+}
+
 func TestTheMenuIsSetWhenItStarts(t *testing.T) {
 	r := newTestChannel(t)
 	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})

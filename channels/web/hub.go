@@ -26,6 +26,7 @@ type streamEvent struct {
 	seq       int64  // 0: the event is not stored
 	owner     string // the user who may see it; operators may see every event
 	operators bool   // only operators may see it
+	personal  bool   // only the owner may see it
 	data      func() any
 
 	once    sync.Once
@@ -56,7 +57,7 @@ func toJSON(v any) []byte {
 }
 
 func (f *streamEvent) visibleTo(p history.Actor) bool {
-	return p.All || !f.operators && f.owner == p.User
+	return p.All && !f.personal || !f.operators && f.owner == p.User
 }
 
 // watcher is one event stream.

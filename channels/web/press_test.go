@@ -103,6 +103,26 @@ func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	}
 }
 
+func TestOnlyThePersonWhoHasPressedAButtonSeesTheResponse(t *testing.T) {
+	r := newFixture(t)
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "ask me")
+	m := answerTo("web-a-known-to-nobody-else", "Which one?")
+	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1", Stays: true}}
+	id := r.sendAsBot(m, "k1").ID
+	ann, operator := r.openStream("ann", ""), r.openStream("operator", "")
+	r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/press", object{"message": id, "data": "answer:1"})
+	r.awaitIncoming(2)[1].Respond("Only an approver may answer.")
+	if e := ann.next("notice"); e.data["text"] != "Only an approver may answer." || e.id != "" {
+		t.Errorf("shown was %+v", e)
+	}
+	r.sendAsBot(answerTo("web-a-known-to-nobody-else", "the end"), "k2")
+	operator.next("message")
+	if slices.ContainsFunc(operator.all, func(e event) bool { return e.name == "notice" }) {
+		t.Errorf("the operator was shown %+v", operator.all)
+	}
+}
+
 func TestOnlyButtonsThatAreThereCanBePressed(t *testing.T) {
 	r := newFixture(t)
 	mine := r.postText("ann", "web-a-known-to-nobody-else", "hello")["id"].(string)

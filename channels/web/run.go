@@ -77,7 +77,7 @@ func (c *Channel) receiveWaiting(ctx context.Context, h *history.History, receiv
 			break
 		}
 		after = events[len(events)-1].Seq
-		taken, err := receiveEvents(ctx, events, held, receive)
+		taken, err := c.receiveEvents(ctx, events, held, receive)
 		if err != nil {
 			trouble = err
 		}
@@ -92,7 +92,7 @@ func (c *Channel) receiveWaiting(ctx context.Context, h *history.History, receiv
 
 // receiveEvents receives the events of several chats in parallel, in order within a chat. It
 // returns the numbers of the received events, and adds the chats with an error to held.
-func receiveEvents(ctx context.Context, events []history.Event, held map[string]bool,
+func (c *Channel) receiveEvents(ctx context.Context, events []history.Event, held map[string]bool,
 	receive channels.Receive,
 ) (taken []int64, trouble error) {
 	byChat := map[string][]history.Event{}
@@ -106,7 +106,7 @@ func receiveEvents(ctx context.Context, events []history.Event, held map[string]
 	for chat, events := range byChat {
 		work.Go(func() {
 			for _, e := range events {
-				err := receive(ctx, toIncoming(e))
+				err := receive(ctx, c.toIncoming(e))
 				mu.Lock()
 				if err != nil {
 					held[chat], trouble = true, err
@@ -125,7 +125,7 @@ func receiveEvents(ctx context.Context, events []history.Event, held map[string]
 }
 
 // toIncoming returns an event as the gateway receives it.
-func toIncoming(e history.Event) channels.Incoming {
+func (c *Channel) toIncoming(e history.Event) channels.Incoming {
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID,
 		User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
@@ -133,6 +133,12 @@ func toIncoming(e history.Event) channels.Incoming {
 	}
 	if e.Type == history.Pressed {
 		in.ID, in.Press = e.Press, e.Data
+		in.Respond = func(text string) {
+			c.hub.publish(&streamEvent{
+				name: "notice", owner: e.User, personal: true,
+				data: func() any { return noticeEvent{Chat: e.Chat, Text: text} },
+			})
+		}
 	}
 	for _, m := range e.Media {
 		in.Media, in.MediaNames = append(in.Media, m.Path), append(in.MediaNames, m.Name)

@@ -36,7 +36,7 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 		c.addAgentButtons(names)
 		return c.unknownAgentText(wanted, names), nil
 	case wanted == now:
-		return c.text(words.SameAgent, now), nil
+		return c.textForSender(words.SameAgent, now), nil
 	}
 	c.request.Remember = choice.Remember(wanted)
 	*c.chosen = wanted

@@ -225,8 +225,13 @@ func optionNumber(q store.Question, in channels.Incoming) int {
 	return pressed.Option
 }
 
-// postNotice posts a message of the gateway to a chat.
+// postNotice tells the sender of a message something: by a message of the gateway, or in response
+// to a press.
 func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text string) error {
+	if answersPress(in) {
+		respond(in, text)
+		return nil
+	}
 	m := channels.Message{
 		Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID, Language: in.User.Language,
 		Notification: channels.Notification{Silent: true},

@@ -37,6 +37,14 @@ type commandCall struct {
 	// chooses.
 	dropped *[]int64
 	chosen  *string
+	// forSender says that the answer concerns only the person who has pressed the button.
+	forSender *bool
+}
+
+// textForSender returns a text for the person who has pressed the button of the command only.
+func (c commandCall) textForSender(k words.Key, values ...any) string {
+	*c.forSender = true
+	return c.text(k, values...)
 }
 
 // commands are the gateway's commands; all other text, with or without a slash, is for the agent.
@@ -74,7 +82,8 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	// who sent the command is looking at the chat
 	answer := channels.Message{Notification: channels.Notification{Silent: true}}
 	var chosen string
-	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen}, ctx)
+	var forSender bool
+	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen, &forSender}, ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +91,12 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	var first bool
 	word, _ := commandWord(in)
 	storeOutcome := func() error {
-		if first, err = i.storeAnswered(ctx, request, answer); first {
+		if forSender && answersPress(in) {
+			first, err = i.storeTold(ctx, request, text)
+		} else {
+			first, err = i.storeAnswered(ctx, request, answer)
+		}
+		if first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
 				i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
@@ -189,7 +203,7 @@ func (c commandCall) runAgain(ctx context.Context) (string, error) {
 	}
 	text, err := c.restart(ctx, inbound)
 	if c.request.Restart != 0 && inbound.State == store.Done { // it has run again since the report
-		c.request.Restart, text = 0, c.text(words.RanAgain)
+		c.request.Restart, text = 0, c.textForSender(words.RanAgain)
 	}
 	return text, err
 }
@@ -210,7 +224,7 @@ func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string
 		return "", err
 	}
 	if !ok {
-		return c.text(words.AuthorWithoutAccess), nil
+		return c.textForSender(words.AuthorWithoutAccess), nil
 	}
 	c.request.Restart = inbound.ID
 	return "", nil
@@ -227,7 +241,7 @@ func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("cancel message: %w", err)
 	}
 	if n == 0 {
-		return c.text(words.NotWaiting), nil
+		return c.textForSender(words.NotWaiting), nil
 	}
 	c.o.Notices.Recheck(c.in.Chat)
 	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})

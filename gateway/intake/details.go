@@ -28,7 +28,7 @@ func (c commandCall) details(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if text == "" {
-		return c.text(words.DetailsGone), nil
+		return c.textForSender(words.DetailsGone), nil
 	}
 	return text, nil
 }

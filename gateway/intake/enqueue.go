@@ -90,8 +90,7 @@ func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason
 	if err != nil {
 		return err
 	}
-	fresh, err := e.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret},
-		channels.Message{Text: answer})
+	fresh, err := e.storeTold(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, answer)
 	if fresh {
 		e.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}

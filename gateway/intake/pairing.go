@@ -110,6 +110,9 @@ func (p *pairing) welcomePerson(ctx context.Context, pairing store.Pairing) erro
 // refuseOutsider refuses a message of a person without access, and offers a pairing code if they
 // have none. It reports false if the person was admitted in the meantime.
 func (p *pairing) refuseOutsider(ctx context.Context, in channels.Incoming) (bool, error) {
+	if in.Press != "" && in.Group { // the others in the group must not see a code
+		return true, p.refusePress(ctx, in)
+	}
 	code := rand.Text()[:8]
 	silent := channels.Notification{Silent: true}
 	coded, err := p.planAnswer(in, channels.Message{
@@ -136,6 +139,24 @@ func (p *pairing) refuseOutsider(ctx context.Context, in channels.Incoming) (boo
 	if refusal == store.PairingCoded || refusal == store.PairingDeferred {
 		p.o.Outbox.Wake(in.Chat)
 	}
+	p.reportRefusal(in, refusal)
+	return true, nil
+}
+
+// refusePress refuses the press of a button in a group by a person without access.
+func (p *pairing) refusePress(ctx context.Context, in channels.Incoming) error {
+	if in.Cursor != "" {
+		if err := p.o.Store.SetCursor(ctx, in.Chat.Channel, in.Cursor); err != nil {
+			return fmt.Errorf("refuse press: %w", err)
+		}
+	}
+	respond(in, p.words(in).Text(words.PressRefused))
+	p.reportRefusal(in, store.PairingSilent)
+	return nil
+}
+
+// reportRefusal reports, logs and audits the refusal of a person.
+func (p *pairing) reportRefusal(in channels.Incoming, refusal store.PairingResult) {
 	if refusal != store.PairingSeen {
 		p.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
 	}
@@ -145,7 +166,6 @@ func (p *pairing) refuseOutsider(ctx context.Context, in channels.Incoming) (boo
 			zap.String("user", in.User.ID), zap.String("name", in.User.Name))
 	}
 	p.auditRefusal(in, refusal == store.PairingCoded, logged)
-	return true, nil
 }
 
 // auditRefusal records the refusal of a person: when they get a code, and otherwise as rarely as it

@@ -14,9 +14,35 @@ type stage struct{ o Options }
 
 // storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
 func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true},
-		channels.Message{Text: answer})
+	_, err := s.storeTold(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
 	return err
+}
+
+// storeTold is storeAnswered with an answer that concerns only the sender, such as a refusal. After
+// the press of a button, only the person who has pressed it sees the answer; in a group where the
+// press cannot be answered so, nobody does.
+func (s *stage) storeTold(ctx context.Context, request store.ReceiveRequest, answer string) (bool, error) {
+	in := request.In
+	if !answersPress(in) {
+		return s.storeAnswered(ctx, request, channels.Message{Text: answer})
+	}
+	first, err := s.storeAnswered(ctx, request, channels.Message{})
+	if first {
+		respond(in, answer)
+	}
+	return first, err
+}
+
+// answersPress reports whether a message is a press that is answered without a message.
+func answersPress(in channels.Incoming) bool {
+	return in.Press != "" && (in.Respond != nil || in.Group)
+}
+
+// respond shows a text to the person who has pressed a button, where the press can be answered.
+func respond(in channels.Incoming, text string) {
+	if in.Respond != nil && text != "" {
+		in.Respond(text)
+	}
 }
 
 // storeAnswered stores a message that needs no turn, with its answer and its changes, in one

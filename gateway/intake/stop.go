@@ -58,9 +58,9 @@ func (c commandCall) stop(ctx context.Context) (string, error) {
 	switch {
 	case ended > 0 || told:
 	case stopping && !all:
-		said = append(said, c.text(words.AlreadyStopping))
+		said = append(said, c.textForSender(words.AlreadyStopping))
 	case c.running == nil && (waiting == 0 || !all):
-		said = append(said, c.text(words.NothingRunning))
+		said = append(said, c.textForSender(words.NothingRunning))
 	}
 	return strings.Join(append(said, c.waitingText(waiting, all)...), " "), nil
 }
@@ -78,7 +78,7 @@ func (c commandCall) endLeftCommands() string {
 	case left != "": // another turn uses the agent, with which alone they can be ended
 		return left
 	}
-	return c.text(words.EndedAlready)
+	return c.textForSender(words.EndedAlready)
 }
 
 // leftCommandsText says which commands stopped turns of the chat have left running, or "".

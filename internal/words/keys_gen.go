@@ -8,7 +8,9 @@ const (
 	TooManyMessages Key = "tooManyMessages"
 	PairingCode     Key = "pairingCode"
 	PairingLater    Key = "pairingLater"
-	AccessGranted   Key = "accessGranted"
+	// The answer to the press of a button in a group.
+	PressRefused  Key = "pressRefused"
+	AccessGranted Key = "accessGranted"
 
 	// Commands.
 	HelpStop            Key = "helpStop"

@@ -112,6 +112,7 @@ func (in *acceptor) decodeUpdate(raw json.RawMessage) (*updates.Update, bool) {
 func (in *acceptor) prepareUpdate(ctx context.Context, u *updates.Update) bool {
 	in.r.resolveChat(u)
 	if u.CallbackQuery != nil {
+		u.CallbackQuery.Response = make(chan string, 1)
 		in.startTask(func() { in.r.answerCallbackQuery(ctx, u.CallbackQuery) })
 		return u.CallbackQuery.Message != nil && u.CallbackQuery.Data != "" // otherwise the message is not the bot's
 	}
@@ -147,6 +148,7 @@ func (in *acceptor) acceptUpdate(ctx context.Context, u *updates.Update, cursor 
 		if err := in.receive(ctx, whole); err != nil {
 			return err
 		}
+		whole.Respond("") // unless the gateway has responded
 		in.startTask(func() { in.r.removeButtons(ctx, u.CallbackQuery) })
 		return nil
 	case in.canReceiveNow(q, m):

@@ -187,6 +187,12 @@ func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) chann
 		User:  p.From.ToUser(),
 		Group: p.Message.IsGroup(),
 		Press: channels.DecodeButton(p.Data).Data,
+		Respond: func(text string) {
+			select {
+			case p.Response <- text:
+			default:
+			}
+		},
 	}
 	if at.Thread != 0 {
 		in.ThreadID = strconv.Itoa(at.Thread)
@@ -194,11 +200,30 @@ func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) chann
 	return in
 }
 
-// answerCallbackQuery ends the progress indicator on a button. For an old press it fails, which
-// does not matter.
+const (
+	// responseWait is how long a button shows its progress indicator before the gateway has handled
+	// the press.
+	responseWait = 3 * time.Second
+	// maxResponse is Telegram's limit for the text, in UTF-16 units.
+	maxResponse = 200
+)
+
+// answerCallbackQuery ends the progress indicator on a button, with the gateway's response, which
+// only the person who has pressed it sees. For an old press it fails, which does not matter.
 func (r *Receiver) answerCallbackQuery(ctx context.Context, p *updates.CallbackQuery) {
-	err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).AnswerCallbackQuery,
-		&bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
+	params := &bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID}
+	if p.Message != nil && p.Data != "" { // otherwise the press is not received
+		select {
+		case text := <-p.Response:
+			params.Text = strings.ReplaceAll(text, "\n", " ")
+		case <-time.After(responseWait):
+		case <-ctx.Done():
+		}
+	}
+	for n := maxResponse - 1; channels.UTF16(params.Text) > maxResponse; n /= 2 {
+		params.Text = channels.FirstLine(params.Text, n)
+	}
+	err := botapi.ExecuteWithTimeout(ctx, r.o.API, (*bot.Bot).AnswerCallbackQuery, params)
 	if err != nil {
 		r.o.Log.Debug("press not acknowledged", zap.Error(err))
 	}

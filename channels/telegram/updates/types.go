@@ -54,6 +54,8 @@ type CallbackQuery struct {
 	From    user     `json:"from"`
 	Message *Message `json:"message"`
 	Data    string   `json:"data"`
+	// Response gets the text that the person who has pressed the button is shown, or "".
+	Response chan string `json:"-"`
 }
 
 // user is a person or a bot.

@@ -85,7 +85,7 @@ lightbox();
 window.onhashchange = route;
 route();
 
-const connect = stream({ ...chat.on, turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
+const connect = stream({ ...chat.on, notice: (n) => showStatus(n.text, 8000), turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
 	if (up && (user ??= up.user) !== up.user) return reset(); // another user has signed in
 	showStatus(up ? '' : text('pageReconnecting'));
 	if (up && offline) announce(text('pageReconnected'));
