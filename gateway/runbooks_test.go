@@ -144,6 +144,9 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	fx.awaitText("1", "Only approvers can decide this.")
 	fx.pressButton("ann", gate, 0)
 	fx.awaitText("1", "1 of 2 approvals. Somebody else has to approve, too.")
+	if c := fx.awaitText("1", "1 of 2 approved: ann"); c.ID != gate.ID || len(c.Buttons) != 2 || !strings.Contains(c.Text, "2 people have to approve.") {
+		t.Errorf("the question is %+v", c)
+	}
 	fx.pressButton("ann", gate, 0)
 	fx.awaitText("1", "You have approved already.")
 	fx.net.UserReplies("1", "eve", gate.ID, "reject")
@@ -153,6 +156,9 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	_, records := fx.awaitReport("1", "The run is complete.")
 	if len(records) != 1 || !strings.Contains(string(records[0].UserInput), `"net:ann"`) || !strings.Contains(string(records[0].UserInput), `"net:bob"`) {
 		t.Errorf("the records are %+v", records)
+	}
+	if c := fx.awaitText("1", "(by ann, bob)"); c.ID != gate.ID || len(c.Buttons) != 0 {
+		t.Errorf("the question is %+v", c)
 	}
 	fx.pressButton("bob", gate, 1)
 	fx.awaitText("1", "This question is no longer open.")

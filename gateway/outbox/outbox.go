@@ -54,6 +54,7 @@ type Outbox struct {
 	tasks *tasks.Group // the goroutines of Run
 
 	reactions reactions
+	questions latest[string, questionChange] // changes of the messages of questions, by ID
 
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes

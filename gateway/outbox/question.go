@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// receiptWait is how long ShowOutcome waits for the question itself to be sent.
+// receiptWait is how long changeQuestion waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
 // Ask stores a question and sends it with a button for each option, which every channel shows. An
@@ -29,13 +28,7 @@ func (box *Outbox) Ask(ctx context.Context, q store.Question, m channels.Message
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
-	m.Chat, m.Kind, m.Text = q.Chat, channels.Answer, questionText(q)
-	for i, option := range q.Options {
-		m.Buttons = append(m.Buttons, channels.Button{
-			Label: option, Data: press.Answer(q.ID, i+1), Stays: true,
-			Role: channels.Answers,
-		})
-	}
+	m.Chat, m.Kind, m.Text, m.Buttons = q.Chat, channels.Answer, questionText(q), questionButtons(q)
 	parts, err := ch.Plan(m)
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)
@@ -45,6 +38,17 @@ func (box *Outbox) Ask(ctx context.Context, q store.Question, m channels.Message
 	}
 	box.Wake(q.Chat)
 	return nil
+}
+
+// questionButtons returns the buttons of a question's options.
+func questionButtons(q store.Question) (all []channels.Button) {
+	for i, option := range q.Options {
+		all = append(all, channels.Button{
+			Label: option, Data: press.Answer(q.ID, i+1), Stays: true,
+			Role: channels.Answers,
+		})
+	}
+	return all
 }
 
 // maxLabelRunes is the length up to which networks show the whole label of a button.
@@ -81,26 +85,69 @@ func (box *Outbox) CloseQuestion(ctx context.Context, q store.Question, how stri
 	return closed, nil
 }
 
+// maxQuestionChanges bounds the questions whose messages are being changed.
+const maxQuestionChanges = 4096
+
+// questionChange changes the message of a question, which has an ID on the network.
+type questionChange func(ctx context.Context, id string) error
+
 // ShowOutcome shows the outcome of a question instead of its buttons, where the channel can do
 // that; if it can replace messages, also instead of the options. The change is cosmetic: nobody
 // waits for it, and it is not repeated after a crash.
 func (box *Outbox) ShowOutcome(q store.Question, how string) {
-	change := changeToOutcome(box.o.Channels[q.Chat.Channel], q, how)
-	if change == nil {
+	if change := changeToOutcome(box.o.Channels[q.Chat.Channel], q, how); change != nil {
+		box.changeQuestion(q, change)
+	}
+}
+
+// ShowState shows the state of an open question below its text, such as who has approved so far. A
+// channel that cannot replace messages gets a message instead.
+func (box *Outbox) ShowState(ctx context.Context, q store.Question, state string) error {
+	ch := box.o.Channels[q.Chat.Channel]
+	replacer, ok := ch.(channels.Replacer)
+	if !ok {
+		return box.Post(ctx, &Message{Message: channels.Message{
+			Chat: q.Chat, Kind: channels.Answer, Text: state, Notification: channels.Notification{Silent: true},
+		}})
+	}
+	message := func(text string) []channels.Outgoing {
+		m := channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text, Buttons: questionButtons(q)}
+		parts, err := ch.Plan(m)
+		if err != nil {
+			return nil
+		}
+		return parts
+	}
+	before, after := message(questionText(q)), message(questionText(q)+"\n\n"+state)
+	if len(after) != len(before) || len(after) == 0 || len(after[len(after)-1].Media) > 0 {
+		return nil // it is split differently now
+	}
+	box.changeQuestion(q, func(ctx context.Context, id string) error {
+		_, err := replacer.Replace(ctx, id, after[len(after)-1])
+		return err
+	})
+	return nil
+}
+
+// changeQuestion changes the message of a question in the background.
+func (box *Outbox) changeQuestion(q store.Question, change questionChange) {
+	if !box.questions.add(q.ID, change, maxQuestionChanges) {
 		return
 	}
 	box.spawn(func(ctx context.Context, _ *backgroundTask) {
-		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
-		defer cancel()
-		id := box.awaitReceipt(ctx, q)
-		for id != "" {
-			err := box.Call(q.Chat, func() error { return change(ctx, id) })
-			var se *channels.SendError
-			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstBackoff)) {
-				if err != nil {
-					box.o.Log.Debug("outcome of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
+		id := awaitReceipt(ctx, box.o.Store, q)
+		for change, ok := box.questions.next(q.ID); ok; change, ok = box.questions.next(q.ID) {
+			if id == "" {
+				continue
+			}
+			err := box.tryUntil(ctx, q.Chat, CallTimeout, func(ctx context.Context) error {
+				if box.questions.hasNext(q.ID) {
+					return nil
 				}
-				return
+				return change(ctx, id)
+			})
+			if err != nil {
+				box.o.Log.Debug("question not changed", zap.Stringer("chat", q.Chat), zap.Error(err))
 			}
 		}
 	})
@@ -108,7 +155,7 @@ func (box *Outbox) ShowOutcome(q store.Question, how string) {
 
 // changeToOutcome returns the call that shows the outcome of a question in the message with an ID;
 // nil: the channel cannot.
-func changeToOutcome(ch channels.Channel, q store.Question, how string) func(ctx context.Context, id string) error {
+func changeToOutcome(ch channels.Channel, q store.Question, how string) questionChange {
 	switch c := ch.(type) {
 	case channels.Replacer:
 		out, ok := outcomeMessage(ch, q, how)
@@ -127,13 +174,13 @@ func changeToOutcome(ch channels.Channel, q store.Question, how string) func(ctx
 
 // awaitReceipt returns the network's ID of a question, which may still be on its way; "" if it does
 // not arrive in time.
-func (box *Outbox) awaitReceipt(ctx context.Context, q store.Question) string {
+func awaitReceipt(ctx context.Context, s Store, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
 		if q.Outbound != store.Pending && q.Outbound != store.Sending || !retry.Sleep(ctx, pause) {
 			return ""
 		}
-		now, found, err := box.o.Store.Question(ctx, q.ID)
+		now, found, err := s.Question(ctx, q.ID)
 		if err != nil || !found {
 			return ""
 		}

@@ -3,10 +3,12 @@ package outbox_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
 
@@ -33,4 +35,17 @@ func TestTheButtonsOfAQuestionAnswerItAndStay(t *testing.T) {
 	if got := ch.planned[0].Buttons; !slices.Equal(got, want) {
 		t.Errorf("the buttons are %+v", got)
 	}
+}
+
+func TestAChannelThatReplacesNoMessagesGetsTheStateOfAQuestionAsAMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeChannel{}
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		q := store.Question{Question: terminal.Question{ID: "q", Text: "Go?", Options: []string{"Yes"}}, Chat: ann}
+		musttest.Do(t, box.ShowState(t.Context(), q, "1 of 2 approved: Ada"))
+		synctest.Wait()
+		stop()
+		wanttest.Equal(t, "sent", n.texts(), "[1 of 2 approved: Ada]")
+	})
 }

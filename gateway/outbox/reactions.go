@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,12 +18,9 @@ const (
 	maxReactions, maxLastReactions = 256, 4096
 )
 
-// reactions are the reactions that are being shown, by message. A message has one goroutine, which
-// shows its latest reaction, so that reactions arrive in order and outdated ones are skipped.
+// reactions are the reactions that are being shown.
 type reactions struct {
-	mu      sync.Mutex
-	pending map[reactedMessage]channels.Reaction // not shown yet
-	showing map[reactedMessage]bool
+	latest[reactedMessage, channels.Reaction]
 }
 
 // reactedMessage is a message on the network.
@@ -40,53 +36,15 @@ func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	if !ok || id == "" || !reactor.Reacts(chat) {
 		return
 	}
-	m := reactedMessage{chat, id}
-	if box.reactions.add(m, r) {
+	m, limit := reactedMessage{chat, id}, maxLastReactions
+	if r == channels.Taken {
+		limit = maxReactions
+	}
+	if box.reactions.add(m, r, limit) {
 		box.spawn(func(ctx context.Context, _ *backgroundTask) {
 			box.reactions.show(ctx, box.reach, reactor, m, box.o.Log)
 		})
 	}
-}
-
-// add sets the reaction of a message that is to be shown next. It reports whether the caller must
-// start its goroutine.
-func (q *reactions) add(m reactedMessage, r channels.Reaction) (start bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.pending == nil {
-		q.pending, q.showing = map[reactedMessage]channels.Reaction{}, map[reactedMessage]bool{}
-	}
-	limit := maxLastReactions
-	if r == channels.Taken {
-		limit = maxReactions
-	}
-	start = !q.showing[m]
-	if start && len(q.showing) >= limit {
-		return false
-	}
-	q.pending[m], q.showing[m] = r, true
-	return start
-}
-
-// next returns the reaction of a message that is to be shown. It reports false if there is none,
-// and then the message has no goroutine any more.
-func (q *reactions) next(m reactedMessage) (channels.Reaction, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	r, ok := q.pending[m]
-	if !ok {
-		delete(q.showing, m)
-	}
-	delete(q.pending, m)
-	return r, ok
-}
-
-// hasNext reports whether a newer reaction of a message is to be shown.
-func (q *reactions) hasNext(m reactedMessage) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	_, ok := q.pending[m]
-	return ok
 }
 
 // show shows the reactions of a message until none is left.

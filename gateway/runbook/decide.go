@@ -23,6 +23,7 @@ const Aborted = "aborted"
 type Decision struct {
 	Step int
 	By   string // channel:id
+	Name string // of the person, for display
 	Verb Verb
 	Text string
 }
@@ -31,7 +32,7 @@ type Decision struct {
 func Decide(r Run, d Decision, env Env) (Run, Answer, error) {
 	switch d.Verb {
 	case ToApprove:
-		return Approve(r, Approval{Step: d.Step, By: d.By}, env)
+		return Approve(r, Approval{Step: d.Step, By: d.By, Name: d.Name}, env)
 	case ToReject:
 		return Decline(r, Refusal{Step: d.Step, By: d.By, End: true}, env)
 	case ToComment:

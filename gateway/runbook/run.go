@@ -78,6 +78,7 @@ type Issued struct {
 // Approved is the approval of one person.
 type Approved struct {
 	By           string `json:"by"`
+	Name         string `json:"name,omitempty"` // of the person, for display
 	Confirmation string `json:"confirmation"`
 	At           string `json:"timestamp"`
 }

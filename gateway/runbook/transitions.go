@@ -80,6 +80,7 @@ func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
 type Approval struct {
 	Step         int
 	By           string // channel:id
+	Name         string // of the person, for display
 	Confirmation string // the person's words; "" means `approved`
 }
 
@@ -105,7 +106,7 @@ func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
 	}
 	at := env.Now.UTC().Format(timeFormat)
 	if !slices.ContainsFunc(r.Approvals, func(b Approved) bool { return b.By == a.By }) {
-		r.Approvals = append(slices.Clip(r.Approvals), Approved{a.By, a.Confirmation, at})
+		r.Approvals = append(slices.Clip(r.Approvals), Approved{a.By, a.Name, a.Confirmation, at})
 	}
 	need := step.Challenge.Approvals
 	if len(r.Approvals) < need {

@@ -670,6 +670,7 @@ const (
 	RunNoAgentWaits    Key = "runNoAgentWaits"
 	RunApprovedAlready Key = "runApprovedAlready"
 	RunApprovals       Key = "runApprovals"
+	RunApprovedBy      Key = "runApprovedBy"
 	RunCommentShort    Key = "runCommentShort"
 	RunCommentRefused  Key = "runCommentRefused"
 

@@ -67,7 +67,7 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 		return Result{}, err
 	}
 	d := parseDecision(r, q, s.Text)
-	d.By = by(s.In.Chat, s.In.User.ID)
+	d.By, d.Name = by(s.In.Chat, s.In.User.ID), s.name()
 	switch {
 	case d.Verb == "":
 		return Result{Unrelated: true}, nil
@@ -89,10 +89,19 @@ func (rb *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (
 	case err != nil:
 		return Result{}, err
 	case isUndecided(d, a):
-		return rb.undecidedResult(s, a, r, after), nil
+		result := rb.undecidedResult(s, a, r, after)
+		if result.Approved {
+			err = rb.o.Outbox.ShowState(ctx, q, approvalsText(rb.runWords(r), after))
+		}
+		return result, err
+	}
+	names := []string{s.name()}
+	if d.Verb == runbook.ToApprove {
+		names = approverNames(append(slices.Clip(r.Approvals), runbook.Approved{By: d.By, Name: d.Name}))
 	}
 	return Result{
-		Question: q, Answer: s.Text, Outcome: rb.runWords(r).Text(words.AnsweredBy, rb.outcome(r, d, s.Text), s.name()),
+		Question: q, Answer: s.Text,
+		Outcome:  rb.runWords(r).Text(words.AnsweredBy, rb.outcome(r, d, s.Text), strings.Join(names, ", ")),
 		Continue: IsExecuted(r),
 	}, nil
 }
@@ -114,6 +123,21 @@ func (rb *Runbooks) undecidedResult(s Statement, a runbook.Answer, before, after
 		return Result{Reply: rb.reply(s, words.RunApprovedAlready)}
 	}
 	return Result{Reply: rb.reply(s, words.RunApprovals, len(after.Approvals), step.Challenge.Approvals), Approved: true}
+}
+
+// approverNames returns the names of the people who have approved.
+func approverNames(all []runbook.Approved) (names []string) {
+	for _, a := range all {
+		names = append(names, cmp.Or(a.Name, channels.EscapeMarkdown(a.By)))
+	}
+	return names
+}
+
+// approvalsText says who has approved the current step of a run so far.
+func approvalsText(w words.Words, r runbook.Run) string {
+	step, _ := r.CurrentStep()
+	return w.Text(words.RunApprovedBy, len(r.Approvals), step.Challenge.Approvals,
+		strings.Join(approverNames(r.Approvals), ", "))
 }
 
 // outcome returns how a question was answered: by an option, unless the person wrote a text.

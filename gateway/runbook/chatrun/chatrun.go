@@ -33,6 +33,8 @@ type Outbox interface {
 	Ask(ctx context.Context, q store.Question, m channels.Message) error
 	// CloseQuestion closes a question without an answer and shows how it ended.
 	CloseQuestion(ctx context.Context, q store.Question, how string) (bool, error)
+	// ShowState shows the state of an open question in its message.
+	ShowState(ctx context.Context, q store.Question, state string) error
 }
 
 // Options configures the execution of runs.

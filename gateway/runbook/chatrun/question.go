@@ -50,8 +50,16 @@ func (rb *Runbooks) askCurrentStep(ctx context.Context, r runbook.Run, again boo
 	for _, verb := range stepVerbs(step) {
 		q.Options = append(q.Options, w.Text(verbLabels[verb]))
 	}
-	return rb.o.Outbox.Ask(ctx, store.Question{Question: q, Chat: runChat(r)},
+	err = rb.o.Outbox.Ask(ctx, store.Question{Question: q, Chat: runChat(r)},
 		channels.Message{Language: driverOf(r).Language})
+	if err != nil || len(r.Approvals) == 0 {
+		return err
+	}
+	asked, _, err := rb.o.Questions.Question(ctx, id)
+	if err != nil {
+		return err
+	}
+	return rb.o.Outbox.ShowState(ctx, asked, approvalsText(w, r))
 }
 
 // prepareQuestion checks the newest question of a run. It reports whether a question must be asked,
