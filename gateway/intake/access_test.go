@@ -155,13 +155,34 @@ func TestCommandsAreAcceptedUpToTwiceTheRateLimitAndStopAlways(t *testing.T) {
 		fx.writeMessage("ann", "three", tooMany)
 		fx.checkEqual("records", fx.decisions(), []string{"denied rate"})
 		fx.writeMessage("ann", "/whoami", "user id: ann")
-		fx.writeMessage("ann", "/whoami", tooMany)
+		fx.writeMessage("ann", "/whoami") // she was told
 		fx.writeMessage("bob", "of another person")
 		fx.writeMessage("ann", "/stop all", "1 waiting message dropped.")
 		fx.checkEqual("the turn is cancelled with", fx.runningTurn("ann").cancelled, []error{errStopped})
-		fx.writeMessage("ann", "/new", tooMany)
+		fx.writeMessage("ann", "/new")
 		time.Sleep(time.Minute)
 		fx.writeMessage("ann", "four")
+	})
+}
+
+func TestThatThereAreTooManyMessagesIsSaidOnceAMinuteInAChatAndGivesWay(t *testing.T) {
+	runIntake(t, func(fx *fixture) {
+		fx.settings.RatePerMinute = 1
+		tooMany := "That is more than 1 messages a minute."
+		for range 2 {
+			fx.writeMessage("ann", "one")
+			third := fx.message("ann", "two")
+			if err := fx.Receive(fx.t.Context(), third); err != nil {
+				fx.t.Fatal(err)
+			}
+			if said := fx.checkStored(chatOf("ann"), tooMany); !said[0].Out.GivesWay || !said[0].Out.Silent {
+				fx.t.Errorf("it is %+v", said[0].Out)
+			}
+			fx.writeMessage("ann", "three")
+			fx.receive(fx.messageInChat("bob", "ann", "in another chat", ""), tooMany)
+			fx.receive(fx.messageInChat("bob", "ann", "in another chat", ""))
+			time.Sleep(time.Minute)
+		}
 	})
 }
 

@@ -90,7 +90,14 @@ func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason
 	if err != nil {
 		return err
 	}
-	fresh, err := e.storeTold(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}, answer)
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}
+	if reason == events.RateLimited && answer != "" && !answersPress(in) {
+		if request.Answer, err = e.planGivingWay(in, answer); err != nil {
+			return err
+		}
+		answer = ""
+	}
+	fresh, err := e.storeTold(ctx, request, answer)
 	if fresh {
 		e.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}

@@ -10,17 +10,22 @@ import (
 )
 
 // checkRate reports whether a message is within its sender's rate limit. If not, refusal is the
-// answer to it. Commands that stop the turn are always allowed.
+// answer to it; "" if the sender was told in this minute. Commands that stop the turn are always
+// allowed.
 func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal string, ok bool) {
 	limit := i.o.Settings().RatePerMinute
 	allowed := limit
 	if isCommand { // after too many messages a person can still send /help or /status
 		allowed = 2 * limit
 	}
-	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, allowed, time.Now()) || stops {
+	user, message := in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID
+	if i.rates.count(user, message, allowed, time.Now()) || stops {
 		return "", true
 	}
 	i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
+	if !i.rates.mayTell(user, in.Chat.ID, message) && !answersPress(in) {
+		return "", false
+	}
 	return i.words(in).Text(words.TooManyMessages, limit), false
 }
 
@@ -31,10 +36,12 @@ type rateCounter struct {
 	sent  map[string]sentCount
 }
 
-// sentCount is the number of a person's messages, with the ID of the last.
+// sentCount is the number of a person's messages, with the ID of the last. told has the messages
+// that were answered with a refusal, by chat.
 type sentCount struct {
 	n    int
 	last string
+	told map[string]string
 }
 
 // count counts a message and reports whether it is within the limit. A message that is delivered
@@ -54,4 +61,20 @@ func (r *rateCounter) count(user, message string, limit int, now time.Time) bool
 		r.sent[user] = c
 	}
 	return c.n <= limit
+}
+
+// mayTell reports whether a person is to be told in a chat that a message is beyond the limit: once
+// a minute, and again only for the same message, because the refusal could not be stored.
+func (r *rateCounter) mayTell(user, chat, message string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.sent[user]
+	if c.told == nil {
+		c.told = map[string]string{}
+		r.sent[user] = c
+	}
+	if c.told[chat] == "" {
+		c.told[chat] = message
+	}
+	return c.told[chat] == message
 }

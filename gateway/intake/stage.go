@@ -63,7 +63,7 @@ func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest,
 		return false, fmt.Errorf("store message: %w", err)
 	}
 	settled := result.Disposition == store.Settled
-	if settled && (answer.Text != "" || request.Resend != 0) {
+	if settled && (len(request.Answer) > 0 || request.Resend != 0) {
 		s.o.Outbox.Wake(in.Chat)
 	}
 	s.removeMessages(result.Secrets)
@@ -85,6 +85,15 @@ func (s *stage) planAnswer(in channels.Incoming, answer channels.Message) ([]cha
 		return nil, fmt.Errorf("plan answer: %w", err)
 	}
 	return parts, nil
+}
+
+// planGivingWay is planAnswer for a silent answer that gives way to others.
+func (s *stage) planGivingWay(in channels.Incoming, text string) ([]channels.Outgoing, error) {
+	parts, err := s.planAnswer(in, channels.Message{Text: text, Notification: channels.Notification{Silent: true}})
+	for i := range parts {
+		parts[i].GivesWay = true
+	}
+	return parts, err
 }
 
 // removeMessages deletes messages with secrets from their chat, in the background.

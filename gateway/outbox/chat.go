@@ -193,8 +193,12 @@ func (box *Outbox) setGivesWay(q *chatSender, givesWay bool) {
 }
 
 // isSuperfluous reports whether a newer message that waits to be sent to the same chat notifies
-// people, so that a delivery that gives way need not do that, too.
+// people, so that a delivery that gives way need not do that, too. A silent one is there for its
+// text.
 func (box *Outbox) isSuperfluous(ctx context.Context, delivery store.Delivery) bool {
+	if delivery.Out.Silent {
+		return false
+	}
 	newest, err := box.o.Store.Undelivered(ctx, delivery.Out.Chat, maxLookedAt)
 	return err == nil && slices.ContainsFunc(newest, func(n store.Delivery) bool {
 		return n.State == store.Pending && n.ID > delivery.ID && !n.Out.Silent && !n.Out.Unchanged && n.Out.Replace == ""

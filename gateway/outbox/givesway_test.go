@@ -69,6 +69,23 @@ func TestSilentMessagesOvertakeAMessageThatGivesWayAndItIsStillSent(t *testing.T
 	})
 }
 
+func TestASilentMessageThatGivesWayIsSentAfterANewerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := refuseGivingWay(time.Hour)
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "too many", Notification: channels.Notification{Silent: true}}, GivesWay: true}
+		musttest.Do(t, box.Post(t.Context(), m))
+		time.Sleep(time.Minute)
+		postText(t, box, ann, "the answer")
+		synctest.Wait()
+		wanttest.Equal(t, "sent", n.texts(), "[too many the answer]")
+		time.Sleep(2 * time.Hour)
+		stop()
+		wanttest.Equal(t, "sent", n.texts(), "[too many the answer too many]")
+	})
+}
+
 func TestAChatWithNothingButAMessageThatGivesWayIsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := refuseGivingWay(time.Hour)
