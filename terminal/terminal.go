@@ -70,6 +70,7 @@ type Turn struct {
 	// Run identifies the message permanently: it stays the same when the message is run again.
 	Run   string
 	Words words.Words // for the person
+	Room  string      // see Request
 	Settings
 	Chat
 	Host

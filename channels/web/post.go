@@ -46,6 +46,7 @@ var textTooLong = shownError(http.StatusRequestEntityTooLarge, words.PageTextToo
 type postedMessage struct {
 	Text     string `json:"text"`
 	ClientID string `json:"client_id"`
+	Room     string `json:"room"` // the columns and rows of a terminal that fit the page, such as 80x24
 
 	media    []history.Media
 	problems []string          // why files were refused, in the sender's language
@@ -90,7 +91,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		MaxChats: maxOwnedChats,
 		Body: history.Body{
 			From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer),
-			Text: p.Text, Media: p.media, ClientID: p.ClientID,
+			Text: p.Text, Media: p.media, ClientID: p.ClientID, Room: p.Room,
 		},
 	}
 	if p.ClientID != "" {
@@ -140,11 +141,21 @@ func (p *postedMessage) validate() error {
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) ||
 		!utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
+	case p.Room != "" && !isRoom(p.Room):
+		return badRequest("room: must be columns and rows, such as 80x24.")
 	}
 	for _, problem := range p.problems { // the agent and the person read which files are missing
 		p.Text = strings.TrimLeft(p.Text+"\n"+problem, "\n")
 	}
 	return nil
+}
+
+// isRoom reports whether a text is a number of columns and of rows, such as 80x24.
+func isRoom(text string) bool {
+	cols, rows, _ := strings.Cut(text, "x")
+	_, err := strconv.ParseUint(cols, 10, 10)
+	_, err2 := strconv.ParseUint(rows, 10, 10)
+	return err == nil && err2 == nil
 }
 
 // readMessage reads a message to a chat, a form with files or JSON. After an error the caller
@@ -203,6 +214,8 @@ func (c *Channel) readForm(r *http.Request, chat string, p *postedMessage) error
 			p.Text = strings.ReplaceAll(p.Text, "\r\n", "\n") // browsers send CRLF in forms
 		case "client_id":
 			p.ClientID, err = readField(part, maxClientID)
+		case "room":
+			p.Room, err = readField(part, maxClientID)
 		case "file":
 			if len(p.media) == maxFiles {
 				return shownError(http.StatusBadRequest, words.PageTooManyFiles, maxFiles)

@@ -44,8 +44,8 @@ func TestAPersonWatchesATerminalTakesItOverAndHandsItBack(t *testing.T) {
 	musttest.Do(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600)) // the agent answers, and is held
 	b.api.UserSends(7, "hello")
 	board = b.awaitMessage(7, "\ngot hello")
-	b.pressButton(board, "Enter")
-	b.pressButton(board, "Enter") // the buttons stay
+	b.pressButton(board, "⏎")
+	b.pressButton(board, "⏎") // the buttons stay
 	if now := b.awaitMessageID(board.ID, "\ngot hello"); !slices.Contains(buttonLabels(now), "Hand back") {
 		t.Errorf("the board has the buttons %q", buttonLabels(now))
 	}

@@ -607,12 +607,14 @@ const (
 	HelpTake       Key = "helpTake"
 	HelpGive       Key = "helpGive"
 	HelpLog        Key = "helpLog"
+	HelpSize       Key = "helpSize"
 	ButtonHandBack Key = "buttonHandBack"
 	ButtonTakeOver Key = "buttonTakeOver"
 
 	// Replies to commands.
 	KeysNoTerminal    Key = "keysNoTerminal"
 	KeysUsage         Key = "keysUsage"
+	KeysSizeUsage     Key = "keysSizeUsage"
 	KeysTakenAlready  Key = "keysTakenAlready"
 	KeysTaken         Key = "keysTaken"
 	KeysGivenAlready  Key = "keysGivenAlready"

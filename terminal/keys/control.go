@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +20,7 @@ const (
 	takeCommand   = "take"
 	giveCommand   = "give"
 	logCommand    = "log"
+	sizeCommand   = "size"
 )
 
 // commandHelp are the descriptions of the commands in menus.
@@ -31,6 +31,7 @@ var commandHelp = map[string]words.Key{
 	takeCommand:   words.HelpTake,
 	giveCommand:   words.HelpGive,
 	logCommand:    words.HelpLog,
+	sizeCommand:   words.HelpSize,
 }
 
 func commandList(names ...string) []terminal.Command {
@@ -39,16 +40,6 @@ func commandList(names ...string) []terminal.Command {
 		all = append(all, terminal.Command{Name: name, HelpKey: commandHelp[name]})
 	}
 	return all
-}
-
-// keyButtons are the buttons under a screen that press keys.
-var keyButtons = []terminal.ControlButton{
-	{Label: "Enter", Command: "/key Enter"},
-	{Label: "Esc", Command: "/key Escape"},
-	{Label: "Tab", Command: "/key Tab"},
-	{Label: "↑", Command: "/key Up"},
-	{Label: "↓", Command: "/key Down"},
-	{Label: "Ctrl-C", Command: "/key C-c"},
 }
 
 // Controls returns the commands of people in a chat with an agent.
@@ -93,28 +84,20 @@ func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (ter
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysNoTerminal)}, nil
 	case r.Command == screenCommand:
 		return runScreen(s)
+	case r.Command == sizeCommand:
+		return p.runSize(s, r), nil
 	case r.Command == takeCommand:
 		return terminal.ControlReply{Text: r.Words.Text(runTake(s))}, nil
 	case r.Command == giveCommand:
 		return terminal.ControlReply{Text: r.Words.Text(runGive(s))}, nil
 	}
-	buttons := keyButtons
-	if s.isTaken() {
-		buttons = takeoverButtons(r.Words)
-	}
-	return runInput(ctx, s, r, buttons)
-}
-
-// takeoverButtons returns the buttons under a screen that a person has taken over.
-func takeoverButtons(w words.Words) []terminal.ControlButton {
-	return append(slices.Clone(keyButtons),
-		terminal.ControlButton{Label: w.Text(words.ButtonHandBack), Command: "/" + giveCommand})
+	return runInput(ctx, s, r)
 }
 
 // buttons returns the buttons of the turn's board.
 func (x *turn) buttons() []terminal.ControlButton {
 	if x.s.isTaken() {
-		return takeoverButtons(x.t.Words)
+		return x.s.keyButtons(x.t.Words)
 	}
 	return []terminal.ControlButton{{Label: x.t.Words.Text(words.ButtonTakeOver), Command: "/" + takeCommand}}
 }
@@ -151,9 +134,7 @@ const (
 )
 
 // runInput types a person's input. The reply shows the screen unless a turn shows it.
-func runInput(ctx context.Context, s *session, r terminal.ControlRequest,
-	buttons []terminal.ControlButton,
-) (terminal.ControlReply, error) {
+func runInput(ctx context.Context, s *session, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysUsage)}, nil
 	}
@@ -175,11 +156,15 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest,
 			Screen: s.snapshot(), Live: true,
 		}, nil
 	}
-	return terminal.ControlReply{Screen: s.snapshot(), Live: true, Buttons: buttons}, nil
+	return terminal.ControlReply{Screen: s.snapshot(), Live: true, Buttons: s.keyButtons(r.Words)}, nil
 }
 
 // typeInput types the keys of /key or a text. It reports false if the input queue is full.
 func (s *session) typeInput(ctx context.Context, command, args string) bool {
+	if command == keyCommand && args == otherKeys {
+		s.swapKeys()
+		return true
+	}
 	typed := args
 	if s.agent.HidesInput() {
 		typed = "(not shown, as a password)"

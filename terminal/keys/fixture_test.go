@@ -170,15 +170,27 @@ type fixture struct {
 	runner   *terminal.Runner
 	chat     string
 	media    []string
+	room     string // see terminal.Request
+	memory   memory
 
 	mu     sync.Mutex
 	frames []terminal.Frame
 	wake   chan struct{}
 }
 
+// memory is a memory of one chat.
+type memory map[terminal.MemoryKey]string
+
+func (m memory) Load(_ context.Context, key terminal.MemoryKey) (string, error) { return m[key], nil }
+
+func (m memory) Save(_ context.Context, key terminal.MemoryKey, text string) error {
+	m[key] = text
+	return nil
+}
+
 func newFixture(t *testing.T, s script) *fixture {
 	t.Helper()
-	r := &fixture{t: t, dir: t.TempDir(), work: t.TempDir(), settings: keys.NewSettings(), config: config.Default().Terminal, chat: "local", wake: make(chan struct{})}
+	r := &fixture{t: t, dir: t.TempDir(), work: t.TempDir(), settings: keys.NewSettings(), config: config.Default().Terminal, chat: "local", wake: make(chan struct{}), memory: memory{}}
 	if s.Turn {
 		r.settings.Agent = "turn"
 	}
@@ -224,8 +236,8 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
 		Envelope: terminal.Envelope{Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1},
-		RunName:  r.t.Name(), GatewayName: r.t.Name(), Words: r.words,
-	}, protocoltest.Frames(r.emit))
+		RunName:  r.t.Name(), GatewayName: r.t.Name(), Words: r.words, Room: r.room,
+	}, &protocoltest.Chat{OnFrame: r.emit, Remember: r.memory})
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
 	}

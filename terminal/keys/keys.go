@@ -43,14 +43,19 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 // terminals has one terminal per chat. Both protocols use it.
 type terminals struct {
 	settings *Settings
-	size     process.Size // of new terminals
-	pool     *warm.Pool[*session]
-	logs     chatLogs
+	size     process.Size // of terminals
+	// resizable says that the people of a chat can change the size: no agent relies on it.
+	resizable bool
+	pool      *warm.Pool[*session]
+	logs      chatLogs
 }
 
 func newTerminals(cfg config.Terminal, size process.Size) *terminals {
 	set := SettingsOf(cfg)
-	return &terminals{settings: set, size: set.size(size), pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
+	return &terminals{
+		settings: set, size: set.size(size), resizable: size == personSize,
+		pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept},
+	}
 }
 
 // Pool returns the pool of the chats' terminals.
@@ -101,7 +106,7 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 		return t.EmitStopped(ctx)
 	}
 	defer entry.Release()
-	s, opened, err := p.session(t, entry, args)
+	s, opened, err := p.session(ctx, t, entry, args)
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -111,10 +116,14 @@ func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []st
 }
 
 // session returns the terminal of the chat and opens it if necessary.
-func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args []string) (
+func (p *terminals) session(ctx context.Context, t terminal.Turn, entry *warm.Entry[*session], args []string) (
 	_ *session, opened bool, err error,
 ) {
+	size, known := p.sizeFor(ctx, t)
 	if s, ok := entry.Process(); ok && s.Reusable() {
+		if known {
+			s.resize(size)
+		}
 		t.Report(terminal.Launched(s.agent.Pid()))
 		return s, false, nil
 	} else if ok {
@@ -124,7 +133,7 @@ func (p *terminals) session(t terminal.Turn, entry *warm.Entry[*session], args [
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: p.size, idle: p.settings.idle(),
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: size, idle: p.settings.idle(),
 		log: log,
 		onExit: func(s *session) {
 			p.pool.ReportDeath(chat, s)

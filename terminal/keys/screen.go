@@ -32,14 +32,25 @@ func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg, p
 
 // Turn types a message and shows the screen until the output pauses. The program keeps running.
 func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if command, args := splitCommand(t.Envelope.Text); command == sizeCommand {
+		if _, ok := parseSize(args); !ok && args != autoSize {
+			return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: sizeUsage(t.Words)})
+		}
+		if err := p.chooseSize(ctx, t, args); err != nil {
+			return terminal.Outcome{}, err
+		}
+	}
 	return p.withTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
 		d := startDisplay(ctx, t, s, displayOptions{
-			buttons: func() []terminal.ControlButton { return keyButtons }, live: true,
+			buttons: func() []terminal.ControlButton { return s.keyButtons(t.Words) }, live: true,
 		})
 		defer d.end()
 		p.typeMessage(ctx, t, s, opened)
 		s.awaitTurnQuiet(ctx)
 		d.end()
+		if err := p.chooseSize(ctx, t, s.takeChosenSize()); err != nil {
+			return terminal.Outcome{}, err
+		}
 		return p.showEnd(ctx, t, s)
 	})
 }
@@ -52,8 +63,8 @@ func (p *Screen) typeMessage(ctx context.Context, t terminal.Turn, s *session, o
 		s.awaitPrompt(ctx)
 	}
 	command, args := splitCommand(t.Envelope.Text)
-	// /screen only shows the screen, and a file without a text types nothing.
-	if command == screenCommand || len(t.Envelope.Media) > 0 && strings.TrimSpace(args) == "" {
+	// /screen and /size only show the screen, and a file without a text types nothing.
+	if command == screenCommand || command == sizeCommand || len(t.Envelope.Media) > 0 && strings.TrimSpace(args) == "" {
 		return
 	}
 	s.typeInput(ctx, command, args)
@@ -69,7 +80,7 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 // showEnd sends the screen as the last message of a turn.
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
 	frame := terminal.Frame{
-		Kind: terminal.Message, Screen: s.snapshot(), Live: true, Silent: true, Buttons: keyButtons,
+		Kind: terminal.Message, Screen: s.snapshot(), Live: true, Silent: true, Buttons: s.keyButtons(t.Words),
 	}
 	if files := t.Envelope.Media; len(files) > 0 {
 		frame.Text = t.Words.Text(words.KeysFilesAreHere, strings.Join(files, ", "))
@@ -93,13 +104,13 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 }
 
 // splitCommand returns the command at the start of a message, without the slash, if it is /key,
-// /type or /screen.
+// /type, /screen or /size.
 func splitCommand(text string) (command, args string) {
 	word, args := strings.TrimSpace(text), ""
 	if at := strings.IndexAny(word, " \t\r\n"); at >= 0 {
 		word, args = word[:at], word[at:]
 	}
-	for _, name := range []string{keyCommand, typeCommand, screenCommand} {
+	for _, name := range []string{keyCommand, typeCommand, screenCommand, sizeCommand} {
 		if strings.EqualFold(word, "/"+name) {
 			return name, strings.TrimSpace(args)
 		}
@@ -109,7 +120,7 @@ func splitCommand(text string) (command, args string) {
 
 // Controls returns the commands of people.
 func (p *Screen) Controls() []terminal.Command {
-	return commandList(screenCommand, keyCommand, typeCommand, logCommand)
+	return commandList(screenCommand, keyCommand, typeCommand, sizeCommand, logCommand)
 }
 
 // ReadsSecret reports whether a message is typed where the program reads a password.

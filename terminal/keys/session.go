@@ -42,8 +42,11 @@ type session struct {
 	lastActivity time.Time     // time of the last output or keystroke
 	change       chan struct{} // closed at the next output; nil if nobody waits
 	takeover     takeover
-	hasTurn      bool // a turn is using the session
-	expired      bool // the chat has begun a new conversation: no other turn may use the session
+	size         process.Size
+	chosenSize   string // by /size during the turn; "": none
+	keyRow       int    // index of the row of keys that is shown
+	hasTurn      bool   // a turn is using the session
+	expired      bool   // the chat has begun a new conversation: no other turn may use the session
 }
 
 // openOptions configures a session.
@@ -66,9 +69,9 @@ func openSession(o openOptions) (*session, error) {
 	first := make(chan struct{})
 	s := &session{
 		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first,
-		firstOutput: first,
-		screen:      screen.New(int(o.size.Columns), int(o.size.Rows)),
-		input:       newInputQueue(agent),
+		firstOutput: first, size: o.size,
+		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
+		input:  newInputQueue(agent),
 	}
 	s.recording = o.log.startRecording(o.size)
 	s.typing.Go(s.input.run)

@@ -340,7 +340,7 @@ func TestAScreenTypesMessagesAndShowsTheScreenInTheChat(t *testing.T) {
 	if text := screenText(message); !strings.Contains(text, "$ echo $((40+2))\n42\n$") {
 		t.Errorf("the screen is %q", text)
 	}
-	if fmt.Sprint(message.Buttons) != "[{Enter /key Enter} {Esc /key Escape} {Tab /key Tab} {↑ /key Up} {↓ /key Down} {Ctrl-C /key C-c}]" {
+	if fmt.Sprint(message.Buttons) != "[{⏎ /key Enter} {Esc /key Escape} {Tab /key Tab} {↑ /key Up} {↓ /key Down} {^C /key C-c} {… /key …}]" {
 		t.Errorf("the buttons are %v", message.Buttons)
 	}
 	// A message between turns gets a turn, which interprets /key.

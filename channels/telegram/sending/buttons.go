@@ -19,6 +19,9 @@ const (
 	// maxLabel is the longest label; the text above the buttons has the full choice.
 	maxLabel   = 60
 	maxButtons = 100
+	// A label of up to shortLabel letters needs less of a margin. Telegram shows up to maxInRow
+	// buttons in a row.
+	shortLabel, maxInRow = 3, 8
 )
 
 // keyboard lays out buttons in rows. It returns nil without buttons: the library would send a nil
@@ -37,8 +40,12 @@ func keyboard(buttons []channels.Button) models.ReplyMarkup {
 		if len(label) > maxLabel {
 			label = append(label[:maxLabel:maxLabel], '…')
 		}
-		if width += len(label) + 4; width > rowWidth {
-			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), len(label)+4
+		needed := len(label) + 4
+		if len(label) <= shortLabel {
+			needed = len(label) + 1
+		}
+		if width += needed; width > rowWidth || len(k.InlineKeyboard[len(k.InlineKeyboard)-1]) == maxInRow {
+			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), needed
 		}
 		row := &k.InlineKeyboard[len(k.InlineKeyboard)-1]
 		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: b.Encode()})

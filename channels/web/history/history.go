@@ -63,6 +63,7 @@ type Body struct {
 	Media    []Media           `json:"media,omitempty"`
 	Buttons  []channels.Button `json:"buttons,omitempty"`
 	ClientID string            `json:"client_id,omitempty"`
+	Room     string            `json:"room,omitempty"`     // the columns and rows of a terminal that fit the sender's page
 	ReplyTo  string            `json:"reply_to,omitempty"` // ID of the message that this one answers
 	Outcome  string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
 	Inserted bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows

@@ -1,4 +1,5 @@
 // The HTTP API, and the event stream, which reconnects.
+import { room } from './dom.js';
 import { text } from './text.js';
 
 // HTTPError is an error status, or no response (status 0).
@@ -39,6 +40,7 @@ export const press = (chat, message, data) => post(chatPath(chat) + '/press', { 
 export function send(chat, item, onProgress) {
 	const form = new FormData();
 	form.append('client_id', item.id);
+	form.append('room', room());
 	form.append('text', new Blob([item.text])); // keeps the line ends
 	for (const f of item.files) form.append('file', f, f.name);
 	return new Promise((done, fail) => {
