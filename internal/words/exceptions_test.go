@@ -108,9 +108,9 @@ var exceptions = map[string]string{
 	"terminal/blocks/turn.go findSession":     forModel,
 
 	"terminal/keys/buttons.go ":          "names of keys",
-	"terminal/keys/buttons.go runTake":   "in the log of the terminal",
-	"terminal/keys/buttons.go runGive":   "in the log of the terminal",
-	"terminal/keys/buttons.go typeInput": "in the log of the terminal",
+	"terminal/keys/control.go runTake":   "in the log of the terminal",
+	"terminal/keys/control.go runGive":   "in the log of the terminal",
+	"terminal/keys/control.go typeInput": "in the log of the terminal",
 	"terminal/keys/turn.go logStep":      "in the log of the terminal",
 	"terminal/keys/turn.go instruction":  forModel,
 	"terminal/keys/turn.go typeCommands": forModel,

@@ -7,7 +7,7 @@ import (
 	"nanobot/terminal"
 )
 
-func TestATurnIsSummedUpAndOnlyItsLastMessageNotifies(t *testing.T) {
+func TestATurnIsSummedUpWithItsConfirmationCountedOnceAndOnlyItsLastMessageNotifies(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{
 		encodeResponse("I count", command{Keystrokes: "seq 41 44; touch counted\n", Duration: 0.5}),
@@ -29,10 +29,10 @@ func TestATurnIsSummedUpAndOnlyItsLastMessageNotifies(t *testing.T) {
 			step, fold = f.Step, f.Fold
 		}
 	}
-	if rings != 1 || fold == nil || fold.Steps != 3 || step != 3 {
+	if rings != 1 || fold == nil || fold.Steps != 2 || step != 2 {
 		t.Fatalf("%d messages notify, step %d, summary %+v", rings, step, fold)
 	}
-	for _, want := range []string{"⌨️ `go on`\n", "│ `43`\n│ `44`\n│ `$`\n", "⌨️ `It is 44`"} {
+	for _, want := range []string{"⌨️ `go on`\n", "│ `43`\n│ `44`\n│ `$`\n", "⌨️ `It is written`"} {
 		if !strings.Contains(fold.Details, want) || strings.Contains(fold.Details, "Are you sure") {
 			t.Errorf("the details lack %q: %q", want, fold.Details)
 		}

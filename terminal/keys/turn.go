@@ -106,8 +106,12 @@ func (x *turn) instruction() string {
 	return x.t.Envelope.Task("Files that came with this:")
 }
 
-// recordStep adds a step to the summary of the turn.
+// recordStep adds a step to the summary of the turn. A response that only confirms that the task is
+// complete belongs to the step before it.
 func (x *turn) recordStep(step int, r Response) {
+	if x.completion.announced && r.TaskComplete && r.Error == "" && len(r.Commands) == 0 {
+		return
+	}
 	x.display.setStep(step)
 	title := x.t.Words.Text(words.KeysNotUnderstood)
 	if r.Error == "" {
