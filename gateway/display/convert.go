@@ -20,7 +20,7 @@ func Screen(s *terminal.Screen) *channels.Screen {
 		for j, run := range line {
 			style := run.Style
 			runs[j] = channels.ScreenRun{
-				Text: run.Text, Width: run.Width, Foreground: color(style.Foreground), Background: color(style.Background),
+				Text: run.Text, Width: run.Width, Foreground: color(style.Ink()), Background: color(style.Background),
 				Bold: style.Bold, Faint: style.Faint, Italic: style.Italic, Underline: style.Underline,
 				Blink: style.Blink, Reverse: style.Reverse, Hidden: style.Hidden, Strike: style.Strike,
 			}

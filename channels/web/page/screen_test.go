@@ -64,7 +64,7 @@ func TestAScreenIsShownInColoursOnAPhone(t *testing.T) {
 	looks := func(where string) {
 		t.Helper()
 		for text, want := range map[string]string{
-			"red": "rgb(205, 0, 0) rgba(0, 0, 0, 0)", "blue": "rgb(92, 92, 255) rgba(0, 0, 0, 0)", "green": "rgb(0, 255, 0) rgba(0, 0, 0, 0)",
+			"red": "rgb(223, 95, 95) rgba(0, 0, 0, 0)", "blue": "rgb(117, 117, 255) rgba(0, 0, 0, 0)", "green": "rgb(0, 255, 0) rgba(0, 0, 0, 0)",
 			"rgb": "rgb(10, 20, 30) rgb(200, 210, 220)", "reverse": "rgb(17, 17, 17) rgb(221, 221, 221)", "faint": "rgb(139, 139, 139) rgba(0, 0, 0, 0)",
 		} {
 			got := eval[string](p, fmt.Sprintf(`(() => { const s = getComputedStyle([...document.querySelectorAll('%s span')].find(e => e.textContent === '%s'));

@@ -126,7 +126,7 @@ func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
 
 // colors returns the text and background colours of a style.
 func colors(s screen.Style) (front, back color.RGBA) {
-	front = rgba(s.Foreground, screen.DefaultForeground)
+	front = rgba(s.Ink(), screen.DefaultForeground)
 	back = rgba(s.Background, screen.DefaultBackground)
 	if s.Reverse {
 		front, back = back, front
