@@ -622,6 +622,7 @@ const (
 	KeysGiven         Key = "keysGiven"
 	KeysNothingTyped  Key = "keysNothingTyped"
 	KeysShellEnded    Key = "keysShellEnded"
+	KeysPictureLacks  Key = "keysPictureLacks"
 	KeysNoLog         Key = "keysNoLog"
 	KeysLog           Key = "keysLog"
 	KeysFilesAreHere  Key = "keysFilesAreHere"

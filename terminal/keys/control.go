@@ -83,7 +83,7 @@ func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (ter
 	case s == nil:
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysNoTerminal)}, nil
 	case r.Command == screenCommand:
-		return runScreen(s)
+		return runScreen(s, r.Words)
 	case r.Command == sizeCommand:
 		return p.runSize(s, r), nil
 	case r.Command == takeCommand:
@@ -183,15 +183,25 @@ func (s *session) typeInput(ctx context.Context, command, args string) bool {
 }
 
 // runScreen runs /screen: the screen as text and as a picture.
-func runScreen(s *session) (terminal.ControlReply, error) {
+func runScreen(s *session, w words.Words) (terminal.ControlReply, error) {
 	now := s.snapshot()
 	var png bytes.Buffer
-	if err := picture.Encode(&png, now); err != nil {
+	missing, err := picture.Encode(&png, now, picture.SystemFonts)
+	if err != nil {
 		return terminal.ControlReply{}, fmt.Errorf("draw screen: %w", err)
 	}
-	return terminal.ControlReply{Screen: now, Files: []terminal.ControlFile{{Name: "screen.png", Content: png.Bytes()}}},
-		nil
+	reply := terminal.ControlReply{
+		Screen: now, Files: []terminal.ControlFile{{Name: "screen.png", Content: png.Bytes()}},
+	}
+	if len(missing) > 0 {
+		named := string(missing[:min(len(missing), maxMissing)])
+		reply.Text = w.Text(words.KeysPictureLacks, strings.Join(strings.Split(named, ""), " "))
+	}
+	return reply, nil
 }
+
+// maxMissing limits the characters that are named because a picture lacks them.
+const maxMissing = 10
 
 // runLog runs /log: the dialogue and the recording of a chat.
 func (p *terminals) runLog(r terminal.ControlRequest) (terminal.ControlReply, error) {

@@ -34,7 +34,8 @@ func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg, p
 func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if command, args := splitCommand(t.Envelope.Text); command == sizeCommand {
 		if _, ok := parseSize(args); !ok && args != autoSize {
-			return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: sizeUsage(t.Words)})
+			usage := terminal.Frame{Kind: terminal.Message, Silent: true, Text: sizeUsage(t.Words)}
+			return terminal.Outcome{Status: terminal.Done}, t.Emit(usage)
 		}
 		if err := p.chooseSize(ctx, t, args); err != nil {
 			return terminal.Outcome{}, err

@@ -98,3 +98,12 @@ func TestAButtonShowsTheOtherKeys(t *testing.T) {
 		t.Errorf("it was typed: %q", text)
 	}
 }
+
+func TestThePictureOfAScreenNamesTheCharactersThatItLacks(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "exec bash")
+	r.runTurn(t.Context(), "echo \ue5f1 plain")
+	if reply := r.control("screen", ""); !strings.Contains(reply.Text, "lacks these characters: \ue5f1. ") || len(reply.Files) != 1 {
+		t.Errorf("the reply is %q", reply.Text)
+	}
+}

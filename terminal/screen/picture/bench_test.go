@@ -19,7 +19,7 @@ func BenchmarkEncode(b *testing.B) {
 	var size int
 	for b.Loop() {
 		var data bytes.Buffer
-		musttest.Do(b, picture.Encode(&data, n))
+		musttest.Get(picture.Encode(&data, n, nil))(b)
 		size = data.Len()
 	}
 	b.ReportMetric(float64(size)/1024, "KiB")

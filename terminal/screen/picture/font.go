@@ -42,19 +42,25 @@ type faces struct {
 	faces  [4]font.Face // regular, bold, italic, bold italic; nil until used
 	glyphs map[glyphKey]*image.Alpha
 	buffer sfnt.Buffer
+	// fallback has the characters that fonts lack, and missing those that it lacks, too.
+	fallback fallback
+	missing  []rune
 }
+
+// faceOptions are those of all faces.
+var faceOptions = &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}
 
 type glyphKey struct {
 	rune rune
 	face int
 }
 
-func newFaces() (*faces, error) {
+func newFaces(system []string) (*faces, error) {
 	all, err := fonts()
 	if err != nil {
 		return nil, err
 	}
-	return &faces{fonts: all, glyphs: map[glyphKey]*image.Alpha{}}, nil
+	return &faces{fonts: all, glyphs: map[glyphKey]*image.Alpha{}, fallback: fallback{paths: system}}, nil
 }
 
 // hasGlyph reports whether the fonts have a glyph. All four fonts have the same glyphs.
@@ -63,29 +69,41 @@ func (f *faces) hasGlyph(r rune) bool {
 	return err == nil && index != 0
 }
 
-// glyph returns a coverage mask, placed relative to the top left corner of a cell.
+// fallbackFont is the face of a glyphKey whose glyph is in the fallback.
+const fallbackFont = -1
+
+// glyph returns a coverage mask, placed relative to the top left corner of a cell; nil: no font has
+// the character.
 func (f *faces) glyph(r rune, bold, italic bool) *image.Alpha {
 	key := glyphKey{rune: r}
-	if bold {
+	if !f.hasGlyph(r) {
+		key.face = fallbackFont
+	} else if bold {
 		key.face |= 1
 	}
-	if italic {
+	if italic && key.face != fallbackFont {
 		key.face |= 2
 	}
 	g := f.glyphs[key]
-	if g == nil {
+	if _, known := f.glyphs[key]; !known {
 		g = f.rasterise(key)
 		f.glyphs[key] = g
+		if g == nil {
+			f.missing = append(f.missing, r)
+		}
 	}
 	return g
 }
 
 func (f *faces) rasterise(key glyphKey) *image.Alpha {
-	face := f.faces[key.face]
-	if face == nil {
-		options := &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}
+	var face font.Face
+	if key.face == fallbackFont {
+		if face = f.fallback.find(&f.buffer, key.rune); face == nil {
+			return nil
+		}
+	} else if face = f.faces[key.face]; face == nil {
 		var err error
-		face, err = opentype.NewFace(f.fonts[key.face], options)
+		face, err = opentype.NewFace(f.fonts[key.face], faceOptions)
 		if err != nil { // only for invalid options
 			return &image.Alpha{}
 		}

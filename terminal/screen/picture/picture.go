@@ -23,16 +23,18 @@ const (
 	MaxCells = 80_000
 )
 
-// Encode writes the screen to w as a PNG. It fails if the screen has more than MaxCells cells, or
-// if w fails.
-func Encode(w io.Writer, s *screen.Snapshot) error {
+// Encode writes the screen to w as a PNG. Characters that Go Mono lacks are drawn with the fonts in
+// the given files, as far as these exist; missing are those that no font has. It fails if the
+// screen has more than MaxCells cells, or if w fails.
+func Encode(w io.Writer, s *screen.Snapshot, fonts []string) (missing []rune, err error) {
 	if s.Cols*s.Rows > MaxCells {
-		return fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
+		return nil, fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
 	}
-	f, err := newFaces()
+	f, err := newFaces(fonts)
 	if err != nil {
-		return fmt.Errorf("draw screen: %w", err)
+		return nil, fmt.Errorf("draw screen: %w", err)
 	}
+	defer f.fallback.close()
 	c := &canvas{
 		image: image.NewRGBA(image.Rect(0, 0, s.Cols*cellWidth, s.Rows*cellHeight)),
 		faces: f,
@@ -41,9 +43,9 @@ func Encode(w io.Writer, s *screen.Snapshot) error {
 		c.drawLine(s, row, runs)
 	}
 	if err := png.Encode(w, withPalette(c.image)); err != nil {
-		return fmt.Errorf("encode screen: %w", err)
+		return nil, fmt.Errorf("encode screen: %w", err)
 	}
-	return nil
+	return f.missing, nil
 }
 
 // canvas is the picture that is being drawn.
@@ -107,15 +109,18 @@ func (c *canvas) drawCharacter(box image.Rectangle, text string, style screen.St
 	}
 }
 
-// drawGlyph draws a glyph of the font, or a hollow box if the font lacks the character.
+// drawGlyph draws a glyph, or a hollow box if no font has the character.
 func (c *canvas) drawGlyph(box image.Rectangle, r rune, style screen.Style, front color.RGBA) {
-	if !c.faces.hasGlyph(r) {
+	mask := c.faces.glyph(r, style.Bold, style.Italic)
+	if mask == nil {
 		p := cellPainter{image: c.image, box: box, color: front}
 		p.hollowBox()
 		return
 	}
-	mask := c.faces.glyph(r, style.Bold, style.Italic)
 	at := mask.Rect.Add(box.Min).Intersect(c.image.Rect)
+	if !c.faces.hasGlyph(r) {
+		at = at.Intersect(box) // other fonts may be wider
+	}
 	from := at.Min.Sub(box.Min)
 	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, mask, from, draw.Over)
 }

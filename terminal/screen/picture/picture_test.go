@@ -40,7 +40,7 @@ func TestPicturesEqualTheGoldenFiles(t *testing.T) {
 		"vim":        recorded(t, "vim", 70),
 	} {
 		var b bytes.Buffer
-		musttest.Do(t, picture.Encode(&b, s.Snapshot()))
+		musttest.Get(picture.Encode(&b, s.Snapshot(), nil))(t)
 		file := "testdata/" + name + ".png"
 		if *update {
 			musttest.Do(t, os.WriteFile(file, b.Bytes(), 0o644))
@@ -138,19 +138,19 @@ func TestTheCursorIsDrawn(t *testing.T) {
 func encode(t *testing.T, s *screen.Screen) *image.RGBA {
 	t.Helper()
 	var b bytes.Buffer
-	musttest.Do(t, picture.Encode(&b, s.Snapshot()))
+	musttest.Get(picture.Encode(&b, s.Snapshot(), nil))(t)
 	return pixels(t, b.Bytes())
 }
 
 func TestManyPicturesAtTheSameTime(t *testing.T) {
 	s := shown(t, 66, 7, []byte(characters)).Snapshot()
 	var first bytes.Buffer
-	musttest.Do(t, picture.Encode(&first, s))
+	musttest.Get(picture.Encode(&first, s, nil))(t)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			var b bytes.Buffer
-			if err := picture.Encode(&b, s); err != nil || !bytes.Equal(b.Bytes(), first.Bytes()) {
+			if _, err := picture.Encode(&b, s, nil); err != nil || !bytes.Equal(b.Bytes(), first.Bytes()) {
 				t.Errorf("another picture, or %v", err)
 			}
 		})
@@ -165,11 +165,11 @@ var errBroken = errors.New("broken")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestErrorsOfTheWriterAreReturned(t *testing.T) {
-	err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot())
+	_, err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot(), nil)
 	if !errors.Is(err, errBroken) {
 		t.Errorf("a writer that fails: %v", err)
 	}
-	if err := picture.Encode(io.Discard, screen.New(1000, 1000).Snapshot()); err == nil {
+	if _, err := picture.Encode(io.Discard, screen.New(1000, 1000).Snapshot(), nil); err == nil {
 		t.Error("a picture of 1000×1000 characters is drawn")
 	}
 }
