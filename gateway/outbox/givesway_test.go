@@ -166,3 +166,21 @@ func TestASilentAnswerToACommandDoesNotGiveWay(t *testing.T) {
 		}
 	})
 }
+
+func TestASilentMessageOfATurnIsNeverLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &fakeChannel{call: func(number int, _ channels.Outgoing) error {
+			if number == 1 {
+				return &channels.SendError{Err: errors.New("too many requests"), After: time.Minute}
+			}
+			return nil
+		}}
+		box := newOutbox(openStore(t), n, nil)
+		postSilent(t, box, "a diff", 1)
+		postText(t, box, ann, "the answer")
+		stop := runOutbox(t, box)
+		time.Sleep(time.Hour)
+		stop()
+		wanttest.Equal(t, "sent", n.texts(), "[a diff a diff the answer]")
+	})
+}

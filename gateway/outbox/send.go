@@ -83,7 +83,7 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 		}
 		return box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
 	}
-	if state == store.Pending && delivery.Out.GivesWay && box.isSuperfluous(ctx, delivery) {
+	if state == store.Pending && canBeOvertaken(delivery.Out) && box.isSuperfluous(ctx, delivery) {
 		return box.leaveOut(ctx, delivery)
 	}
 	reason, doubtful := failureReason(err, safe, delivery.Doubtful)

@@ -4,6 +4,7 @@
 package fakenet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -40,13 +41,42 @@ func (s *State) Serve(h http.Handler) (url string) {
 	return s.server.URL
 }
 
+// ServeInMemory is Serve without connections, for tests in a synctest bubble: the requests of the
+// returned client call the handler.
+func (s *State) ServeInMemory(h http.Handler) *http.Client {
+	s.changed = sync.NewCond(s)
+	s.closed = make(chan struct{})
+	return &http.Client{Transport: inMemory{h}}
+}
+
+// inMemory is a network without connections.
+type inMemory struct{ http.Handler }
+
+// RoundTrip calls the handler. If the handler aborts the connection, there is no response.
+func (n inMemory) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	defer r.Body.Close()
+	defer func() {
+		if aborted := recover(); aborted != nil {
+			resp, err = nil, cmp.Or(r.Context().Err(), fmt.Errorf("%v", aborted))
+		}
+	}()
+	w := httptest.NewRecorder()
+	n.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 // Shutdown wakes all waiters, calls end, and stops the HTTP server. Further calls do nothing.
 func (s *State) Shutdown(end func()) {
 	s.close.Do(func() {
 		s.Update(func() { close(s.closed) })
 		end()
-		s.server.CloseClientConnections()
-		s.server.Close()
+		if s.server != nil {
+			s.server.CloseClientConnections()
+			s.server.Close()
+		}
 	})
 }
 

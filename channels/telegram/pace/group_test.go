@@ -244,8 +244,9 @@ func (t *topic) run(turns []turn) {
 		})
 		if turn.every > 0 && t.s.hasBoards {
 			work.Go(func() {
-				for sleep(over, 3*time.Second); over.Err() == nil; sleep(over, max(turn.every, 1500*time.Millisecond)) {
-					t.show(over)
+				sleep(over, time.Second)
+				for shown := false; over.Err() == nil; sleep(over, max(turn.every, 1500*time.Millisecond)) {
+					shown = t.show(over, shown) || shown
 				}
 			})
 		}
@@ -260,7 +261,7 @@ func (t *topic) run(turns []turn) {
 			limited, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 			t.s.folds.Go(func() {
 				defer cancel()
-				for limited.Err() == nil && !t.show(limited) {
+				for limited.Err() == nil && !t.show(limited, true) {
 				}
 			})
 		}
@@ -274,9 +275,9 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// show edits the board, or waits until it may be tried again.
-func (t *topic) show(ctx context.Context) bool {
-	returned, err := t.s.pacer.Wait(ctx, simulatedGroup, 1, pace.Class{Topic: t.id, Edit: true, Transient: true})
+// show sends or edits the board, or waits until it may be tried again.
+func (t *topic) show(ctx context.Context, edit bool) bool {
+	returned, err := t.s.pacer.Wait(ctx, simulatedGroup, 1, pace.Class{Topic: t.id, Edit: edit, Transient: true})
 	var refused *channels.SendError
 	if errors.As(err, &refused) {
 		sleep(ctx, refused.After)
@@ -352,7 +353,7 @@ func TestInASimulatedGroupNothingOvertakesAnswersAndBoardsCostThemLittle(t *test
 		seeds, with, without, boards, beyond)
 	// A burst of answers that nothing announces finds the boards of the last minute counted. Only a
 	// group without any boards would never have that.
-	if float64(with) > 1.02*float64(without) || beyond > 1+seeds/50 || boards < 10*seeds {
+	if float64(with) > 1.02*float64(without) || beyond > 1+seeds*3/100 || boards < 10*seeds {
 		t.Error("boards delay answers, or are not shown")
 	}
 }

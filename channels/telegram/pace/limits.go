@@ -22,7 +22,7 @@ const (
 	// answers that nothing announces. In the simulation in group_test.go, smaller ones delay
 	// answers, and a larger boardReserve does not help them any more.
 	remarkReserve, boardReserve = 2, 8
-	// boardBurst is how many boards are shown at once, if there is room.
+	// boardBurst is how many edits of boards are made at once, if there is room.
 	boardBurst = 3
 	// runningFor is how long after ExpectAnswer a turn is taken to be running.
 	runningFor = 6 * time.Second
@@ -37,7 +37,8 @@ type kind int
 const (
 	answer kind = iota // and questions, errors, and whatever else a person waits for
 	remark             // a message that gives way
-	board              // a transient message
+	board              // a transient message, which is new
+	edit               // of a transient message, such as its fold
 )
 
 // waiter is a call that waits for its turn, or that was refused and will be tried again.
@@ -81,6 +82,8 @@ func newChatLimits(isGroup bool) *chatLimits {
 func (c *chatLimits) enqueue(class Class) *waiter {
 	w := &waiter{class: class, kind: answer}
 	switch {
+	case class.Transient && class.Edit:
+		w.kind = edit
 	case class.Transient:
 		w.kind = board
 	case class.GivesWay:
@@ -114,15 +117,14 @@ func (c *chatLimits) roomIn(now time.Time, w *waiter, n int) time.Duration {
 	c.dropLeft(now)
 	cost := c.cost(n)
 	ahead := slices.Index(c.waiters, w)
-	tokens := min(cost, chatBurst) + ahead
-	if w.kind != answer {
-		reserve := answerReserve
-		if c.isGroup {
-			reserve = groupReserve
-		}
-		tokens = max(tokens, min(cost+reserve, chatBurst))
+	tokens := cost
+	switch {
+	case w.kind != answer && c.isGroup:
+		tokens += groupReserve
+	case w.kind != answer:
+		tokens += answerReserve
 	}
-	short := float64(tokens) - c.bucket.TokensAt(now)
+	short := float64(min(tokens, chatBurst)+ahead) - c.bucket.TokensAt(now)
 	wait := time.Duration(max(short, 0) * float64(chatEvery))
 	if !c.isGroup {
 		return wait
@@ -132,19 +134,21 @@ func (c *chatLimits) roomIn(now time.Time, w *waiter, n int) time.Duration {
 	case answer:
 	case remark:
 		most -= remarkReserve
+	case edit:
+		wait = max(wait, c.spacedIn(now))
+		fallthrough
 	case board:
 		most -= boardReserve + c.expected(now)
-		wait = max(wait, c.spacedIn(now))
 	}
 	return max(wait, c.usedAtMostIn(now, most))
 }
 
-// spacedIn returns how long boards wait, so that they do not use what they may use in a minute at
-// once.
+// spacedIn returns how long edits of boards wait, so that boards do not use what they may use in a
+// minute at once.
 func (c *chatLimits) spacedIn(now time.Time) time.Duration {
 	left, boards := groupLimit-boardReserve-c.expected(now), []*slot{}
 	for _, s := range c.slots {
-		if s.kind == board {
+		if s.kind >= board {
 			boards = append(boards, s)
 		} else {
 			left--

@@ -80,8 +80,24 @@ func New(t testing.TB) *Server {
 	return s
 }
 
+// NewInMemory is New for a test in a synctest bubble. Only the returned client reaches the server.
+func NewInMemory(t testing.TB) (*Server, *http.Client) {
+	t.Helper()
+	s := newServer()
+	client := s.ServeInMemory(http.HandlerFunc(s.serve))
+	s.URL = "http://telegram.test"
+	s.ShutdownAtCleanup(t, "Bot API", s.Close)
+	return s, client
+}
+
 // Start starts a server outside a test. The caller closes it and checks the violations.
 func Start() *Server {
+	s := newServer()
+	s.URL = s.Serve(http.HandlerFunc(s.serve))
+	return s
+}
+
+func newServer() *Server {
 	s := &Server{
 		Token: DefaultToken, Bot: User{ID: DefaultBotID, IsBot: true, FirstName: "Nano", Username: DefaultUsername},
 		settings:    settings{limits: DefaultLimits, webhookRetry: 50 * time.Millisecond},
@@ -94,7 +110,6 @@ func Start() *Server {
 		updates:     newUpdates(),
 	}
 	s.Messages = fakenet.NewMessages(&s.State, s.visibleMessages, Message.TextOrCaption)
-	s.URL = s.Serve(http.HandlerFunc(s.serve))
 	return s
 }
 

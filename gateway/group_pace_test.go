@@ -1,0 +1,256 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
+	"nanobot/terminal"
+)
+
+const busyGroup = -1001
+
+// busyForum is a Telegram group with topics, within Telegram's limits and in synthetic time: the
+// gateway, the store and the channel are real.
+type busyForum struct {
+	t      testing.TB
+	api    *telegramtest.Server
+	topics []int
+
+	mu      sync.Mutex
+	emitted map[string]time.Time // when the agent has emitted an answer, by its text
+	diffs   map[string]string    // the silent messages before the answers
+}
+
+// runBusyForum runs a gateway for a group with so many topics. Its agent works for as many steps as
+// a message says.
+func runBusyForum(t *testing.T, topics int, f func(*busyForum)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		api, client := telegramtest.NewInMemory(t)
+		forum := &busyForum{t: t, api: api, emitted: map[string]time.Time{}, diffs: map[string]string{}}
+		for i := range topics {
+			forum.topics = append(forum.topics, api.AddTopic(busyGroup, "topic "+strconv.Itoa(i)))
+		}
+		api.SetFloodControl(telegramtest.TelegramFloodLimits)
+		cfg := config.Default().Terminal
+		cfg.Command, cfg.Timeout = "true", config.MaxTimeout
+		agent := protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+			steps, err := strconv.Atoi(tn.Envelope.Text)
+			if err != nil {
+				return terminal.Outcome{}, err
+			}
+			return terminal.Outcome{Status: terminal.Done}, forum.work(tn, steps)
+		})
+		runner := musttest.Get(terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: agent, Environ: os.Environ(), Log: zap.NewNop()}))(t)
+		opened := musttest.Get(sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(t)
+		ch := musttest.Get(telegram.New(telegram.Options{
+			Token: api.Token, APIBase: api.URL, Client: client, Groups: "all", Folder: channelstest.ChatFolders(dir),
+		}))(t)
+		g := gateway.New(gateway.Options{
+			Channels: map[string]channels.Channel{telegram.Name: ch}, Store: opened, MaxConcurrent: 100, Log: zap.NewNop(), BoardDelay: 3 * time.Second,
+			Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx, nil) }()
+		time.Sleep(2 * time.Minute)
+		f(forum)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+		forum.checkOrder()
+	})
+}
+
+// say makes somebody write in a topic.
+func (f *busyForum) say(topic int, text string) {
+	f.api.UserPosts(telegramtest.UserPost{Chat: busyGroup, From: 7, Topic: f.topics[topic], Text: text})
+}
+
+// answer emits an answer, and records when.
+func (f *busyForum) answer(tn terminal.Turn, diff string) error {
+	f.mu.Lock()
+	text := fmt.Sprintf("answer %d", len(f.emitted)+1)
+	f.emitted[text], f.diffs[text] = time.Now(), diff
+	f.mu.Unlock()
+	return tn.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
+}
+
+// work emits a board with so many steps, a step every two seconds, its fold, a diff and the answer.
+func (f *busyForum) work(tn terminal.Turn, steps int) error {
+	if steps == 0 {
+		return f.answer(tn, "")
+	}
+	board := terminal.Frame{Kind: terminal.Progress, Board: true}
+	for i := range steps {
+		board.Step, board.Text = i+1, fmt.Sprintf("board of step %d", i+1)
+		if err := tn.Emit(board); err != nil {
+			return err
+		}
+		time.Sleep(2 * time.Second)
+	}
+	board.Fold = &terminal.Fold{Steps: steps, Details: "all steps"}
+	if err := tn.Emit(board); err != nil {
+		return err
+	}
+	diff := "diff of " + tn.Run
+	if err := tn.Emit(terminal.Frame{Kind: terminal.Message, Text: diff, Silent: true}); err != nil {
+		return err
+	}
+	return f.answer(tn, diff)
+}
+
+// sent returns the calls that have sent or edited messages.
+func (f *busyForum) sent() (calls []telegramtest.Call) {
+	for _, c := range f.api.Calls("") {
+		if c.Method == "sendMessage" || c.Method == "editMessageText" {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// awaitAnswers waits until so many answers were sent, and returns what each has waited.
+func (f *busyForum) awaitAnswers(n int) (waits []time.Duration) {
+	for range 1000 {
+		waits = nil
+		for _, c := range f.sent() {
+			if at, ok := f.emitted[c.Params["text"]]; ok && c.Status == 200 {
+				waits = append(waits, c.At.Sub(at))
+			}
+		}
+		if len(waits) >= n {
+			return waits
+		}
+		time.Sleep(time.Second)
+	}
+	f.t.Fatalf("%d of %d answers were sent", len(waits), n)
+	return nil
+}
+
+// checkOrder checks that Telegram has refused nothing, and that whatever is no answer was not sent
+// while an answer of another topic waited. A silent message goes before the answer of its topic.
+func (f *busyForum) checkOrder() {
+	f.t.Helper()
+	topicOf := map[string]string{} // of the answers
+	for _, c := range f.sent() {
+		topicOf[c.Params["text"]] = c.Params["message_thread_id"]
+	}
+	sent := map[string]time.Time{}
+	for _, c := range f.sent() {
+		if c.Status != 200 {
+			f.t.Errorf("%s of %q: %s", c.Method, c.Params["text"], c.Description)
+		}
+		sent[c.Params["text"]] = c.At
+		if diff := f.diffs[c.Params["text"]]; diff != "" && sent[diff].IsZero() {
+			f.t.Errorf("%q was sent before %q", c.Params["text"], diff)
+		}
+	}
+	for _, c := range f.sent() {
+		if _, isAnswer := f.emitted[c.Params["text"]]; isAnswer {
+			continue
+		}
+		ownWaits := false
+		var others []string
+		for text, at := range f.emitted {
+			if !at.Before(c.At) || !sent[text].After(c.At) {
+				ownWaits = ownWaits || at.Equal(c.At) && topicOf[text] == c.Params["message_thread_id"]
+				continue
+			}
+			if topicOf[text] == c.Params["message_thread_id"] {
+				ownWaits = true
+			} else {
+				others = append(others, text)
+			}
+		}
+		if len(others) > 0 && (c.Method == "editMessageText" || !ownWaits) {
+			f.t.Errorf("%s of %q at %s while %q waited", c.Method, c.Params["text"], c.At, others)
+		}
+	}
+}
+
+func TestFiveAgentsThatEndAtTheSameMomentAnswerBeforeAnythingElseIsSent(t *testing.T) {
+	t.Parallel()
+	runBusyForum(t, 6, func(f *busyForum) {
+		for i := range 5 {
+			f.say(i, "20")
+		}
+		time.Sleep(40 * time.Second)
+		f.say(5, "0")
+		waits := f.awaitAnswers(6)
+		// There are five diffs and six answers: three at once, and then about one in a second.
+		if slices.Max(waits) > 9*time.Second {
+			t.Errorf("the answers have waited %s", waits)
+		}
+		time.Sleep(3 * time.Minute)
+		count := map[string]int{}
+		for _, c := range f.sent() {
+			for _, what := range []string{"board of step", "diff of", "20 steps"} {
+				if strings.Contains(c.Params["text"], what) {
+					count[what+" "+c.Method]++
+				}
+			}
+		}
+		if count["board of step sendMessage"] != 5 || count["board of step editMessageText"] < 1 ||
+			count["diff of sendMessage"] != 5 || count["20 steps editMessageText"] != 5 {
+			t.Errorf("was shown: %v", count)
+		}
+	})
+}
+
+func TestTenPeopleWhoAskASecondApartAreAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	runBusyForum(t, 10, func(f *busyForum) {
+		for i := range 10 {
+			f.say(i, "0")
+			time.Sleep(time.Second)
+		}
+		if waits := f.awaitAnswers(10); slices.Max(waits) > 500*time.Millisecond {
+			t.Errorf("the answers have waited %s", waits)
+		}
+	})
+}
+
+func TestInARandomGroupNothingIsSentWhileAnAnswerWaits(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(killtest.Rounds(t, 3, 30)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		topics, asked := 4+r.IntN(12), 0
+		runBusyForum(t, topics, func(f *busyForum) {
+			for range 60 {
+				f.say(r.IntN(topics), strconv.Itoa(max(r.IntN(30)-10, 0)))
+				asked++
+				time.Sleep(time.Duration(r.ExpFloat64() * float64(6*time.Second)))
+			}
+			f.awaitAnswers(asked)
+			time.Sleep(6 * time.Minute)
+		})
+	}
+}
