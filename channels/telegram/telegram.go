@@ -141,7 +141,8 @@ func New(o Options) (*Channel, error) {
 		return nil, err
 	}
 	c := &Channel{api: api, migrations: chats.NewMigrations(earlier.Moved), groups: o.Groups, webhook: webhook}
-	c.Menu = menus.New(api, c.migrations, log)
+	id, _, _ := strings.Cut(o.Token, ":")
+	c.Menu = menus.New(menus.Options{API: api, Pace: pacer, Migrations: c.migrations, Log: log, Bot: id})
 	c.Sender = sending.New(sending.Options{
 		API: api, Pace: pacer, Migrations: c.migrations, Log: log,
 		Rich: !o.NoRich, Drafts: !o.NoDrafts, Reactions: !o.NoReactions,
@@ -159,6 +160,7 @@ func (c *Channel) SetMemory(m channels.Memory) {
 	c.migrations.SetMemory(m)
 	c.Sender.SetMemory(m)
 	c.Receiver.SetMemory(m)
+	c.Menu.SetMemory(m)
 }
 
 // SetWords sets the catalogue of the words that the channel adds to messages.

@@ -4,7 +4,11 @@ package menus
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-telegram/bot"
@@ -17,6 +21,7 @@ import (
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/entities"
+	"nanobot/channels/telegram/pace"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
@@ -52,15 +57,24 @@ func telegramMenu(commands []channels.Command, language string) []models.BotComm
 // Menu is the command menu that Telegram shows beside the input field.
 type Menu struct {
 	channels.CommandMenu
-	api        *botapi.Client
-	migrations *chats.Migrations
-	log        *zap.Logger
+	o      Options
+	memory channels.Memory // nil: every menu is set again
+}
+
+// Options configures a Menu.
+type Options struct {
+	API        *botapi.Client
+	Pace       *pace.Pacer
+	Migrations *chats.Migrations
+	Log        *zap.Logger
+	Bot        string // its ID; another bot has other menus
 }
 
 // New returns an empty menu.
-func New(api *botapi.Client, migrations *chats.Migrations, log *zap.Logger) *Menu {
-	return &Menu{api: api, migrations: migrations, log: log}
-}
+func New(o Options) *Menu { return &Menu{o: o} }
+
+// SetMemory sets the channel's memory, which has the hash of each menu that Telegram has.
+func (m *Menu) SetMemory(memory channels.Memory) { m.memory = memory }
 
 // Has reports whether a command without a bot name is in the menu. Other commands may be for other
 // bots of the group.
@@ -107,12 +121,43 @@ func menuLanguages(commands []channels.Command) []string {
 // accepts or refuses the menu.
 func (m *Menu) publishMenu(ctx context.Context, commands []channels.Command, language string) {
 	menu := &bot.SetMyCommandsParams{Commands: telegramMenu(commands, language), LanguageCode: language}
-	err := httpclient.NewRetrier(m.log, "command menu not set, will retry", httpclient.FirstDelay).Do(ctx, func() error {
-		return botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands, menu)
+	err := httpclient.NewRetrier(m.o.Log, "command menu not set, will retry", httpclient.FirstDelay).Do(ctx, func() error {
+		return m.set(ctx, "", menu)
 	})
 	if err != nil && ctx.Err() == nil {
-		m.log.Warn("command menu not set", zap.Error(err))
+		m.o.Log.Warn("command menu not set", zap.Error(err))
 	}
+}
+
+// set sets the menu of a chat in a language, or of all chats; without commands it is deleted. It
+// gives way to all other calls, and makes none if Telegram has this menu already.
+func (m *Menu) set(ctx context.Context, chat string, menu *bot.SetMyCommandsParams) error {
+	key := strings.Join([]string{"menu", chat, menu.LanguageCode}, "/")
+	text, err := json.Marshal(menu)
+	if err != nil {
+		return err
+	}
+	hash := fmt.Sprintf("%x", sha256.Sum256(append([]byte(m.o.Bot), text...)))
+	if m.memory != nil {
+		before, err := m.memory.Load(ctx, key)
+		if err == nil && before == hash {
+			return nil
+		}
+	}
+	m.o.Pace.GiveWayToAll(ctx)
+	if len(menu.Commands) > 0 {
+		err = botapi.ExecuteWithTimeout(ctx, m.o.API, (*bot.Bot).SetMyCommands, menu)
+	} else {
+		err = botapi.ExecuteWithTimeout(ctx, m.o.API, (*bot.Bot).DeleteMyCommands,
+			&bot.DeleteMyCommandsParams{Scope: menu.Scope, LanguageCode: menu.LanguageCode})
+	}
+	if err != nil || m.memory == nil {
+		return err
+	}
+	if err := m.memory.Save(context.WithoutCancel(ctx), key, hash); err != nil {
+		m.o.Log.Debug("the command menu will be set again", zap.Error(err))
+	}
+	return nil
 }
 
 // SetChatMenu adds commands to the menu of one chat. All topics of a forum share one menu.
@@ -121,18 +166,16 @@ func (m *Menu) SetChatMenu(ctx context.Context, chat channels.Chat, commands []c
 	if err != nil {
 		return err
 	}
-	scope := &models.BotCommandScopeChat{ChatID: m.migrations.CurrentID(ctx, to.Chat)}
+	id := m.o.Migrations.CurrentID(ctx, to.Chat)
+	scope := &models.BotCommandScopeChat{ChatID: id}
 	general := m.Commands()
 	for _, l := range append([]string{""}, menuLanguages(general)...) {
-		all, plain := telegramMenu(slices.Concat(general, commands), l), telegramMenu(general, l)
-		if len(all) == len(plain) {
-			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).DeleteMyCommands,
-				&bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: l})
-		} else {
-			err = botapi.ExecuteWithTimeout(ctx, m.api, (*bot.Bot).SetMyCommands,
-				&bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l})
+		all := telegramMenu(slices.Concat(general, commands), l)
+		if len(all) == len(telegramMenu(general, l)) {
+			all = nil
 		}
-		if err != nil {
+		menu := &bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l}
+		if err := m.set(ctx, strconv.FormatInt(id, 10), menu); err != nil {
 			return err
 		}
 	}

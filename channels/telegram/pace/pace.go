@@ -206,6 +206,21 @@ func (p *Pacer) CleanupDelay() time.Duration {
 	return delayOf(p.overall, time.Now(), 1+cleanupReserve)
 }
 
+// maxMenuDelay is how long a menu gives way to other calls.
+const maxMenuDelay = time.Minute
+
+// GiveWayToAll waits until no call was made for a while, at most for maxMenuDelay.
+func (p *Pacer) GiveWayToAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxMenuDelay)
+	defer cancel()
+	for wait := time.Duration(1); wait > 0 && !p.unpaced && ctx.Err() == nil; {
+		p.mu.Lock()
+		wait = delayOf(p.overall, time.Now(), overallBurst)
+		p.mu.Unlock()
+		httpclient.Sleep(ctx, wait)
+	}
+}
+
 // maxCleanupDelay is how long a deletion or a reaction gives way to other calls.
 const maxCleanupDelay = 5 * time.Second
 
