@@ -216,7 +216,7 @@ func TestAReplyBringsItsScreenButtonsAndFiles(t *testing.T) {
 		posted := fx.outbox.posted[0]
 		fx.checkEqual("files", posted.files, []string{"a.txt: one", "a.txt: two"})
 		run := posted.screen.Rows[0][0]
-		if run.Text != "red" || run.Foreground != channels.RGB(205, 0, 0) || *posted.screen.Cursor != (channels.ScreenCell{Col: 3}) {
+		if run.Text != "red" || run.Foreground != channels.RGB(223, 95, 95) || *posted.screen.Cursor != (channels.ScreenCell{Col: 3}) {
 			t.Errorf("the screen is %+v", posted.screen)
 		}
 		for _, path := range posted.paths {
