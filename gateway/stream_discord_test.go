@@ -59,6 +59,9 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	for _, m := range api.BotMessages(dm) {
 		all = append(all, m.Content)
 	}
+	if len(first.Buttons()) != 1 || len(last.Buttons()) != 0 {
+		t.Errorf("the buttons were %+v, and %+v in the end", first.Buttons(), last.Buttons())
+	}
 	if last.ID != first.ID || strings.Join(all, "|") != "**one** two three|next" {
 		t.Errorf("shown is %q", all)
 	}

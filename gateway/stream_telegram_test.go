@@ -93,6 +93,14 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 			if len(all) != 1 || last.ID != first.ID || len(last.Entities) != 1 || last.Entities[0].Type != "bold" {
 				t.Errorf("shown is %+v", all)
 			}
+			if len(first.Buttons()) != 1 || len(last.Buttons()) != 0 {
+				t.Errorf("the buttons were %+v, and %+v in the end", first.Buttons(), last.Buttons())
+			}
+			for _, c := range api.Calls("sendMessage") {
+				if strings.Contains(c.Params["text"], "⏳") {
+					t.Errorf("there was a board: %q", c.Params["text"])
+				}
+			}
 			// The agent takes six seconds, and longer on a busy machine.
 			if last.Edits < 2 || last.Edits > 1+int(took/(1500*time.Millisecond)) || countRefusals(api) > 0 {
 				t.Errorf("%d edits in %s, %d refusals", last.Edits, took, countRefusals(api))
@@ -115,6 +123,25 @@ func TestTelegramShowsAnUnfinishedAnswerAsADraftInAPrivateChat(t *testing.T) {
 	}
 	if d, ok := api.Draft(7); ok {
 		t.Errorf("the draft is still shown: %+v", d)
+	}
+}
+
+func TestWithoutDraftsTheFirstAnswerInAPrivateChatGrowsAndCanBeStopped(t *testing.T) {
+	t.Parallel()
+	fx, api := newTelegramFixtureWith(t, `echo partial slow; `+waitForFileScript("never"), func(*telegram.Options) {})
+	api.ForgetMethods("sendMessageDraft")
+	fx.start()
+	api.UserSends(7, "write")
+	shown := awaitTelegramText(t, api, 7, "slow")
+	wanttest.Equal(t, "drafts tried:", len(api.Calls("sendMessageDraft")), 1)
+	if all := api.Calls("sendMessage"); len(all) != 1 || len(shown.Buttons()) != 1 {
+		t.Fatalf("%d messages, the buttons are %+v", len(all), shown.Buttons())
+	}
+	api.UserPresses(7, 7, shown.ID, shown.Buttons()[0].Data)
+	if all, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool {
+		return !slices.ContainsFunc(all, func(m telegramtest.Message) bool { return m.Text == "slow" || len(m.Buttons()) > 0 })
+	}); !ok {
+		t.Errorf("shown is %+v", all)
 	}
 }
 

@@ -40,7 +40,8 @@ type board struct {
 	stored chan struct{}   // closed when the outcome of the turn was stored, or will not be
 	hidden func() bool     // the people of the chat see no board
 
-	start  func() // starts run; only the first call has an effect
+	start  func()      // starts run; only the first call has an effect
+	timer  *time.Timer // calls showWhenDue
 	wake   chan struct{}
 	hurry  chan struct{} // has an element when the next update must not wait for its pace
 	id     string        // of the message on the network
@@ -49,6 +50,7 @@ type board struct {
 	mu       sync.Mutex
 	content  Content
 	due      bool        // the turn has run for Options.Delay
+	answer   answerState // how the answer that is being written is shown
 	stopping bool        // the turn was told to end
 	sent     bool        // the board is shown, or is just being sent
 	below    int         // number of newer messages below the board
@@ -68,6 +70,8 @@ type Content struct {
 	Buttons []channels.Button
 	Step    int            // 0: steps are not counted
 	Fold    *terminal.Fold // what stays of the board if the turn ends now; nil: nothing
+	// Lasting content stays while an answer is written, such as the steps of a protocol.
+	Lasting bool
 	// TakenOver means that a person types into the screen.
 	TakenOver bool
 	// Live means that the screen is the live screen of the chat, which outlives the turn.
@@ -107,7 +111,7 @@ func (b *board) show(now Content) bool {
 // showWhenDue shows a board for a turn that has run for Options.Delay, also without progress. From
 // now on the board has the elapsed time.
 func (b *board) showWhenDue() {
-	if b.editor == nil {
+	if b.editor == nil || isClosed(b.over) {
 		return
 	}
 	b.mu.Lock()
@@ -174,6 +178,9 @@ func (b *board) run(sending, over context.Context) {
 		case <-over.Done():
 			return
 		}
+		if b.withdraw() {
+			shown = nil
+		}
 		if out := b.render(); out == nil || looksSame(out, shown) && !b.shouldMove() {
 			continue
 		}
@@ -230,6 +237,7 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		b.remove()
 		b.id, b.sentAt = id, time.Now()
 		b.addBelow(-above)
+		b.d.streamed.repeatDraft() // which the message has removed
 	}
 	return true
 }
@@ -271,7 +279,7 @@ func (b *board) shouldMove() bool {
 	if b.content.Screen != nil {
 		every, most = screenMoveInterval, 0
 	}
-	return b.id != "" && b.below > most && time.Since(b.sentAt) >= every
+	return b.id != "" && b.answer == noAnswer && b.below > most && time.Since(b.sentAt) >= every
 }
 
 // remove removes a board that was sent again.

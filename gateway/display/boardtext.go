@@ -22,12 +22,15 @@ func looksSame(a, b *channels.Outgoing) bool {
 // render returns the message to show; nil: nothing to show.
 func (b *board) render() *channels.Outgoing {
 	b.mu.Lock()
-	now, due, unsendable, stopping := b.content, b.due, b.unsendable, b.stopping
+	now, due, unsendable, stopping, answer := b.content, b.due, b.unsendable, b.stopping, b.answer
 	b.mu.Unlock()
 	if stopping {
 		now, due = Content{Text: b.d.o.Words.Text(words.Stopping)}, true
 	}
 	if unsendable || now.isEmpty() && (!due || b.d.o.NotStarted()) { // then the agent is not working yet
+		return nil
+	}
+	if now.isEmpty() && answer.replacesBoard(b.id != "") {
 		return nil
 	}
 	if b.id == "" && !now.TakenOver && b.hidden() {
@@ -48,19 +51,26 @@ func (b *board) render() *channels.Outgoing {
 		}
 		return out
 	}
-	out := planBoard(b.d.o.Channel, channels.Message{
+	m := channels.Message{
 		Chat: in.Chat, ReplyTo: in.ID, Language: in.User.Language, Kind: channels.Progress,
-		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen,
-		Buttons: append(now.Buttons[:len(now.Buttons):len(now.Buttons)],
-			channels.Button{
-				Label: b.d.o.Words.Text(words.ButtonStop), Data: press.Stop(b.d.o.Inbound.ID),
-				Role: channels.Stops,
-			}),
-	})
+		Text: now.describe(b.d.o.Words, took, b.d.o.AwaitsPerson()), Screen: now.Screen, Buttons: now.Buttons,
+	}
+	if answer != growingAnswer { // which has the button
+		m.Buttons = append(now.Buttons[:len(now.Buttons):len(now.Buttons)], b.d.stopButton())
+	}
+	out := planBoard(b.d.o.Channel, m)
 	if out != nil {
 		out.Live = now.Live
 	}
 	return out
+}
+
+// stopButton returns the button that stops the turn.
+func (d *Display) stopButton() channels.Button {
+	return channels.Button{
+		Label: d.o.Words.Text(words.ButtonStop), Data: press.Stop(d.o.Inbound.ID),
+		Role: channels.Stops,
+	}
 }
 
 // planBoard renders the message of a board, which notifies nobody; nil: the channel cannot.

@@ -93,14 +93,15 @@ func (d *Display) Start(untilKilled, working, accepting context.Context) (stop f
 	})
 	d.board.start = d.OnDemand(func(sending context.Context) { d.board.run(sending, over) })
 	d.streamed.start = d.OnDemand(func(sending context.Context) { d.streamed.run(sending, accepting) })
-	stopBoard, stopTyping := time.AfterFunc(d.o.Delay, d.board.showWhenDue).Stop, func() bool { return false }
+	d.board.timer = time.AfterFunc(d.o.Delay, d.board.showWhenDue)
+	stopTyping := func() bool { return false }
 	if typer, ok := d.o.Channel.(channels.Typer); ok {
 		stopTyping = time.AfterFunc(typingDelay, func() {
 			d.o.Tasks.Go(func(context.Context) { d.showTyping(working, typer) })
 		}).Stop
 	}
 	return func() {
-		stopBoard()
+		d.board.timer.Stop()
 		stopTyping()
 	}
 }

@@ -42,8 +42,9 @@ func (d *draft) end() {
 	*d = draft{}
 }
 
-// usesDraft reports whether the answer is shown as a draft, which is decided once for each answer:
-// after a failed draft the answer is not shown in another way, which would take many edits.
+// usesDraft reports whether the answer is shown as a draft, which is decided once for each answer,
+// unless the first draft shows that the server has none. After another failed draft the answer is
+// not shown in another way, which would take many edits.
 func (a *streamedAnswer) usesDraft() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -62,6 +63,16 @@ func (a *streamedAnswer) draftRenewal() <-chan time.Time {
 		return nil
 	}
 	return time.After(time.Until(a.draft.shownAt.Add(draftInterval)))
+}
+
+// repeatDraft shows the draft again, if there is one.
+func (a *streamedAnswer) repeatDraft() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.draft.shownAt.IsZero() {
+		a.draft.shown = channels.Outgoing{}
+		a.requestUpdate()
+	}
 }
 
 // updateDraft makes one network call, if the draft has changed or is about to disappear. It reports
@@ -126,8 +137,11 @@ func (a *streamedAnswer) endDraft(number int, out channels.Outgoing, err error) 
 	switch {
 	case err == nil:
 		a.draft.shown, a.draft.shownAt = out, time.Now()
-	case errors.As(err, &se) && se.Permanent, !a.drafter.Drafts(out.Chat):
-		a.broken = true
+		a.d.board.showsAnswer(draftAnswer)
+	case !a.drafter.Drafts(out.Chat): // the server has no drafts
+		a.draft = draft{decided: true}
+	case errors.As(err, &se) && se.Permanent:
+		a.giveUp()
 		fallthrough
 	default:
 		a.d.o.Log.Debug("draft not shown", zap.Error(err))

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -80,8 +79,16 @@ func (a *streamedAnswer) show(text string, format channels.Format) {
 	}
 	a.mu.Lock()
 	a.text, a.format = text, format
+	if !a.broken {
+		a.d.board.beginAnswer()
+	}
 	a.mu.Unlock()
 	a.start()
+	a.requestUpdate()
+}
+
+// requestUpdate wakes run.
+func (a *streamedAnswer) requestUpdate() {
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -109,6 +116,7 @@ func (a *streamedAnswer) finish() (shown []outbox.Shown, text string) {
 	shown, text = a.shown, a.fitting
 	a.number++
 	a.shown, a.fitting, a.broken = nil, "", false
+	a.d.board.endAnswer()
 	a.draft.end()
 	return shown, text
 }
@@ -154,7 +162,8 @@ func (a *streamedAnswer) run(sending, over context.Context) {
 			}
 			if a.usesDraft() {
 				more = a.updateDraft(sending)
-			} else {
+			}
+			if !a.usesDraft() {
 				more = a.updateOne(sending)
 			}
 		}
@@ -218,7 +227,7 @@ func (a *streamedAnswer) planText(text string, format channels.Format) []channel
 	in := a.d.o.Inbound.In
 	parts, err := a.d.o.Channel.Plan(channels.Message{
 		Chat: in.Chat, Kind: a.kind, Text: text, Format: format,
-		ReplyTo: in.ID,
+		ReplyTo: in.ID, Buttons: []channels.Button{a.d.stopButton()},
 	})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return nil
@@ -238,7 +247,7 @@ func (a *streamedAnswer) beginCall(number int, parts []channels.Outgoing) (id st
 		return "", 0, false
 	}
 	for i, p := range parts {
-		if i < len(a.shown) && a.shown[i].Out.Text == p.Text && bytes.Equal(a.shown[i].Out.Form, p.Form) {
+		if i < len(a.shown) && looksSame(&p, &a.shown[i].Out) {
 			continue
 		}
 		if i < len(a.shown) {
@@ -266,14 +275,21 @@ func (a *streamedAnswer) endCall(number int, edited string, s outbox.Shown, err 
 		a.d.o.Outbox.Remove(a.d.transientRecord(s.ID))
 	case a.number != number:
 	case known && (se.Permanent || se.Unknown && edited == ""):
-		a.broken = true // a further transient message would appear twice
+		a.giveUp() // a further transient message would appear twice
 	case err != nil:
 	case edited != "":
 		a.shown[a.callPart] = s
 	default:
 		a.shown = append(a.shown, s)
 		a.d.board.addBelow(1)
+		a.d.board.showsAnswer(growingAnswer)
 	}
+}
+
+// giveUp ends the streaming of this answer. a.mu must be locked.
+func (a *streamedAnswer) giveUp() {
+	a.broken = true
+	a.d.board.endAnswer()
 }
 
 // sendPart sends or edits a transient message and returns its ID.

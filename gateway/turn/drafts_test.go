@@ -68,12 +68,15 @@ func TestADraftShowsTheEndOfALongText(t *testing.T) {
 	})
 }
 
+// refusedForGood is the error of a call that the network refuses for good.
+var refusedForGood = &channels.SendError{Err: errors.New("no"), Permanent: true}
+
 func TestAfterAFailedDraftTheAnswerIsNotStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &draftNetwork{}
 		n.fault = func(call string) error {
-			if n.off = n.off || strings.HasPrefix(call, "draft"); strings.HasPrefix(call, "draft") {
-				return errors.New("unknown method")
+			if strings.HasPrefix(call, "draft") {
+				return refusedForGood
 			}
 			return nil
 		}
@@ -83,11 +86,51 @@ func TestAfterAFailedDraftTheAnswerIsNotStreamed(t *testing.T) {
 				time.Sleep(5 * time.Second)
 			}
 			emit(message("It is."))
-			emit(partial("And"))
-			time.Sleep(3 * time.Second)
-			emit(message("And bye."))
 		})
-		checkEqual(t, "calls", n.calls, "[draft x send It is. send silently And replace m2 And bye. send ✓ done, 1 min]")
+		checkEqual(t, "drafts", n.called("draft"), "[draft x]")
+		checkEqual(t, "edits of the answer", n.called("send silently x"), "[]")
+		checkEqual(t, "shown", n.shown(), "It is.")
+	})
+}
+
+func TestWhereTheServerHasNoDraftsTheFirstAnswerIsShownByEditsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &draftNetwork{}
+		n.fault = func(call string) error {
+			if n.off = n.off || strings.HasPrefix(call, "draft"); strings.HasPrefix(call, "draft") {
+				return errors.New("unknown method")
+			}
+			return nil
+		}
+		runWithBoard(t, n, func(emit func(terminal.Frame)) {
+			emit(partial("It"))
+			time.Sleep(600 * time.Millisecond)
+			checkEqual(t, "shown", n.shown(), "It")
+			checkEqual(t, "stoppable", n.stoppable(), "It")
+			emit(partial("It is"))
+			time.Sleep(2 * time.Second)
+			emit(message("It is."))
+		})
+		checkEqual(t, "calls", n.calls, "[draft It send silently It edit m1 It is replace m1 It is.]")
+	})
+}
+
+func TestADraftHasNoBoardUnlessThereAreSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &draftNetwork{}
+		runWithBoard(t, n, func(emit func(terminal.Frame)) {
+			time.Sleep(4 * time.Second)
+			checkEqual(t, "before", n.shown(), "⏳ Working… (3 s)")
+			emit(partial("It"))
+			time.Sleep(15 * time.Second)
+			checkEqual(t, "during the draft", n.shown(), "")
+			emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "run 1", Step: 1})
+			time.Sleep(3 * time.Second)
+			checkEqual(t, "stoppable", n.stoppable(), "⏳ run 1 (step 1 · 19 s)")
+			emit(message("It is."))
+		})
+		checkEqual(t, "calls", n.calls, "[send silently ⏳ Working… (3 s) draft It remove m1 "+
+			"send silently ⏳ run 1 (step 1 · 19 s) draft It send It is. remove m2]")
 	})
 }
 

@@ -105,7 +105,7 @@ func (out *output) nextSequence(f terminal.Frame) int {
 func boardContent(f terminal.Frame) display.Content {
 	return display.Content{
 		Text: f.Text, Screen: display.Screen(f.Screen), Buttons: display.Buttons(f.Buttons), Step: f.Step, Fold: f.Fold,
-		TakenOver: f.TakenOver, Live: f.Live,
+		TakenOver: f.TakenOver, Live: f.Live, Lasting: f.Board || f.Screen != nil,
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 )
 
 // chatNetwork is a channel that shows messages and records its calls. A text of more than 20 bytes
-// fills several messages, and of more than 80 a document.
+// fills several messages, and of more than 80 a document, unless it is progress.
 type chatNetwork struct {
 	channels.Channel
 	mu       sync.Mutex
@@ -36,7 +36,7 @@ type chatNetwork struct {
 
 func (n *chatNetwork) Plan(m channels.Message) (parts []channels.Outgoing, _ error) {
 	text := m.Text
-	for ; len(text) > 20; text = text[20:] {
+	for ; len(text) > 20 && m.Kind != channels.Progress; text = text[20:] {
 		parts = append(parts, channels.Outgoing{Text: text[:20]})
 	}
 	if text != "" {
@@ -53,6 +53,9 @@ func (n *chatNetwork) Plan(m channels.Message) (parts []channels.Outgoing, _ err
 	}
 	for i := range parts {
 		parts[i].Chat, parts[i].Kind, parts[i].Notification = m.Chat, m.Kind, m.Notification
+	}
+	if len(parts) > 0 {
+		parts[len(parts)-1].Buttons = m.Buttons
 	}
 	return parts, nil
 }
@@ -94,11 +97,13 @@ func (n *chatNetwork) at(id string) *channels.Outgoing {
 }
 
 func (n *chatNetwork) Edit(_ context.Context, id string, o channels.Outgoing) error {
-	return n.carryOut(func() { n.at(id).Text = o.Text }, "edit %s %s", id, o.Text)
+	return n.carryOut(func() { n.at(id).Text, n.at(id).Buttons = o.Text, o.Buttons }, "edit %s %s", id, o.Text)
 }
 
 func (n *chatNetwork) Replace(_ context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
-	return channels.Receipt{ID: id}, n.carryOut(func() { n.at(id).Text = o.Text }, "replace %s %s", id, o.Text)
+	return channels.Receipt{ID: id}, n.carryOut(func() {
+		n.at(id).Text, n.at(id).Buttons = o.Text, o.Buttons
+	}, "replace %s %s", id, o.Text)
 }
 
 func (n *chatNetwork) Remove(_ context.Context, _ channels.Chat, id string) error {
@@ -122,6 +127,19 @@ func (n *chatNetwork) shown() string {
 	return strings.Join(all, "|")
 }
 
+// stoppable returns the texts of the messages with a Stop button.
+func (n *chatNetwork) stoppable() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []string
+	for _, m := range n.messages {
+		if len(m.Buttons) > 0 && m.Buttons[0].Role == channels.Stops {
+			all = append(all, m.Text)
+		}
+	}
+	return strings.Join(all, "|")
+}
+
 // called returns the calls that begin with a word.
 func (n *chatNetwork) called(first string) (all []string) {
 	n.mu.Lock()
@@ -140,8 +158,14 @@ func runStreamed(t *testing.T, ch channels.Channel, script func(emit func(termin
 	runAttempts(t, ch, 1, script)
 }
 
+// runWithBoard is like runStreamed. The turn has a board after three seconds.
+func runWithBoard(t *testing.T, ch channels.Channel, script func(emit func(terminal.Frame))) {
+	t.Helper()
+	runAttempts(t, ch, 1, script, func(o *turn.Options) { o.BoardDelay = 0 })
+}
+
 // runAttempts is like runStreamed. The turn is repeated, as after crashes at its end.
-func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(emit func(terminal.Frame))) {
+func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(emit func(terminal.Frame)), changes ...func(*turn.Options)) {
 	t.Helper()
 	disk := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	all := map[string]channels.Channel{"net": ch}
@@ -156,7 +180,12 @@ func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(em
 			}
 		})
 		return terminal.Outcome{Status: terminal.Done}, nil
-	}, func(o *turn.Options) { o.Channels, o.Outbox = all, box })
+	}, func(o *turn.Options) {
+		o.Channels, o.Outbox = all, box
+		for _, change := range changes {
+			change(o)
+		}
+	})
 	for range attempts {
 		fx.beginTurn().Run(t.Context())
 		time.Sleep(5 * time.Minute)

@@ -63,9 +63,12 @@ export function chatView(onOpen, onError) {
 		}
 	}
 
+	// stoppable returns the progress or the beginning of an answer that has the Stop button of a chat's turn.
+	const stoppable = (chat) => [running.get(chat), ...drafts.values()].find((p) => p?.chat === chat && p.buttons.length);
+
 	// stop ends the turn that runs in this chat.
 	function stop() {
-		const p = running.get(current), b = p?.buttons.find((x) => x.role === 'stop');
+		const p = stoppable(current), b = p?.buttons.find((x) => x.role === 'stop');
 		if (b) press(current, p.id, b.data).catch(onError);
 		else if (isTyping(current)) out.add(current, '/stop', []);
 		else return;
@@ -158,13 +161,13 @@ export function chatView(onOpen, onError) {
 	}
 
 	function drawLive() {
-		const p = running.get(current);
-		$('live').hidden = !p && !isTyping(current);
+		const p = running.get(current), s = stoppable(current);
+		$('live').hidden = !p && !s && !isTyping(current);
 		$('live').classList.toggle('asks', asks(current));
 		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
 		update($('now'), [p?.html], () => [(p && body(p)) || text('working')]);
 		if (x && screen()) screen().scrollLeft = x;
-		update($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
+		update($('acts'), [s?.id, s?.buttons], () => [s && buttons(s, choose)]);
 		drawWelcome();
 	}
 
@@ -186,7 +189,7 @@ export function chatView(onOpen, onError) {
 	function drawList() {
 		if (!document.hidden && !$('chat').hidden) unread.delete(current);
 		chats.sort((a, b) => at(b.updated) - at(a.updated));
-		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: running.has(c.id), asks: asks(c.id), news: unread.has(c.id) }));
+		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: running.has(c.id) || !!stoppable(c.id), asks: asks(c.id), news: unread.has(c.id) }));
 		setChildren($('chats'), entries.map((c) => {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
@@ -269,7 +272,7 @@ export function chatView(onOpen, onError) {
 		},
 		focus,
 		stop,
-		busy: () => running.size > 0 || [...typing.keys()].some(isTyping),
+		busy: () => running.size + drafts.size > 0 || [...typing.keys()].some(isTyping),
 		on: {
 			message(m) {
 				const here = m.chat === current, c = chats.find((x) => x.id === m.chat);
@@ -293,7 +296,8 @@ export function chatView(onOpen, onError) {
 				if (p.draft) {
 					p.e = drafts.get(p.id)?.e;
 					drafts.set(p.id, p);
-					return drawDraft(p);
+					drawDraft(p);
+					return drawLive();
 				}
 				const first = !running.has(p.chat);
 				p.html = p.html.replace('⏳ ', ''); // the page has a spinner

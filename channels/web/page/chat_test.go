@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/internal/wanttest"
 )
 
 // answering lets the fake answer every message, after a progress.
@@ -46,6 +48,16 @@ func TestADraftOfTheAnswerIsShown(t *testing.T) {
 	close(next)
 	p.awaitText("#log .theirs:last-child .card", "Once upon a time")
 	p.until("document.querySelectorAll('#log .theirs').length === 1")
+}
+
+func TestAnAnswerThatIsBeingWrittenCanBeStopped(t *testing.T) {
+	f := newFake(t)
+	f.onText = func(chat, _ string, _ []string) { f.draft(chat, "d", "Once") }
+	p := open(t, f.url())
+	p.send("tell")
+	p.awaitText("#log .theirs:last-child .card", "Once")
+	p.click("#acts .choice")
+	wanttest.Equal(t, "pressed was", (<-f.presses)["data"], any("stop:d"))
 }
 
 func TestEnterSendsAndShiftEnterStartsALine(t *testing.T) {

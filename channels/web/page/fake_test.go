@@ -279,7 +279,8 @@ func (f *fake) draft(chat, id, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := obj{
-		"event": "progress", "chat": chat, "id": id, "text": text, "html": "<p>" + text + "</p>", "since": time.Now(), "buttons": []obj{}, "draft": true,
+		"event": "progress", "chat": chat, "id": id, "text": text, "html": "<p>" + text + "</p>", "since": time.Now(), "draft": true,
+		"buttons": []obj{{"label": "Stop", "data": "stop:" + id, "role": "stop"}},
 	}
 	f.live[chat+id] = e
 	f.publish(e)
