@@ -15,24 +15,39 @@ import (
 	"nanobot/internal/musttest"
 )
 
-func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
-	t.Parallel()
-	const ada = "4200000000000000042"
-	fx := newStreamFixture(t, `echo partial **one**; `+waitForFileScript("shown")+`echo partial **one** two; `+waitForFileScript("edited")+`echo message **one** two three; echo message next`)
-	api := discordtest.New(t)
-	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
+const discordAda = "4200000000000000042"
+
+// startDiscord starts a fixture with a strict server of Discord on loopback. It returns the server
+// and the chat with Ada.
+func startDiscord(t *testing.T, fx *fixture) (api *discordtest.Server, dm string) {
+	t.Helper()
+	api = discordtest.New(t)
+	api.AddUser(discordtest.User{ID: discordAda, Username: "ada"})
 	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
+	t.Cleanup(transport.CloseIdleConnections)
 	ch := musttest.Get(discord.New(discord.Options{
-		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
+		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{discordAda}, Client: &http.Client{Transport: transport},
 		Folder: channelstest.ChatFolders(fx.dir),
 	}))(t)
 	fx.otherChannels = map[string]channels.Channel{discord.Name: ch}
 	fx.start()
-	dm := api.DM(ada).ID
 	api.AwaitReady(t)
+	return api, api.DM(discordAda).ID
+}
+
+func contents(all []discordtest.Message) (texts []string) {
+	for _, m := range all {
+		texts = append(texts, m.Content)
+	}
+	return texts
+}
+
+func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	fx := newStreamFixture(t, `echo partial **one**; `+waitForFileScript("shown")+`echo partial **one** two; `+waitForFileScript("edited")+`echo message **one** two three; echo message next`)
+	api, dm := startDiscord(t, fx)
 	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first transient is not known
-	api.UserSends(dm, ada, "write")
+	api.UserSends(dm, discordAda, "write")
 	shows := func(text string) discordtest.Message {
 		t.Helper()
 		var found discordtest.Message
@@ -55,14 +70,47 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	last := shows("**one** two three")
 	shows("next")
 	fx.stop()
-	var all []string
-	for _, m := range api.BotMessages(dm) {
-		all = append(all, m.Content)
-	}
+	all := contents(api.BotMessages(dm))
 	if len(first.Buttons()) != 1 || len(last.Buttons()) != 0 {
 		t.Errorf("the buttons were %+v, and %+v in the end", first.Buttons(), last.Buttons())
 	}
 	if last.ID != first.ID || strings.Join(all, "|") != "**one** two three|next" {
 		t.Errorf("shown is %q", all)
 	}
+}
+
+func TestALongDiscordAnswerShowsItsEndWhileItIsWrittenAndInTheEnd(t *testing.T) {
+	t.Parallel()
+	fx := newStreamFixture(t, `echo partial words:1400; `+waitForFileScript("five")+`echo partial words:3000; `+waitForFileScript("long")+`echo message words:3001; `+waitForFileScript("go"))
+	api, dm := startDiscord(t, fx)
+	api.UserSends(dm, discordAda, "write")
+	await := func(what string, ok func(texts []string) bool) []discordtest.Message {
+		t.Helper()
+		shown, found := api.AwaitMessages(dm, 2*testTimeout, func(all []discordtest.Message) bool { return ok(contents(all)) })
+		if !found {
+			t.Fatalf("%s: shown is %q", what, contents(shown))
+		}
+		return shown
+	}
+	isBeginning := func(texts []string) bool {
+		return strings.HasPrefix(strings.Join(texts, " "), numberedWords("1400"))
+	}
+	await("five messages", func(texts []string) bool { return len(texts) == 5 && isBeginning(texts) })
+	fx.touchFile("five")
+	shown := await("the end while it is written", func(texts []string) bool {
+		return len(texts) == 6 && isBeginning(texts) && strings.HasSuffix(texts[5], "w02998 w02999")
+	})
+	for i, m := range shown {
+		if stops := len(m.Buttons()) == 1; stops != (i == 5) {
+			t.Errorf("message %d has the buttons %+v", i, m.Buttons())
+		}
+	}
+	fx.touchFile("long")
+	shown = await("the end", func(texts []string) bool {
+		return len(texts) == 6 && isBeginning(texts) && strings.HasSuffix(texts[5], "w02999 w03000")
+	})
+	if last := shown[5]; len(last.Attachments) != 1 || last.Attachments[0].Filename != "answer.txt" || len(last.Buttons()) > 0 {
+		t.Errorf("the last message is %+v", last)
+	}
+	fx.touchFile("go")
 }

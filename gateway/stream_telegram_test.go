@@ -197,6 +197,9 @@ func TestATelegramAnswerGrowsIntoSeveralMessagesAndThenADocument(t *testing.T) {
 	if !ok || !strings.Contains(shown[0].Text, "w00000") || !strings.HasSuffix(shown[1].Text, "w00999\n\n… (the whole answer is in the file below)") {
 		t.Fatalf("shown is %q", messageTexts(shown))
 	}
+	if end := shown[2].Caption; !strings.HasPrefix(end, "…") || !strings.HasSuffix(end, "w08998 w08999") {
+		t.Errorf("the document comes with %q", end)
+	}
 	if sent := api.Calls("sendDocument"); len(sent) != 1 || string(sent[0].Uploads[0].Content) != numberedWords("9000") {
 		t.Errorf("%d documents", len(sent))
 	}

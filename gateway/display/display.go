@@ -148,7 +148,8 @@ func (d *Display) EditsAnswers() bool { return d.streamed.kind == channels.Answe
 
 // PostAnswer posts a complete message whose beginning may be shown already.
 func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error) error {
-	m.Replace, m.ShownText = d.streamed.finish()
+	var surplus []outbox.Shown
+	m.Replace, surplus, m.ShownText = d.streamed.finish()
 	if m.Live {
 		d.board.endLive()
 	}
@@ -157,7 +158,7 @@ func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error
 	}
 	d.streamed.recordComplete(m)
 	d.board.addBelow(max(max(m.Calls(), 1)-len(m.Replace), 0)) // the others were below it before
-	for _, s := range m.Unused() {
+	for _, s := range append(m.Unused(), surplus...) {
 		d.o.Outbox.Remove(d.transientRecord(s.ID))
 	}
 	return nil

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/gateway/outbox"
 )
 
@@ -107,7 +106,7 @@ func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Out
 	}
 	in := a.d.o.Inbound.In
 	parts, err := a.d.o.Channel.Plan(channels.Message{
-		Chat: in.Chat, Kind: channels.Draft, Text: lastLines(a.text),
+		Chat: in.Chat, Kind: channels.Draft, Text: markdown.Ending(a.text, a.format, draftLength),
 		Format: a.format, ReplyTo: in.ID,
 	})
 	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {
@@ -146,19 +145,4 @@ func (a *streamedAnswer) endDraft(number int, out channels.Outgoing, err error) 
 	default:
 		a.d.o.Log.Debug("draft not shown", zap.Error(err))
 	}
-}
-
-// lastLines returns the end of a long text, from the beginning of a line if possible.
-func lastLines(text string) string {
-	if len(text) <= draftLength {
-		return text
-	}
-	text = text[len(text)-draftLength:]
-	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.TrimSpace(rest) != "" {
-		return "…\n" + rest
-	}
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
-	}
-	return "…" + text
 }

@@ -44,6 +44,7 @@ type streamedAnswer struct {
 	format   channels.Format
 	fitting  string // the newest text that fits into messages
 	shown    []outbox.Shown
+	ending   int           // index in shown of the message with the end of a text that is too long; -1: there is none
 	number   int           // of the answer within the turn
 	call     chan struct{} // closed at the end of the network call in progress; nil: there is none
 	callPart int           // index of the part that the call is about
@@ -59,7 +60,7 @@ type streamedAnswer struct {
 func newStreamedAnswer(d *Display) *streamedAnswer {
 	a := &streamedAnswer{
 		d: d, wake: make(chan struct{}, 1), kind: channels.Draft,
-		complete: map[string]channels.Outgoing{},
+		complete: map[string]channels.Outgoing{}, ending: -1,
 	}
 	if !d.o.Edits {
 		return a
@@ -96,8 +97,8 @@ func (a *streamedAnswer) requestUpdate() {
 }
 
 // finish ends the streaming of an answer that is complete. It returns the transient messages that
-// the answer's parts replace, in order, and the text that they show.
-func (a *streamedAnswer) finish() (shown []outbox.Shown, text string) {
+// the answer's parts replace, in order, and the text that they show. surplus are to be removed.
+func (a *streamedAnswer) finish() (shown, surplus []outbox.Shown, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.text = ""
@@ -114,11 +115,14 @@ func (a *streamedAnswer) finish() (shown []outbox.Shown, text string) {
 		a.shown[a.callPart].Out = channels.Outgoing{} // not known
 	}
 	shown, text = a.shown, a.fitting
+	if a.ending >= 0 && a.ending < len(shown) {
+		shown, surplus = shown[:a.ending], shown[a.ending:]
+	}
 	a.number++
-	a.shown, a.fitting, a.broken = nil, "", false
+	a.shown, a.ending, a.fitting, a.broken = nil, -1, "", false
 	a.d.board.endAnswer()
 	a.draft.end()
-	return shown, text
+	return shown, surplus, text
 }
 
 // waitFor waits until a channel is closed, or for the timeout.
@@ -202,8 +206,9 @@ func (a *streamedAnswer) updateOne(sending context.Context) bool {
 	return true
 }
 
-// planParts returns the messages that show the unfinished answer, or as much of it as fits into
-// messages, and the number of the answer.
+// planParts returns the messages that show the unfinished answer, and the number of the answer. Of
+// one that is too long for messages they show the beginning, as far as it was shown before, and the
+// end.
 func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 	a.mu.Lock()
 	text, fitting, number, format := a.text, a.fitting, a.number, a.format
@@ -211,23 +216,28 @@ func (a *streamedAnswer) planParts() (parts []channels.Outgoing, number int) {
 	if text == "" || a.editor == nil {
 		return nil, number
 	}
-	if parts = a.planText(text, format); parts == nil {
-		return a.planText(fitting, format), number
+	stop := a.d.stopButton()
+	ending := -1
+	if parts = a.planText(text, format, stop); parts == nil {
+		parts = a.planText(fitting, format)
+		end := a.planText(outbox.Ending(text, format), format, stop)
+		ending, text = len(parts), fitting
+		parts = append(parts, end...)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.number == number {
-		a.fitting = text
+		a.fitting, a.ending = text, ending
 	}
 	return parts, number
 }
 
 // planText returns the messages that show a text; nil: it is too long for messages.
-func (a *streamedAnswer) planText(text string, format channels.Format) []channels.Outgoing {
+func (a *streamedAnswer) planText(text string, format channels.Format, buttons ...channels.Button) []channels.Outgoing {
 	in := a.d.o.Inbound.In
 	parts, err := a.d.o.Channel.Plan(channels.Message{
 		Chat: in.Chat, Kind: a.kind, Text: text, Format: format,
-		ReplyTo: in.ID, Buttons: []channels.Button{a.d.stopButton()},
+		ReplyTo: in.ID, Buttons: buttons,
 	})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/internal/words"
 )
 
@@ -48,7 +49,7 @@ func (m *Message) plan(ch channels.Channel) error {
 
 // planAroundFiles returns the parts of a message with files whose beginning is shown. A text cannot
 // be edited into a file, so the text stays in messages of its own and the files follow. A text that
-// has become too long follows as a file, too.
+// has become too long follows as a file, too, with its end.
 func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoing) ([]channels.Outgoing, error) {
 	text, files := m.Message, m.Message
 	text.Media, text.Buttons = nil, nil
@@ -68,9 +69,18 @@ func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoi
 		}
 	}
 	if err != nil || slices.ContainsFunc(parts, hasFiles) {
-		parts = nil
+		return planned, nil
 	}
-	return slices.Concat(parts[:min(len(parts), len(m.Replace))], planned), nil
+	files.Text, files.ReplyTo = Ending(m.Text, m.Format), m.ReplyTo
+	files.Media = slices.Insert(slices.Clone(m.Media), 0, *markdown.Document(m.Text, m.Format))
+	more, err := ch.Plan(files)
+	return append(parts[:min(len(parts), len(m.Replace))], more...), err
+}
+
+// Ending returns the end of a text that is too long for messages. It fits one message, and the
+// caption of a file.
+func Ending(text string, format channels.Format) string {
+	return markdown.Ending(text, format, min(len(text)/10, 800))
 }
 
 func hasFiles(o channels.Outgoing) bool { return len(o.Media) > 0 }

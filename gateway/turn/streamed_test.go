@@ -306,17 +306,22 @@ func TestOnlyTheChangedPartsOfAStreamedAnswerAreEdited(t *testing.T) {
 func TestAStreamedAnswerThatBecomesTooLongGoesOnInAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &chatNetwork{}
-		line := "twenty characters:  "
 		runStreamed(t, n, func(emit func(terminal.Frame)) {
 			for i := 1; i < 9; i++ {
 				emit(partial(strings.Repeat(line, i)))
 				time.Sleep(10 * time.Second)
 			}
-			emit(message(strings.Repeat(line, 9)))
+			beginning := strings.Repeat(line+"|", 4)
+			checkEqual(t, "while it is written", n.shown(), beginning+"…ty characters:  ")
+			checkEqual(t, "stoppable", n.stoppable(), "…ty characters:  ")
+			emit(partial(strings.Repeat(line, 8) + "now"))
+			time.Sleep(10 * time.Second)
+			checkEqual(t, "a little later", n.shown(), beginning+"…characters:  now")
+			emit(message(strings.Repeat(line, 8) + "the end"))
 		})
-		want := strings.Repeat(line+"|", 4) + "twen…[answer.txt]"
+		want := strings.Repeat(line+"|", 4) + "…acters:  the end[answer.txt]"
 		checkEqual(t, "shown", n.shown(), want)
-		checkEqual(t, "removed", n.called("remove"), "[]")
+		checkEqual(t, "removed", n.called("remove"), "[remove m5]")
 	})
 }
 
@@ -326,9 +331,9 @@ func TestTheShownTextSaysThatTheAnswerGoesOnInAFile(t *testing.T) {
 		runStreamed(t, n, func(emit func(terminal.Frame)) {
 			emit(partial("It")) // and as much of the note as fits into the messages that are shown
 			time.Sleep(10 * time.Second)
-			emit(message(strings.Repeat("long", 100)))
+			emit(message(strings.Repeat("long", 40)))
 		})
-		checkEqual(t, "shown", n.shown(), "It|long…[answer.txt]")
+		checkEqual(t, "shown", n.shown(), "It|…"+strings.Repeat("long", 4)+"[answer.txt]")
 		checkEqual(t, "removed", n.called("remove"), "[]")
 	})
 }
