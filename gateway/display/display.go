@@ -142,10 +142,6 @@ func (d *Display) MoveDown() {
 // Hidden reports whether the people of the chat see no board.
 func (d *Display) Hidden() bool { return d.board.hidden() }
 
-// EditsAnswers reports whether unfinished answers become the complete ones by edits, which notify
-// nobody.
-func (d *Display) EditsAnswers() bool { return d.streamed.kind == channels.Answer }
-
 // PostAnswer posts a complete message whose beginning may be shown already.
 func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error) error {
 	var surplus []outbox.Shown

@@ -25,8 +25,8 @@ func (m *Message) plan(ch channels.Channel) error {
 	}
 	parts := planned
 	captioned := len(planned) == 1 && len(m.Media) > 0
-	if _, ok := ch.(channels.Replacer); ok && len(m.Replace) > 0 && m.Screen == nil &&
-		!captioned && slices.ContainsFunc(planned, hasFiles) {
+	_, edits := ch.(channels.Replacer)
+	if edits && len(m.Replace) > 0 && m.Screen == nil && !captioned && slices.ContainsFunc(planned, hasFiles) {
 		if parts, err = m.planAroundFiles(ch, planned); err != nil {
 			return err
 		}
@@ -42,6 +42,9 @@ func (m *Message) plan(ch channels.Channel) error {
 		if i < len(m.Replace) && (!files || captioned) && (i == 0 || m.parts[i-1].Replace != "") {
 			m.parts[i].Replace = m.Replace[i].ID
 			m.parts[i].Unchanged = !files && looksSame(m.Replace[i].Out, m.parts[i])
+			// An edit notifies nobody, and neither does the message that is sent where it is
+			// refused: people are told by another one.
+			m.parts[i].Silent = m.parts[i].Silent || edits && !files
 		}
 	}
 	return nil
@@ -53,7 +56,10 @@ func (m *Message) plan(ch channels.Channel) error {
 func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoing) ([]channels.Outgoing, error) {
 	text, files := m.Message, m.Message
 	text.Media, text.Buttons = nil, nil
-	files.Text, files.ReplyTo = "", ""
+	files.Text = ""
+	if !m.Mention { // of the author of the message that it replies to
+		files.ReplyTo = ""
+	}
 	parts, err := ch.Plan(text)
 	if err != nil {
 		return nil, err
@@ -108,9 +114,7 @@ func (m *Message) Replacing(id string) (channels.Outgoing, bool) {
 	return m.parts[i], true
 }
 
-// Edited reports whether the whole posted message replaces transient messages by edits, so that the
-// network notifies nobody.
-func (m *Message) Edited() bool {
-	return len(m.parts) > 0 &&
-		!slices.ContainsFunc(m.parts, func(o channels.Outgoing) bool { return o.Replace == "" || hasFiles(o) })
+// NotifiesNobody reports whether no part of the posted message notifies people.
+func (m *Message) NotifiesNobody() bool {
+	return len(m.parts) > 0 && !slices.ContainsFunc(m.parts, func(o channels.Outgoing) bool { return !o.Silent })
 }

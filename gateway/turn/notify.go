@@ -22,7 +22,7 @@ func (out *output) recordNotification(m *outbox.Message) {
 	if m.Silent || m.Kind == channels.Progress {
 		return
 	}
-	out.unnotified.Store(out.display.EditsAnswers() && m.Edited())
+	out.unnotified.Store(m.NotifiesNobody())
 }
 
 // postDone posts a short message that notifies people of the end of the turn, if its last answer

@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ func (n *chatNetwork) Plan(m channels.Message) (parts []channels.Outgoing, _ err
 	}
 	if len(parts) > 0 {
 		parts[len(parts)-1].Buttons = m.Buttons
+	}
+	for i := range parts { // as on Discord, where the first part mentions the asker
+		parts[i].Silent = m.Silent || strings.HasPrefix(m.Text, "first") && i > 0
 	}
 	return parts, nil
 }
@@ -155,17 +159,23 @@ func (n *chatNetwork) called(first string) (all []string) {
 // runStreamed runs a turn on a channel, with a real outbox, and some minutes more.
 func runStreamed(t *testing.T, ch channels.Channel, script func(emit func(terminal.Frame))) {
 	t.Helper()
-	runAttempts(t, ch, 1, script)
+	streamRun{attempts: 1}.run(t, ch, script)
 }
 
 // runWithBoard is like runStreamed. The turn has a board after three seconds.
 func runWithBoard(t *testing.T, ch channels.Channel, script func(emit func(terminal.Frame))) {
 	t.Helper()
-	runAttempts(t, ch, 1, script, func(o *turn.Options) { o.BoardDelay = 0 })
+	streamRun{attempts: 1, board: true}.run(t, ch, script)
 }
 
-// runAttempts is like runStreamed. The turn is repeated, as after crashes at its end.
-func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(emit func(terminal.Frame)), changes ...func(*turn.Options)) {
+// streamRun is how a turn on a channel is run.
+type streamRun struct {
+	attempts int             // more than one: the turn is repeated, as after crashes at its end
+	board    bool            // the turn has a board after three seconds
+	status   terminal.Status // of the turn; "": Done
+}
+
+func (r streamRun) run(t *testing.T, ch channels.Channel, script func(emit func(terminal.Frame))) {
 	t.Helper()
 	disk := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	all := map[string]channels.Channel{"net": ch}
@@ -179,14 +189,14 @@ func runAttempts(t *testing.T, ch channels.Channel, attempts int, script func(em
 				t.Error(err)
 			}
 		})
-		return terminal.Outcome{Status: terminal.Done}, nil
+		return terminal.Outcome{Status: cmp.Or(r.status, terminal.Done)}, nil
 	}, func(o *turn.Options) {
 		o.Channels, o.Outbox = all, box
-		for _, change := range changes {
-			change(o)
+		if r.board {
+			o.BoardDelay = 0
 		}
 	})
-	for range attempts {
+	for range r.attempts {
 		fx.beginTurn().Run(t.Context())
 		time.Sleep(5 * time.Minute)
 	}
@@ -246,6 +256,16 @@ func TestTheEndOfAStreamedAnswerIsToldUnlessAnotherMessageNotifies(t *testing.T)
 			emit(message("It is."))
 			emit(message("Bye."))
 		}, "[send silently It send Bye.]"},
+		"it cannot be edited": {func(emit func(terminal.Frame)) {
+			emit(partial("refused"))
+			time.Sleep(time.Minute)
+			emit(message("refused, so new"))
+		}, "[send silently refused send silently refused, so new send ✓ done, 1 min]"},
+		"the network notifies of its first part": {func(emit func(terminal.Frame)) {
+			emit(partial("first"))
+			time.Sleep(time.Minute)
+			emit(message("first, but also a second part"))
+		}, "[send silently first send silently cond part send ✓ done, 1 min]"},
 		"two were streamed": {func(emit func(terminal.Frame)) {
 			for range 2 {
 				emit(partial("It"))
@@ -256,10 +276,15 @@ func TestTheEndOfAStreamedAnswerIsToldUnlessAnotherMessageNotifies(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &chatNetwork{}
+				n := &chatNetwork{fault: func(call string) error {
+					if strings.HasPrefix(call, "replace m1 refused") {
+						return refusedForGood
+					}
+					return nil
+				}}
 				runStreamed(t, n, c.script)
 				wanttest.Equal(t, "sent was", fmt.Sprint(n.called("send")), c.want)
-				if gone := n.called("remove"); len(gone) > 0 {
+				if gone := n.called("remove"); len(gone) > 0 && !strings.Contains(c.want, "refused") {
 					t.Errorf("removed was %q", gone)
 				}
 			})
@@ -267,10 +292,22 @@ func TestTheEndOfAStreamedAnswerIsToldUnlessAnotherMessageNotifies(t *testing.T)
 	}
 }
 
+func TestWhoStopsATurnIsNotToldThatItIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &chatNetwork{}
+		streamRun{attempts: 1, status: terminal.Stopped}.run(t, n, func(emit func(terminal.Frame)) {
+			emit(partial("It"))
+			time.Sleep(41 * time.Second)
+			emit(message("It is."))
+		})
+		checkEqual(t, "shown", n.shown(), "It is.")
+	})
+}
+
 func TestATurnThatIsRepeatedAfterACrashTellsItsEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, attempt := &chatNetwork{}, 0
-		runAttempts(t, n, 2, func(emit func(terminal.Frame)) {
+		streamRun{attempts: 2}.run(t, n, func(emit func(terminal.Frame)) {
 			attempt++
 			emit(partial("It"))
 			time.Sleep(time.Duration(attempt) * 20 * time.Second)
@@ -394,7 +431,7 @@ func TestWhatIsShownIsRemovedOnlyWhenItsReplacementWasSent(t *testing.T) {
 					time.Sleep(3 * time.Second)
 					emit(message("It is."))
 				})
-				checkEqual(t, "calls", n.calls, "[send silently It replace m1 It is. send It is. remove m1]")
+				checkEqual(t, "calls", n.calls, "[send silently It replace m1 It is. send silently It is. remove m1]")
 			})
 		})
 	}

@@ -307,7 +307,9 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode),
 			zap.String("signal", out.Signal), took)
 	}
-	t.postDone(accepting)
+	if out.Status != terminal.Stopped { // by a person, who is still looking
+		t.postDone(accepting)
+	}
 	t.storeOutcome(untilKilled, store.Done, t.storedOutcome(out), read...)
 }
 
