@@ -24,4 +24,8 @@ type Memory interface {
 	// Known reports whether a message or part with this ID was received, refused or dropped. A
 	// channel asks before it completes a message with parts that may have arrived before.
 	Known(ctx context.Context, chat Chat, id string) (bool, error)
+	// Idle reports whether nothing runs or waits in a chat, and nobody is asked anything there, so
+	// that the next text begins a turn at once. A channel asks before it waits for messages that
+	// belong to a text.
+	Idle(ctx context.Context, chat Chat) bool
 }

@@ -7,6 +7,10 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+	"nanobot/terminal"
 )
 
 // partsChannel is a channel that receives a message in two parts, each in its own run, and then
@@ -84,4 +88,32 @@ func TestAChannelRemembersAndGathersPartsAcrossRestarts(t *testing.T) {
 		fx.stop()
 	}
 	fx.expect("1", "you said whole")
+}
+
+// memoryChannel is a channel that has the memory which the gateway gives it.
+type memoryChannel struct {
+	*gatewaytest.Channel
+	memory channels.Memory
+}
+
+func (c *memoryChannel) SetMemory(m channels.Memory) { c.memory = m }
+
+func TestAChatIsIdleWhileNothingRunsOrWaitsThereAndNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	fx := newStreamFixture(t, `echo progress on it; `+waitForFileScript("go"))
+	var ch *memoryChannel
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { ch = &memoryChannel{Channel: c}; return ch }
+	fx.start()
+	chat, other := channels.Chat{Channel: "net", ID: "1"}, channels.Chat{Channel: "net", ID: "2"}
+	idle := func(chat channels.Chat) bool { return ch.memory.Idle(t.Context(), chat) }
+	wanttest.Equal(t, "idle before the turn:", idle(chat), true)
+	fx.net.UserWrites("1", "u", "work")
+	fx.awaitText("1", "⏳ on it")
+	wanttest.Equal(t, "idle while it runs:", idle(chat), false)
+	wanttest.Equal(t, "another chat is idle:", idle(other), true)
+	fx.touchFile("go")
+	fx.awaitIdle("1")
+	fx.awaitTrue("idle after the turn", func() bool { return idle(chat) })
+	musttest.Do(t, fx.store.Ask(t.Context(), store.Question{Question: terminal.Question{ID: "q"}, Chat: chat}, store.Outbound{}))
+	wanttest.Equal(t, "idle while somebody is asked:", idle(chat), false)
 }

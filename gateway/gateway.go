@@ -139,9 +139,10 @@ func New(o Options) *Gateway {
 		o: o, rates: newToolRates(), words: o.Words,
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
+	running := func(chat channels.Chat) bool { _, runs := g.lanes.RunningTurn(chat); return runs }
 	for name, ch := range o.Channels {
 		if r, ok := ch.(channels.MemoryUser); ok {
-			r.SetMemory(channelMemory{o.Store, name})
+			r.SetMemory(channelMemory{o.Store, name, running})
 		}
 		if r, ok := ch.(channels.FileReceiver); ok {
 			r.SetFiles(receivedFiles{o.Store, g.currentSettings})

@@ -12,6 +12,7 @@ import (
 // Memory implements channels.Memory for a channel under test. It outlives the channel, as a store
 // does.
 type Memory struct {
+	busy   bool
 	mu     sync.Mutex
 	fail   error
 	values map[string]string
@@ -82,6 +83,20 @@ func (m *Memory) Known(_ context.Context, chat channels.Chat, id string) (bool, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.known[messageKey{chat, id}], nil
+}
+
+// Idle reports whether a chat is idle: until SetBusy is called.
+func (m *Memory) Idle(context.Context, channels.Chat) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.busy
+}
+
+// SetBusy makes all chats busy.
+func (m *Memory) SetBusy() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy = true
 }
 
 // Cursor returns the newest cursor.

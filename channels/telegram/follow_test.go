@@ -1,8 +1,6 @@
 package telegram_test
 
 import (
-	"net/http"
-	"path"
 	"strings"
 	"testing"
 	"time"
@@ -11,68 +9,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// afterFirstPoll calls a function when the first poll has been answered, before the channel has the
-// answer.
-func afterFirstPoll(o *telegram.Options, do func()) {
-	next, polls := o.Client.Transport, 0
-	o.Client = &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
-		resp, err := next.RoundTrip(req)
-		if path.Base(req.URL.Path) == "getUpdates" {
-			if polls++; polls == 1 {
-				do()
-			}
-		}
-		return resp, err
-	})}
-}
-
-func TestACommentIsOneMessageWithAForwardThatArrivesAfterThePoll(t *testing.T) {
-	var r *testChannel
-	r = newTestChannel(t, func(o *telegram.Options) {
-		afterFirstPoll(o, func() {
-			r.forwards(person, 900, "first")
-			r.forwards(person, 901, "second")
-		})
-	})
-	r.server.UserSends(person, "is this true?")
-	r.start()
-	r.expectTexts("is this true?\nfirst\nsecond")
-}
-
-func TestATextIsOneMessageWithAnAlbumThatArrivesAfterThePoll(t *testing.T) {
-	var r *testChannel
-	r = newTestChannel(t, func(o *telegram.Options) {
-		afterFirstPoll(o, func() {
-			r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(3)...)
-		})
-	})
-	r.server.UserSends(person, "look at these")
-	r.start()
-	if got := r.expectTexts("look at these\nholiday")[0]; len(got.Media) != 3 {
-		t.Errorf("received %+v", got)
-	}
-}
-
-func TestTwoShortMessagesStayTwo(t *testing.T) {
-	var r *testChannel
-	r = newTestChannel(t, func(o *telegram.Options) {
-		afterFirstPoll(o, func() { r.server.UserSends(person, "two") })
-	})
-	r.server.UserSends(person, "one")
-	r.start()
-	r.expectTexts("one", "two")
-}
-
-func TestATextIsReceivedIfTheRequestForMoreFails(t *testing.T) {
-	r := newTestChannel(t)
-	r.server.FailNext("getUpdates", telegramtest.Fault{}, telegramtest.Fault{Status: 502, Body: "bad gateway"})
-	r.server.UserSends(person, "hello")
-	r.start()
-	r.expectTexts("hello")
-}
-
-// waitForComment makes a webhook wait for the messages that a text introduces for as long as the
-// test takes.
+// waitForComment makes a text wait for the messages that it introduces for as long as the test
+// takes.
 func waitForComment(o *telegram.Options) { o.Timing.Comment = time.Hour }
 
 func TestACommentIsOneMessageWithItsForwardByWebhook(t *testing.T) {

@@ -70,8 +70,8 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: network}, Unpaced: true,
 		Folder: channelstest.ChatFolders(h.dir, "media"),
 		// The parts of one poll are one album, however short this time is. waitForFullAlbum is for
-		// parts that arrive separately.
-		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, LegacyState: h.legacyDir(),
+		// parts that arrive separately. waitForComment is for texts that wait.
+		Timing: telegram.Timing{Quiet: 200 * time.Millisecond, Comment: -1}, LegacyState: h.legacyDir(),
 	}
 	for _, f := range change {
 		f(&o)

@@ -97,7 +97,6 @@ func newWebhookChannelOn(t *testing.T, s *telegramtest.Server, f *webhookProxy, 
 	s.SetWebhookRetry(5 * time.Millisecond)
 	webhook := func(o *telegram.Options) {
 		o.Mode, o.WebhookURL = "webhook", f.URL+"/hook"
-		o.Timing.Comment = -1
 		waitForFullAlbum(o) // Telegram delivers the parts of an album one by one
 	}
 	r := &webhookChannel{newTestChannelOn(t, s, h, append([]func(*telegram.Options){webhook}, change...)...), f}

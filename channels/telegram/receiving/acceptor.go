@@ -136,7 +136,7 @@ func (in *acceptor) acceptUpdate(ctx context.Context, u *updates.Update, cursor 
 	defer q.order.Unlock()
 	if u.CallbackQuery == nil {
 		in.pending.recordAddressed(u)
-		m.JoinsNext = m.JoinsNext || in.r.o.Webhook != nil && in.mayIntroduce(u)
+		m.JoinsNext = m.JoinsNext || in.mayIntroduce(ctx, u)
 	}
 	switch ignored, err := in.isUnknownEdit(ctx, q, u); {
 	case ignored || err != nil:
@@ -166,7 +166,7 @@ func (in *acceptor) acceptUpdate(ctx context.Context, u *updates.Update, cursor 
 // isUnknownEdit reports whether an update is the edit of a message that was not received, such as a
 // group's message that did not mention the bot.
 func (in *acceptor) isUnknownEdit(ctx context.Context, q *chatQueue, u *updates.Update) (bool, error) {
-	if u.CallbackQuery != nil || !u.Message.IsEdit || in.pending.hasPending(q) {
+	if u.CallbackQuery != nil || !u.Message.IsEdit || in.pending.has(q, u.Message) {
 		return false, nil
 	}
 	known, err := in.r.memory.Known(ctx, channels.Chat{Channel: chats.Channel, ID: q.name},
@@ -282,16 +282,18 @@ func (in *acceptor) receiveWhole(ctx context.Context, p *pendingMessage) error {
 	return in.r.memory.DropParts(ctx, channels.Chat{Channel: chats.Channel, ID: p.messages[0].Address().String()}, p.group)
 }
 
-// mayIntroduce reports whether a webhook waits for messages that belong to this one: it is a text
-// that its sender has written, or it was joined to one. Not all messages can wait when very many
-// arrive.
-func (in *acceptor) mayIntroduce(u *updates.Update) bool {
+// mayIntroduce reports whether a message waits for further ones that belong to it: it is a text
+// that its sender has written in an idle chat, or it was joined to one. Apps send a comment and the
+// messages that it introduces at once, but Telegram delivers them one by one. In a busy chat the
+// gateway joins them. Not all messages can wait when very many arrive.
+func (in *acceptor) mayIntroduce(ctx context.Context, u *updates.Update) bool {
 	if in.pending.isHalfFull() || in.r.o.Timing.Comment < 0 {
 		return false
 	}
 	m := u.Message
-	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") || m.Origin.Value != nil &&
-		in.pending.continues(u)
+	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") &&
+		in.r.memory.Idle(ctx, channels.Chat{Channel: chats.Channel, ID: u.ChatID()}) ||
+		m.Origin.Value != nil && in.pending.continues(u)
 }
 
 // retry calls do until it succeeds, and reports false if ctx ends first.

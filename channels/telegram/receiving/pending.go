@@ -63,7 +63,7 @@ func (a *pendingQueues) isComplete(p *pendingMessage) (now bool, after time.Dura
 	switch last := p.messages[len(p.messages)-1]; {
 	case last.MayContinue():
 		quiet = a.timing.Paste
-	case a.byWebhook && last.JoinsNext && last.Album() == "":
+	case last.JoinsNext && last.Album() == "":
 		quiet = a.timing.Comment
 	}
 	after = time.Until(p.lastPartAt.Add(quiet))

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"nanobot/channels/httpclient"
@@ -30,9 +27,6 @@ func (p *poller) run(ctx context.Context) error {
 	firstPoll := true // no poll has succeeded yet, and no webhook was removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)
-		if err == nil && p.mayHaveMore(batch) {
-			batch = p.pollAgain(ctx, batch)
-		}
 		if firstPoll && botapi.IsWebhookConflict(err) {
 			if err = p.r.removeWebhook(ctx); err == nil {
 				firstPoll = false
@@ -60,48 +54,13 @@ func (p *poller) run(ctx context.Context) error {
 	return nil
 }
 
-// poll requests updates, and confirms the stored ones.
+// poll requests updates, and confirms the stored ones. Telegram waits for updates, if there are
+// none.
 func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	wait := p.r.o.Timing.Poll
 	if p.backlogReceived != nil {
 		wait = 0 // the parts of an interrupted album may be among the waiting updates
 	}
-	return p.requestUpdates(ctx, wait, wait+p.r.o.Timing.Margin)
-}
-
-// mayHaveMore reports whether a batch ends, for some chat, with a text to the bot. Apps send a
-// comment and the messages that it introduces at once, but a long poll ends at the first update.
-func (p *poller) mayHaveMore(batch []json.RawMessage) bool {
-	if len(batch) == batchSize || p.backlogReceived != nil || p.r.o.Timing.Comment < 0 {
-		return false
-	}
-	last := map[string]bool{}
-	for _, raw := range batch {
-		var u updates.Update
-		if json.Unmarshal(raw, &u) != nil { // acceptUpdates reports it
-			continue
-		}
-		if m := u.Message; m != nil {
-			last[u.ChatID()] = m.IsOwnText() && !m.MayContinue() && !strings.HasPrefix(m.Text, "/") && p.r.identity.isForBot(m)
-		}
-	}
-	return slices.Contains(slices.Collect(maps.Values(last)), true)
-}
-
-// pollAgain requests the updates of a batch again, with those that have arrived meanwhile. It does
-// not wait for any, and confirms none: the updates are not stored yet. Without an answer the batch
-// stays as it is.
-func (p *poller) pollAgain(ctx context.Context, batch []json.RawMessage) []json.RawMessage {
-	more, err := p.requestUpdates(ctx, 0, p.r.o.Timing.Comment)
-	if err != nil || len(more) < len(batch) {
-		return batch
-	}
-	return more
-}
-
-// requestUpdates makes one request, which takes at most limit. Telegram waits for updates, if there
-// are none.
-func (p *poller) requestUpdates(ctx context.Context, wait, limit time.Duration) ([]json.RawMessage, error) {
 	offset := int64(0) // all waiting updates
 	if p.lastUpdate != 0 {
 		offset = p.lastUpdate + 1
@@ -109,7 +68,7 @@ func (p *poller) requestUpdates(ctx context.Context, wait, limit time.Duration) 
 	params := map[string]any{
 		"offset": offset, "timeout": int(wait / time.Second), "limit": batchSize, "allowed_updates": allowedUpdates,
 	}
-	call, cancel := context.WithTimeoutCause(ctx, limit, errStalled)
+	call, cancel := context.WithTimeoutCause(ctx, wait+p.r.o.Timing.Margin, errStalled)
 	defer cancel()
 	batch, err := p.r.o.API.GetUpdates(call, params)
 	if err != nil && ctx.Err() == nil && call.Err() != nil {

@@ -54,6 +54,14 @@ func (a *pendingQueues) hasPending(q *chatQueue) bool {
 	return len(q.pending) > 0
 }
 
+// has reports whether a message with the ID of m is pending.
+func (a *pendingQueues) has(q *chatQueue, m *updates.Message) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	same := func(other *updates.Message) bool { return other.ID == m.ID }
+	return slices.ContainsFunc(q.pending, func(p *pendingMessage) bool { return slices.ContainsFunc(p.messages, same) })
+}
+
 // joinOrCreate returns the album that an update belongs to, or a new pending message. It returns
 // nil for an update that is pending already.
 func (a *pendingQueues) joinOrCreate(q *chatQueue, u *updates.Update, prefix string) (*pendingMessage, error) {

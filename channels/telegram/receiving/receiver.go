@@ -50,24 +50,20 @@ type Timing struct {
 	Margin time.Duration // additional time after which a poll counts as stalled: 10 s
 	Quiet  time.Duration // time without a new part after which an album counts as complete: 1 s
 	Paste  time.Duration // time to wait for the rest of a text that Telegram may have cut: 700 ms
-	// Comment is the time after a text for which a webhook waits for the messages that it
-	// introduces: 100 ms. In poll mode it bounds another request for them: 500 ms. Negative: no
-	// wait.
+	// Comment is the time to wait in an idle chat for the messages that a text introduces: 150 ms.
+	// Negative: no wait.
 	Comment time.Duration
 	Resend  time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
 	Watch   time.Duration // interval of webhook checks: 1 min
 }
 
 // withDefaults replaces zero values.
-func (t Timing) withDefaults(byWebhook bool) Timing {
+func (t Timing) withDefaults() Timing {
 	t.Poll = cmp.Or(t.Poll, 50*time.Second)
 	t.Margin = cmp.Or(t.Margin, 10*time.Second)
 	t.Quiet = cmp.Or(t.Quiet, time.Second)
 	t.Paste = cmp.Or(t.Paste, 700*time.Millisecond)
-	if byWebhook {
-		t.Comment = cmp.Or(t.Comment, 100*time.Millisecond)
-	}
-	t.Comment = cmp.Or(t.Comment, 500*time.Millisecond)
+	t.Comment = cmp.Or(t.Comment, 150*time.Millisecond)
 	t.Resend = cmp.Or(t.Resend, 130*time.Second)
 	t.Watch = cmp.Or(t.Watch, time.Minute)
 	return t
@@ -89,7 +85,7 @@ type Receiver struct {
 
 // New returns a receiver.
 func New(o Options) *Receiver {
-	o.Timing = o.Timing.withDefaults(o.Webhook != nil)
+	o.Timing = o.Timing.withDefaults()
 	if o.Admitted == nil {
 		o.Admitted = func(string) bool { return true }
 	}
