@@ -35,6 +35,7 @@ type libraryLoop struct {
 // startLibrary makes the library poll a server and call handle with the text of each message.
 func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.Context, text string), options ...bot.Option) *libraryLoop {
 	t.Helper()
+	s.AcceptAnyMultipart()
 	l := &libraryLoop{t: t, server: s, done: make(chan struct{})}
 	transport := &http.Transport{}
 	b := musttest.Get(bot.New(s.Token, append([]bot.Option{

@@ -46,7 +46,8 @@ func New(base, token string, client *http.Client, pace *pace.Pacer) (*Client, er
 	// The library's own handlers of errors, debug messages and updates print them with package log.
 	// The poll timeout and the channel of updates are of its poll loop, which does not run.
 	c.bot, err = bot.New(
-		token, bot.WithSkipGetMe(), bot.WithServerURL(base), bot.WithHTTPClient(0, c.transport), bot.WithUpdatesChannelCap(0),
+		token, bot.WithSkipGetMe(), bot.WithServerURL(base), bot.WithHTTPClient(0, libraryTransport{c.transport}),
+		bot.WithUpdatesChannelCap(0),
 		bot.WithErrorsHandler(func(error) {}), bot.WithDebugHandler(func(string, ...any) {}),
 		bot.WithDefaultHandler(func(context.Context, *bot.Bot, *models.Update) {}),
 	)

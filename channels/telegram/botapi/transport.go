@@ -8,8 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/go-telegram/bot"
-
 	"nanobot/channels/httpclient"
 )
 
@@ -21,8 +19,6 @@ const maxAnswer = 32 << 20
 type transport struct {
 	http *httpclient.Client
 }
-
-var _ bot.HttpClient = (*transport)(nil)
 
 // callRecord is the outcome of one call as the transport saw it. It alone decides what follows a
 // call, never the library's result: the library's errors do not say whether a request was sent,

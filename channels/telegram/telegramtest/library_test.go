@@ -14,6 +14,7 @@ import (
 
 func newLibraryBot(t *testing.T, s *telegramtest.Server) *bot.Bot {
 	t.Helper()
+	s.AcceptAnyMultipart()
 	b := musttest.Get(bot.New(s.Token, bot.WithServerURL(s.URL), bot.WithHTTPClient(0, client(t))))(t)
 	return b
 }

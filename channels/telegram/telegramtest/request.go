@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// readRequest parses a request: the query, and a body of JSON, a form or multipart. The call is
-// never nil.
+// readRequest parses a request: the query, and a body of JSON or a form, or of multipart with
+// files. The call is never nil.
 func (s *Server) readRequest(w http.ResponseWriter, r *http.Request, method string) (*Call, error) {
 	c := &Call{Method: method, Params: map[string]string{}}
 	for name, values := range r.URL.Query() {
@@ -118,6 +118,9 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 	}
 	s.Lock()
 	defer s.Unlock()
+	if len(c.Uploads) == 0 && !s.settings.anyMultipart {
+		return violationError("multipart/form-data without files")
+	}
 	if total > s.settings.limits.Upload {
 		return tooLarge
 	}

@@ -56,6 +56,8 @@ type settings struct {
 	webhookRetry time.Duration
 	// unknownMethods are those that an older server does not have.
 	unknownMethods map[string]bool
+	// anyMultipart accepts multipart/form-data also without files.
+	anyMultipart bool
 }
 
 // Limits are the maximum sizes in bytes. Lower them to test a limit without much data.
@@ -140,6 +142,10 @@ func (s *Server) SetLocalServer(dir string) {
 		}
 	})
 }
+
+// AcceptAnyMultipart lets the server accept multipart/form-data also without files, as Telegram
+// does. Other servers cannot read it.
+func (s *Server) AcceptAnyMultipart() { s.Update(func() { s.settings.anyMultipart = true }) }
 
 // ForgetMethods turns the server into an older one without these methods.
 func (s *Server) ForgetMethods(names ...string) {
