@@ -126,11 +126,11 @@ func TestDiscordNotifiesOfASlowAnswerOnce(t *testing.T) {
 			fx := newStreamFixture(t, `echo partial words:50; sleep 5; echo message words:`+c.words)
 			api, dm := startDiscord(t, fx)
 			api.UserSends(dm, discordAda, "write")
-			shown, ok := api.AwaitMessages(dm, 2*testTimeout, func(all []discordtest.Message) bool {
+			_, ok := api.AwaitMessages(dm, 2*testTimeout, func(all []discordtest.Message) bool {
 				return len(all) > 0 && strings.Contains(all[len(all)-1].Content, c.notifies)
 			})
 			fx.stop()
-			if shown = api.BotMessages(dm); !ok || len(shown) != 2 || len(shown[0].Notified) != 0 || len(shown[1].Notified) != 1 {
+			if shown := api.BotMessages(dm); !ok || len(shown) != 2 || len(shown[0].Notified) != 0 || len(shown[1].Notified) != 1 {
 				t.Errorf("shown is %+v", shown)
 			}
 		})

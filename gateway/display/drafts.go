@@ -10,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/markdown"
 	"nanobot/gateway/outbox"
 )
 
@@ -106,7 +105,7 @@ func (a *streamedAnswer) beginDraft(cancel context.CancelFunc) (out channels.Out
 	}
 	in := a.d.o.Inbound.In
 	parts, err := a.d.o.Channel.Plan(channels.Message{
-		Chat: in.Chat, Kind: channels.Draft, Text: markdown.Ending(a.text, a.format, draftLength),
+		Chat: in.Chat, Kind: channels.Draft, Text: channels.Ending(a.text, a.format, draftLength),
 		Format: a.format, ReplyTo: in.ID,
 	})
 	if err != nil || len(parts) == 0 || len(parts[len(parts)-1].Media) > 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"nanobot/channels"
-	"nanobot/channels/markdown"
 	"nanobot/internal/words"
 )
 
@@ -75,10 +74,12 @@ func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoi
 		}
 	}
 	if err != nil || slices.ContainsFunc(parts, hasFiles) {
-		return planned, nil
+		return planned, nil //nolint:nilerr // what is shown cannot stay, so that the message is sent as a new one
 	}
-	files.Text, files.ReplyTo = Ending(m.Text, m.Format), m.ReplyTo
-	files.Media = slices.Insert(slices.Clone(m.Media), 0, *markdown.Document(m.Text, m.Format))
+	files.Text, files.ReplyTo, files.Media = Ending(m.Text, m.Format), m.ReplyTo, nil
+	for _, p := range planned {
+		files.Media = append(files.Media, p.Media...) // with the text as a file
+	}
 	more, err := ch.Plan(files)
 	return append(parts[:min(len(parts), len(m.Replace))], more...), err
 }
@@ -86,7 +87,7 @@ func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoi
 // Ending returns the end of a text that is too long for messages. It fits one message, and the
 // caption of a file.
 func Ending(text string, format channels.Format) string {
-	return markdown.Ending(text, format, min(len(text)/10, 800))
+	return channels.Ending(text, format, min(len(text)/10, 800))
 }
 
 func hasFiles(o channels.Outgoing) bool { return len(o.Media) > 0 }

@@ -1,15 +1,13 @@
-package markdown
+package channels
 
 import (
 	"strings"
 	"unicode/utf8"
-
-	"nanobot/channels"
 )
 
 // Ending returns about the last limit bytes of a longer text, from the beginning of a line if
 // possible. It opens a Markdown code block that is cut.
-func Ending(source string, format channels.Format, limit int) string {
+func Ending(source string, format Format, limit int) string {
 	at := len(source) - limit
 	if at <= 0 {
 		return source
@@ -22,7 +20,7 @@ func Ending(source string, format channels.Format, limit int) string {
 		at += len(first) + 1
 		mark = "…\n"
 	}
-	if fence := openFence(source[:at]); fence != "" && format == channels.Markdown {
+	if fence := openFence(source[:at]); fence != "" && format == Markdown {
 		mark = "…\n" + fence + "\n"
 	}
 	return mark + source[at:]

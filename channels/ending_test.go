@@ -1,10 +1,9 @@
-package markdown_test
+package channels_test
 
 import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/markdown"
 	"nanobot/internal/wanttest"
 )
 
@@ -23,7 +22,7 @@ func TestTheEndOfATextBeginsWithALineAndOpensItsCodeBlock(t *testing.T) {
 		if source == "one two\n\n\n\n\n" {
 			limit = 7
 		}
-		wanttest.Equal(t, "the end is", markdown.Ending(source, channels.Markdown, limit), want)
+		wanttest.Equal(t, "the end is", channels.Ending(source, channels.Markdown, limit), want)
 	}
-	wanttest.Equal(t, "of plain text it is", markdown.Ending("```go\nfunc\nf() {}\n```", channels.Code, 12), "…\nf() {}\n```")
+	wanttest.Equal(t, "of plain text it is", channels.Ending("```go\nfunc\nf() {}\n```", channels.Code, 12), "…\nf() {}\n```")
 }
