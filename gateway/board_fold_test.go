@@ -93,12 +93,14 @@ func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.
 func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	fx := newStepsFixture(t)
+	busy := gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute}
 	fx.net.EditFault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if c.Details != "" {
-			return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute}
+			return busy
 		}
 		return gatewaytest.Fault{}
 	}
+	fx.net.RemoveFault = func(gatewaytest.Call) gatewaytest.Fault { return busy }
 	fx.start()
 	fx.net.UserWrites("1", "u", "work")
 	board := fx.awaitText("1", "run 20")
@@ -106,7 +108,7 @@ func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testin
 	fx.awaitText("1", "All done.")
 	fx.awaitIdle("1")
 	fx.stop()
-	fx.net.EditFault = nil
+	fx.net.EditFault, fx.net.RemoveFault = nil, nil
 	fx.start()
 	if folded := fx.awaitText("1", "✓ 20 steps"); folded.ID != board.ID || len(fx.net.Sent("1")) != 2 {
 		t.Errorf("left are %+v", fx.net.Sent("1"))

@@ -197,3 +197,25 @@ func TestADeletionInAChatThatCannotBeReachedIsNotMadeForEach(t *testing.T) {
 		})
 	}
 }
+
+func TestADeletionDoesNotWaitUntilTheChatMayBeSentMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := musttest.Get(telegram.New(telegram.Options{
+			Token: "1:abc", Folder: channelstest.ChatFolders(t.TempDir()),
+			Client: &http.Client{Transport: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				if path.Base(req.URL.Path) == "deleteMessage" {
+					return respond(req, 200, `{"ok":true,"result":true}`), nil
+				}
+				return respond(req, 429, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":30}}`), nil
+			})},
+		}))(t)
+		var se *channels.SendError
+		if _, err := ch.Send(t.Context(), channels.Outgoing{Chat: chatOf("42"), Kind: channels.Answer, Text: "answer"}); !errors.As(err, &se) || se.After != 30*time.Second {
+			t.Fatalf("Send returned %v", err)
+		}
+		began := time.Now()
+		if err := ch.Remove(t.Context(), chatOf("42"), "1"); err != nil || time.Since(began) > time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}

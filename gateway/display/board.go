@@ -23,6 +23,9 @@ const (
 	screenMoveInterval = 3 * time.Second
 	// clockInterval is how often the elapsed time of a long turn is updated.
 	clockInterval = 15 * time.Second
+	// editGrace is how long an edit that hangs is waited for when the turn has ended. The board is
+	// removed then, if it cannot be edited.
+	editGrace = 500 * time.Millisecond
 	// stoppingDelay is how long a turn that was told to end may take before its board says so. Most
 	// turns end sooner.
 	stoppingDelay = 200 * time.Millisecond
@@ -54,7 +57,7 @@ type board struct {
 	stopping bool        // the turn was told to end
 	sent     bool        // the board is shown, or is just being sent
 	below    int         // number of newer messages below the board
-	ended    bool        // the turn has ended and was not cut off
+	ended    time.Time   // when the turn has ended; zero: it runs or was cut off
 	fold     *store.Fold // what stays of the board of an ended turn; nil: nothing
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
 	// other one.
@@ -159,7 +162,7 @@ func (b *board) belowCount() int {
 // nothing.
 func (b *board) finish(fold *store.Fold) {
 	b.mu.Lock()
-	b.ended, b.fold = true, fold
+	b.ended, b.fold = time.Now(), fold
 	b.mu.Unlock()
 	b.end()
 }
@@ -191,7 +194,7 @@ func (b *board) run(sending, over context.Context) {
 		if out == nil || looksSame(out, shown) && !b.shouldMove() {
 			continue
 		}
-		if shown = nil; b.sendOrEdit(sending, *out) {
+		if shown = nil; b.sendOrEdit(sending, over, *out) {
 			shown = out
 		}
 	}
@@ -199,7 +202,7 @@ func (b *board) run(sending, over context.Context) {
 
 // sendOrEdit sends or edits the board. It reports false if the same content is to be tried again: a
 // failed edit is repeated when the network allows it, since the content may stay for long.
-func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool {
+func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing) bool {
 	if !b.beginSend() {
 		return true
 	}
@@ -214,8 +217,14 @@ func (b *board) sendOrEdit(sending context.Context, out channels.Outgoing) bool 
 		b.d.o.Outbox.EndScreen(sending, out.Chat)
 	}
 	above := b.belowCount() // messages that are posted during the call are below the new board
-	// The end of the turn does not cancel the call: a board with an unknown id could never be
+	// The end of the turn does not cancel the first call: a board with an unknown id could never be
 	// removed.
+	if edited != "" {
+		var cancel context.CancelFunc
+		sending, cancel = context.WithCancel(sending)
+		defer cancel()
+		defer context.AfterFunc(over, func() { time.AfterFunc(editGrace, cancel) })()
+	}
 	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true})
 	if err != nil {
 		b.markUnsent()
@@ -287,5 +296,12 @@ func (b *board) remove() {
 	if b.id == "" {
 		return
 	}
-	b.d.o.Outbox.Remove(b.d.transientRecord(b.id))
+	b.d.o.Outbox.Remove(b.record())
+}
+
+// record returns the store's record of the board.
+func (b *board) record() store.Transient {
+	r := b.d.transientRecord(b.id)
+	r.Board = true
+	return r
 }

@@ -19,7 +19,8 @@ func looksSame(a, b *channels.Outgoing) bool {
 	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
 }
 
-// render returns the message to show; nil: nothing to show.
+// render returns the message to show; nil: nothing to show. At the end of the turn, the fold is all
+// that is shown.
 func (b *board) render() *channels.Outgoing {
 	b.mu.Lock()
 	now, due, unsendable, stopping, answer := b.content, b.due, b.unsendable, b.stopping, b.answer
@@ -27,7 +28,7 @@ func (b *board) render() *channels.Outgoing {
 	if stopping {
 		now, due = Content{Text: b.d.o.Words.Text(words.Stopping)}, true
 	}
-	if unsendable || now.isEmpty() && (!due || b.d.o.NotStarted()) { // then the agent is not working yet
+	if unsendable || now.Fold != nil || now.isEmpty() && (!due || b.d.o.NotStarted()) { // then the agent is not working yet
 		return nil
 	}
 	if now.isEmpty() && answer.replacesBoard(b.id != "") {

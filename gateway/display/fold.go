@@ -36,22 +36,23 @@ func (b *board) settle(sending context.Context) {
 	ended, fold := b.ended, b.fold
 	b.mu.Unlock()
 	switch {
-	case ended && fold != nil:
+	case !ended.IsZero() && fold != nil:
 		EndFold(b.d.o.Channel, b.d.o.Outbox, store.PendingFold{
-			Fold: *fold, Board: b.d.transientRecord(b.id),
+			Fold: *fold, Board: b.record(),
 			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
-		})
+		}, ended)
 	case b.id != "" && !b.live:
 		b.remove()
 	}
 }
 
-// EndFold folds the board of an ended turn. If that is impossible, what no message has of it is
-// sent. ch is nil for a channel that is no longer enabled.
-func EndFold(ch channels.Channel, box Outbox, f store.PendingFold) {
+// EndFold folds the board of a turn that has ended at the given time; zero: before a crash. If that
+// is impossible, what no message has of it is sent. ch is nil for a channel that is no longer
+// enabled.
+func EndFold(ch channels.Channel, box Outbox, f store.PendingFold, ended time.Time) {
 	chat := f.Board.Chat
 	m := foldMessage(f.Fold, f.Board.Inbound)
-	e := outbox.EndedBoard{Board: f.Board, Stored: true}
+	e := outbox.EndedBoard{Board: f.Board, Ended: ended, Stored: true}
 	if ch != nil && !f.Replaced {
 		m.Chat, m.ReplyTo, m.Language = chat, f.MessageID, f.Language
 		e.Folded = planBoard(ch, m)

@@ -63,8 +63,9 @@ type Network struct {
 	URL string
 	// Idempotent says that the network carries out a key only once.
 	Idempotent bool
-	// Fault, if not nil, is called for every send, EditFault for every edit and replacement.
-	Fault, EditFault func(c Call) Fault
+	// Fault, if not nil, is called for every send, EditFault for every edit and replacement, and
+	// RemoveFault for every removal.
+	Fault, EditFault, RemoveFault func(c Call) Fault
 
 	server       *httptest.Server
 	mu           sync.Mutex
@@ -312,11 +313,11 @@ func (n *Network) UserDeletes(id string) {
 	n.mu.Unlock()
 }
 
-func (n *Network) remove(_ http.ResponseWriter, r *http.Request) {
+func (n *Network) remove(w http.ResponseWriter, r *http.Request) {
 	var c Call
 	_ = json.NewDecoder(r.Body).Decode(&c)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.removed[c.ID] = true
-	n.changed.Broadcast()
+	n.serveWithFault(w, r, n.RemoveFault, c, func() (int, any) {
+		n.UserDeletes(c.ID)
+		return http.StatusOK, nil
+	})
 }

@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// maxFoldDelay is the longest time that the folding of a board waits for the messages of its
-	// chat. Nothing is lost by folding it before them.
-	maxFoldDelay = 30 * time.Second
-	// foldTimeout is how long an edit that folds a board is tried. Then it is removed.
-	foldTimeout = 5 * time.Minute
+	// boardTimeout is how long a board may outlive its turn, with a Stop button that stops nothing.
+	// A board that cannot be folded by then is removed: networks limit edits, and hardly removals.
+	boardTimeout = 2 * time.Second
+	// maxBoardDelay is the longest time that the end of a board waits for the messages of its chat.
+	// Nothing is lost by folding or removing it before them.
+	maxBoardDelay = time.Second
 )
 
 // EndedBoard is the board of a turn that has ended.
 type EndedBoard struct {
 	Board store.Transient // without an ID if the board was not sent
+	Ended time.Time       // when the turn has ended; zero: now
 	// Folded is the message that the board becomes; nil: the board is removed.
 	Folded *channels.Outgoing
 	// Fallback is sent if the board cannot be folded, with FoldSequence; nil: nothing is.
@@ -33,13 +35,17 @@ type EndedBoard struct {
 }
 
 // EndBoard folds or removes the board of an ended turn in the background, once the messages of its
-// chat were sent. The store's record of the board is dropped when the network has confirmed the
-// edit or the removal, so that the next start folds or removes a board that was left.
+// chat were sent, but within boardTimeout. The store's record of the board is dropped when the
+// network has confirmed the edit or the removal, so that the next start folds or removes a board
+// that was left.
 func (box *Outbox) EndBoard(e EndedBoard) {
 	editor, ok := box.o.Channels[e.Board.Chat.Channel].(channels.Editor)
 	id := messageID{e.Board.Chat, e.Board.ID}
 	if !ok || id.id != "" && !box.beginRemoval(id) {
 		return
+	}
+	if e.Ended.IsZero() {
+		e.Ended = time.Now()
 	}
 	box.spawn(func(ctx context.Context, task *backgroundTask) {
 		defer box.endRemoval(id)
@@ -61,18 +67,27 @@ func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor c
 	if e.Folded == nil || e.Board.ID == "" {
 		return false
 	}
-	soon, cancel := context.WithTimeout(ctx, maxFoldDelay)
-	box.awaitAnswersSent(soon, task, e.Board.Chat)
-	cancel()
+	box.awaitAnswersBriefly(ctx, task, e)
 	out := *e.Folded
 	out.Transient = true // it gives way to answers
-	err := box.tryUntil(ctx, e.Board.Chat, foldTimeout, func(ctx context.Context) error {
+	until := e.Ended.Add(boardTimeout)
+	trying, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	err := box.tryUntil(trying, e.Board.Chat, time.Until(until), func(ctx context.Context) error {
 		return editor.Edit(ctx, e.Board.ID, out)
 	})
 	if err != nil && ctx.Err() == nil {
 		box.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 	}
 	return err == nil
+}
+
+// awaitAnswersBriefly waits until the answers of a board's chat are sent, at most for
+// maxBoardDelay.
+func (box *Outbox) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, e EndedBoard) {
+	soon, cancel := context.WithDeadline(ctx, e.Ended.Add(maxBoardDelay))
+	defer cancel()
+	box.awaitAnswersSent(soon, task, e.Board.Chat)
 }
 
 // replaceBoard posts the message that replaces a board which could not be folded, and then removes
@@ -84,7 +99,7 @@ func (box *Outbox) replaceBoard(ctx context.Context, task *backgroundTask, edito
 			return false // the board stays
 		}
 	}
-	return e.Board.ID == "" || box.removeWhenSent(ctx, task, editor, e.Board)
+	return e.Board.ID == "" || box.removeWhenSent(ctx, task, editor, e)
 }
 
 // postFallback posts the message that replaces a board. The store records that before: the board is

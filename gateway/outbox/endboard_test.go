@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,13 +33,13 @@ func (*boardChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 }
 
 func (c *boardChannel) do(call string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.refuse != nil {
 		if err := c.refuse(call); err != nil {
 			return err
 		}
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.calls = append(c.calls, call)
 	return nil
 }
@@ -47,11 +48,18 @@ func (c *boardChannel) Send(_ context.Context, o channels.Outgoing) (channels.Re
 	return channels.Receipt{ID: "b1"}, c.do("send " + o.Text)
 }
 
-func (c *boardChannel) Edit(_ context.Context, id string, o channels.Outgoing) error {
+// errHangs has a call hang until its context ends.
+var errHangs = errors.New("the call hangs")
+
+func (c *boardChannel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
 	if !o.Transient {
 		return errors.New("the edit does not give way to answers")
 	}
-	return c.do("edit " + id + " " + o.Text)
+	err := c.do("edit " + id + " " + o.Text)
+	if errors.Is(err, errHangs) {
+		<-ctx.Done()
+	}
+	return err
 }
 
 func (c *boardChannel) Remove(_ context.Context, _ channels.Chat, id string) error {
@@ -74,8 +82,8 @@ func newBoardFixture(t *testing.T, refuse func(call string) error) *boardFixture
 	got := musttest.Get(r.store.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true}))(t)
 	r.start()
 	out := channels.Outgoing{Chat: ann, Kind: channels.Progress, Text: "working"}
-	id := musttest.Get(r.Show(t.Context(), outbox.Transient{Inbound: got.Inbound.ID, Out: out}))(t)
-	r.board = store.Transient{Chat: ann, ID: id, Inbound: got.Inbound.ID}
+	id := musttest.Get(r.Show(t.Context(), outbox.Transient{Inbound: got.Inbound.ID, Out: out, Board: true}))(t)
+	r.board = store.Transient{Chat: ann, ID: id, Inbound: got.Inbound.ID, Board: true}
 	r.ch.calls, r.ch.refuse = nil, refuse
 	return r
 }
@@ -123,50 +131,82 @@ func wait(d time.Duration) error {
 	return &channels.SendError{Err: errors.New("too many requests"), After: d}
 }
 
+// ends are the two ways in which a board ends.
+var ends = map[string]func(*boardFixture){
+	"edit b1 folded": (*boardFixture).fold,
+	"remove b1":      func(r *boardFixture) { r.EndBoard(outbox.EndedBoard{Board: r.board}) },
+}
+
 func TestABoardStaysUntilTheAnswerIsConfirmed(t *testing.T) {
-	for what, c := range map[string]struct {
-		fold bool
-		want string
-	}{"folded": {true, "[send answer edit b1 folded]"}, "removed": {false, "[send answer remove b1]"}} {
-		t.Run(what, func(t *testing.T) {
+	for call, end := range ends {
+		t.Run(call, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newBoardFixture(t, refuseFor(10*time.Second, "send", wait(10*time.Second)))
+				r := newBoardFixture(t, refuseFor(500*time.Millisecond, "send", wait(500*time.Millisecond)))
 				r.answer()
-				if c.fold {
-					r.fold()
-				} else {
-					r.EndBoard(outbox.EndedBoard{Board: r.board})
-				}
-				time.Sleep(9 * time.Second)
+				end(r)
+				time.Sleep(400 * time.Millisecond)
 				r.check("[]", 1)
-				time.Sleep(5 * time.Second)
+				time.Sleep(time.Second)
 				r.stop()
-				r.check(c.want, 0)
+				r.check("[send answer "+call+"]", 0)
 			})
 		})
 	}
 }
 
-func TestAnAnswerThatCannotBeSentDoesNotKeepABoardFromBeingFolded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newBoardFixture(t, refuseFor(time.Hour, "send", wait(time.Hour)))
-		r.answer()
-		r.fold()
-		time.Sleep(time.Minute)
-		r.check("[edit b1 folded]", 0)
-		r.stop()
-	})
+func TestABoardIsFoldedOrRemovedSoonHoweverLongTheAnswerWaits(t *testing.T) {
+	for call, end := range ends {
+		t.Run(call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(time.Hour, "send", wait(time.Hour)))
+				r.answer()
+				end(r)
+				time.Sleep(2 * time.Second)
+				r.check("["+call+"]", 0)
+				r.stop()
+			})
+		})
+	}
 }
 
 func TestARefusedFoldingIsTriedAgainAndRecordedUntilItIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBoardFixture(t, refuseFor(3*time.Minute, "edit", wait(time.Second)))
+		r := newBoardFixture(t, refuseFor(1500*time.Millisecond, "edit", wait(100*time.Millisecond)))
 		r.fold()
-		time.Sleep(170 * time.Second)
+		time.Sleep(1400 * time.Millisecond)
 		r.check("[]", 1)
-		time.Sleep(time.Minute)
+		time.Sleep(600 * time.Millisecond)
 		r.stop()
 		r.check("[edit b1 folded]", 0)
+	})
+}
+
+func TestABoardThatCannotBeFoldedWithinTwoSecondsIsRemoved(t *testing.T) {
+	for what, err := range map[string]error{
+		"a wait of 30 s": wait(30 * time.Second), "short waits": wait(100 * time.Millisecond), "no network": errors.New("no route"), "a hung call": errHangs,
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newBoardFixture(t, refuseFor(30*time.Second, "edit", err))
+				r.fold()
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				r.check("[remove b1]", 0)
+				time.Sleep(time.Minute)
+				r.stop()
+				r.check("[remove b1]", 0)
+			})
+		})
+	}
+}
+
+func TestABoardIsRemovedAtOnceIfItIsKnownOnlyLaterThatItsTurnHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, nil)
+		r.EndBoard(outbox.EndedBoard{Board: r.board, Ended: time.Now().Add(-2 * time.Second), Folded: &channels.Outgoing{Chat: ann, Text: "folded"}})
+		synctest.Wait()
+		r.check("[remove b1]", 0)
+		r.stop()
 	})
 }
 
@@ -192,7 +232,7 @@ func TestADetailThatIsShownNowhereElseIsSentIfItsBoardCannotBeFolded(t *testing.
 	for what, c := range map[string]struct {
 		refused time.Duration
 		want    string
-	}{"folded": {0, "[edit b1 folded]"}, "not folded": {time.Hour, "[send diff remove b1]"}} {
+	}{"folded": {0, "[edit b1 folded]"}, "not folded": {time.Hour, "[remove b1 send diff]"}} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newBoardFixture(t, refuseFor(c.refused, "edit", gone))
@@ -202,20 +242,18 @@ func TestADetailThatIsShownNowhereElseIsSentIfItsBoardCannotBeFolded(t *testing.
 				})
 				time.Sleep(time.Minute)
 				r.stop()
+				slices.Sort(r.ch.calls) // the two calls do not wait for each other
 				r.check(c.want, 0)
 			})
 		})
 	}
 }
 
-func TestABoardStaysUntilTheMessageThatReplacesItIsConfirmed(t *testing.T) {
+func TestABoardDoesNotWaitForTheMessageThatReplacesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(10 * time.Second)
 		r := newBoardFixture(t, func(call string) error {
-			switch {
-			case call[:4] == "edit":
-				return &channels.SendError{Err: channels.ErrGone, Permanent: true}
-			case call[:4] == "send" && time.Now().Before(until):
+			if call[:4] != "remo" && time.Now().Before(until) {
 				return wait(10 * time.Second)
 			}
 			return nil
@@ -224,11 +262,11 @@ func TestABoardStaysUntilTheMessageThatReplacesItIsConfirmed(t *testing.T) {
 			Board: r.board, Folded: &channels.Outgoing{Chat: ann, Text: "folded"},
 			Fallback: &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: "diff"}, Inbound: r.board.Inbound},
 		})
-		time.Sleep(9 * time.Second)
-		r.check("[]", 1)
+		time.Sleep(2 * time.Second)
+		r.check("[remove b1]", 0)
 		time.Sleep(time.Minute)
 		r.stop()
-		r.check("[send diff remove b1]", 0)
+		r.check("[remove b1 send diff]", 0)
 	})
 }
 
@@ -260,12 +298,19 @@ func TestARemovalIsTriedUntilTheNetworkCarriesItOut(t *testing.T) {
 
 func TestABoardThatACrashLeavesIsRemovedAtTheNextStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBoardFixture(t, refuseFor(time.Minute, "edit", wait(time.Second)))
+		until := time.Now().Add(10 * time.Second)
+		r := newBoardFixture(t, func(string) error {
+			if time.Now().Before(until) {
+				return wait(time.Second)
+			}
+			return nil
+		})
 		r.fold()
-		r.Idle(t.Context()) // does not wait for the refused edit
+		r.Idle(t.Context()) // does not wait for the refused calls
 		r.stop()
 		r.check("[]", 1)
 		left := musttest.Get(r.store.Transients(t.Context()))(t)
+		time.Sleep(10 * time.Second)
 		r.start()
 		musttest.Do(t, r.Recover(t.Context(), store.Adopted{Transients: left}))
 		r.Idle(t.Context())
@@ -278,7 +323,7 @@ func TestTheEndOfTheOutboxWaitsForABoardThatCanBeRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBoardFixture(t, func(call string) error {
 			if call == "send answer" {
-				time.Sleep(2 * time.Second) // slow, but successful
+				time.Sleep(900 * time.Millisecond) // slow, but successful
 			}
 			return nil
 		})

@@ -22,7 +22,8 @@ const (
 )
 
 // Remove removes a transient message in the background, once the messages that wait to be sent to
-// its chat are sent: they may replace it. A message of a person is removed at once.
+// its chat are sent: they may replace it. A board, which they do not replace, is removed after
+// maxBoardDelay at the latest, and a message of a person at once.
 func (box *Outbox) Remove(transient store.Transient) {
 	if transient.Incoming {
 		box.removeIncoming(transient)
@@ -54,16 +55,21 @@ func (box *Outbox) endRemoval(id messageID) {
 	delete(box.removing, id)
 }
 
-// removeWhenSent removes a message once the answers of its chat are sent. It is the only way in
-// which the outbox removes messages. It reports whether the store's record of the message is no
-// longer needed: the message is gone, cannot be removed, or has to stay. Otherwise the next start
-// removes it.
-func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor,
-	transient store.Transient,
-) bool {
-	newest, ok := box.awaitAnswersSent(ctx, task, transient.Chat)
-	if !ok {
-		return false
+// removeWhenSent removes a message once the answers of its chat are sent, and a board also before.
+// It is the only way in which the outbox removes messages. It reports whether the store's record of
+// the message is no longer needed: the message is gone, cannot be removed, or has to stay.
+// Otherwise the next start removes it.
+func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+	transient := e.Board
+	var newest []store.Delivery
+	switch {
+	case !transient.Board:
+		var ok bool
+		if newest, ok = box.awaitAnswersSent(ctx, task, transient.Chat); !ok {
+			return false
+		}
+	case e.Folded == nil: // otherwise it has waited already
+		box.awaitAnswersBriefly(ctx, task, e)
 	}
 	// If the delivery that was to replace it has failed, it is all that the chat has of an answer.
 	unreplaced := func(delivery store.Delivery) bool {
@@ -115,7 +121,7 @@ func (r *reach) tryUntil(ctx context.Context, chat channels.Chat, limit time.Dur
 	call func(ctx context.Context) error,
 ) error {
 	until := time.Now().Add(limit)
-	for pause := firstBackoff; ; pause = min(2*pause, maxRemovePause) {
+	for pause := min(firstBackoff, limit/8); ; pause = min(2*pause, maxRemovePause) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -234,3 +234,48 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 		s.Run(ctx)
 	})
 }
+
+// hangingOutbox is a fakeOutbox whose edits hang.
+type hangingOutbox struct{ *fakeOutbox }
+
+func (b hangingOutbox) Show(ctx context.Context, t outbox.Transient) (string, error) {
+	if t.ID != "" {
+		<-ctx.Done()
+		return t.ID, ctx.Err()
+	}
+	return b.fakeOutbox.Show(ctx, t)
+}
+
+func TestAnEditThatHangsDoesNotDelayTheEndOfTheBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			for _, f := range []terminal.Frame{{Kind: terminal.Progress, Board: true, Text: "one"}, {Kind: terminal.Progress, Board: true, Text: "two"}, foldFrame(1, false)} {
+				if err := chat.Emit(f); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(5 * time.Second)
+			}
+			return terminal.Outcome{Status: terminal.Done}, nil
+		}, func(o *turn.Options) { o.Outbox = hangingOutbox{o.Outbox.(*fakeOutbox)} })
+		fx.beginTurn().Run(t.Context())
+		time.Sleep(time.Second)
+		synctest.Wait()
+		checkEqual(t, "folded", fx.box.folded, []string{"s1 ✓ 1 step · 15 s · $0.12|ran 1|true"})
+		fx.stop()
+	})
+}
+
+func TestTheBoardIsNotChangedBetweenItsLastFrameAndTheEndOfTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fx := runFor(t, asItIs, func(_ context.Context, emit func(terminal.Frame)) (terminal.Status, error) {
+			emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: "one"})
+			time.Sleep(5 * time.Second)
+			emit(foldFrame(2, false))
+			emit(terminal.Frame{Kind: terminal.Message, Text: "All done."})
+			time.Sleep(time.Minute)
+			return terminal.Done, nil
+		})
+		checkEqual(t, "last shown", fx.box.shown[len(fx.box.shown)-1], "⏳ one (3 s)")
+		checkEqual(t, "folded", fx.box.folded, []string{"s1 ✓ 2 steps · 1 min · $0.12|ran 2|true"})
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -49,7 +50,7 @@ func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 		}
 	}
 	for _, f := range adopted.Folds {
-		display.EndFold(s.o.Channels[f.Board.Chat.Channel], s.o.Outbox, f)
+		display.EndFold(s.o.Channels[f.Board.Chat.Channel], s.o.Outbox, f, time.Time{})
 	}
 	if err := s.o.Store.SetProcess(0, store.Process(process.NewRecord(os.Getpid()))); err != nil {
 		s.o.Log.Warn("own process not recorded", zap.Error(err))

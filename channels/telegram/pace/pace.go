@@ -227,14 +227,23 @@ const maxCleanupDelay = 5 * time.Second
 // GiveWay waits until no other call needs the rate limit, at most for maxCleanupDelay. It returns
 // an error if the chat is blocked or ctx ends.
 func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
+	if err := p.GiveWayInAll(ctx); err != nil {
+		return err
+	}
+	if blocked := p.BlockedFor(chat); blocked > 0 {
+		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
+	}
+	return nil
+}
+
+// GiveWayInAll is GiveWay for a call that does not count towards the limits of its chat, such as a
+// deletion.
+func (p *Pacer) GiveWayInAll(ctx context.Context) error {
 	since := time.Now()
 	for wait := p.CleanupDelay(); wait > 0 && time.Since(since) < maxCleanupDelay; wait = p.CleanupDelay() {
 		if !httpclient.Sleep(ctx, wait) {
 			return &channels.SendError{Err: ctx.Err(), After: wait}
 		}
-	}
-	if blocked := p.BlockedFor(chat); blocked > 0 {
-		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
 	}
 	return nil
 }
