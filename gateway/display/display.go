@@ -28,8 +28,10 @@ type Outbox interface {
 	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
 	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
 	EndBoard(e outbox.EndedBoard)
-	// React shows a reaction to a person's message in the background.
+	// React shows a reaction to a person's message in the background, ReactWhenSent when the
+	// network has confirmed the answers to it.
 	React(chat channels.Chat, id string, r channels.Reaction)
+	ReactWhenSent(chat channels.Chat, id string, inbound int64, r channels.Reaction)
 	// Call makes a network call about a chat, unless the chat accepts nothing.
 	Call(chat channels.Chat, call func() error) error
 	// Empty reports whether no message waits to be sent to a chat.

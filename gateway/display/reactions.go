@@ -44,7 +44,9 @@ var endings = map[terminal.Status]ending{
 	store.Revoked:     {"⏹", channels.NoReaction},
 }
 
-// ReactToEnd shows how the turn has ended.
+// ReactToEnd shows how the turn has ended, when its answers were sent.
 func (d *Display) ReactToEnd(status terminal.Status) {
-	React(d.o.Outbox, d.o.Inbound.In, endings[status].reaction)
+	if in := d.o.Inbound.In; in.Press == "" && !in.Pressed {
+		d.o.Outbox.ReactWhenSent(in.Chat, in.ID, d.o.Inbound.ID, endings[status].reaction)
+	}
 }

@@ -2,11 +2,13 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 
 // reactions are the reactions that are being shown.
 type reactions struct {
-	latest[reactedMessage, channels.Reaction]
+	latest[reactedMessage, pendingReaction]
 }
 
 // reactedMessage is a message on the network.
@@ -29,31 +31,63 @@ type reactedMessage struct {
 	id   string
 }
 
+// pendingReaction is a reaction that is not shown yet. If answered is set, it is shown when the
+// answers to this inbound message were sent.
+type pendingReaction struct {
+	channels.Reaction
+	answered int64
+}
+
+// ReactWhenSent is React after the network has confirmed the answers to an inbound message. A
+// message whose answer could not be delivered is shown as failed.
+func (box *Outbox) ReactWhenSent(chat channels.Chat, id string, inbound int64, r channels.Reaction) {
+	box.react(chat, id, pendingReaction{r, inbound})
+}
+
 // React shows a reaction to a message in the background, if the channel uses reactions in the chat.
 // The reaction is only a hint: it is not stored, and it is repeated only until it says nothing new.
 func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
+	box.react(chat, id, pendingReaction{Reaction: r})
+}
+
+func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
 	reactor, ok := box.o.Channels[chat.Channel].(channels.Reactor)
 	if !ok || id == "" || !reactor.Reacts(chat) {
 		return
 	}
 	m, limit := reactedMessage{chat, id}, maxLastReactions
-	if r == channels.Taken {
+	if r.Reaction == channels.Taken {
 		limit = maxReactions
 	}
 	if box.reactions.add(m, r, limit) {
-		box.spawn(func(ctx context.Context, _ *backgroundTask) {
-			box.reactions.show(ctx, box.reach, reactor, m, box.o.Log)
-		})
+		box.spawn(func(ctx context.Context, task *backgroundTask) { box.showReactions(ctx, task, reactor, m) })
 	}
 }
 
-// show shows the reactions of a message until none is left.
-func (q *reactions) show(ctx context.Context, r *reach, reactor channels.Reactor, m reactedMessage, log *zap.Logger) {
-	for next, ok := q.next(m); ok; next, ok = q.next(m) {
-		if err := q.try(ctx, r, reactor, m, next); err != nil {
-			log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
+// showReactions shows the reactions of a message until none is left.
+func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor, m reactedMessage) {
+	for next, ok := box.reactions.next(m); ok; next, ok = box.reactions.next(m) {
+		shown := box.awaitAnswered(ctx, task, m.chat, next)
+		if err := box.reactions.try(ctx, box.reach, reactor, m, shown); err != nil {
+			box.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
 	}
+}
+
+// awaitAnswered waits until the answers that a reaction tells of were sent, and returns the
+// reaction to show.
+func (box *Outbox) awaitAnswered(ctx context.Context, task *backgroundTask, chat channels.Chat,
+	r pendingReaction,
+) channels.Reaction {
+	if r.answered == 0 {
+		return r.Reaction
+	}
+	newest, _ := box.awaitAnswersSent(ctx, task, chat)
+	failed := func(d store.Delivery) bool { return d.Inbound == r.answered && d.State == store.Failed }
+	if slices.ContainsFunc(newest, failed) {
+		return channels.Broken
+	}
+	return r.Reaction
 }
 
 // try shows a reaction. It repeats a call that the network refuses for the moment, unless a

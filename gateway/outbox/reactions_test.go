@@ -162,3 +162,37 @@ func TestARefusedReactionIsNotRepeatedAfterANewerOneOrWhenItSaysNothingNew(t *te
 		}
 	})
 }
+
+// reactingBoards is a boardChannel that shows reactions.
+type reactingBoards struct{ *boardChannel }
+
+func (reactingBoards) Reacts(channels.Chat) bool { return true }
+
+func (c reactingBoards) React(_ context.Context, _ channels.Chat, _ string, r channels.Reaction) error {
+	return c.do("react " + string(r))
+}
+
+func TestTheEndOfATurnIsShownAsAReactionWhenItsAnswerIsConfirmed(t *testing.T) {
+	for want, err := range map[string]error{
+		"[send answer react done]": wait(time.Minute), "[react failed]": &channels.SendError{Err: errors.New("blocked"), Permanent: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newBoardFixture(t, nil)
+			r.stop()
+			r.ch.refuse = refuseFor(time.Minute, "send", err)
+			r.Outbox = outbox.New(outbox.Options{
+				Store: r.store, Channels: map[string]channels.Channel{"net": reactingBoards{r.ch}}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
+			})
+			stop := runOutbox(t, r.Outbox)
+			r.answer()
+			r.ReactWhenSent(ann, "1", r.board.Inbound, channels.Finished)
+			if want[1] == 's' {
+				time.Sleep(59 * time.Second)
+				r.check("[]", 1)
+			}
+			time.Sleep(5 * time.Minute)
+			stop()
+			r.check(want, 1)
+		})
+	}
+}

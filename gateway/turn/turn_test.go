@@ -225,6 +225,10 @@ func (p *fakeOutbox) EndBoard(e outbox.EndedBoard) {
 	p.folded = append(p.folded, fmt.Sprintf("%s %s|%s|%v", e.Board.ID, e.Folded.Text, e.Folded.Details, e.Folded.Silent))
 }
 
+func (p *fakeOutbox) ReactWhenSent(chat channels.Chat, id string, _ int64, r channels.Reaction) {
+	p.React(chat, id, r)
+}
+
 func (p *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
