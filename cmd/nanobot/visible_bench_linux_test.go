@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,7 +109,7 @@ func BenchmarkVisibleTelegramTopics(b *testing.B) {
 		for _, topic := range topics[:6] {
 			bot.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Topic: topic, Text: "work"})
 		}
-		awaitTelegramCalls(b, bot.api, `step`, 12)
+		awaitTelegramCalls(b, bot.api, `step`, 6)
 		bot.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Topic: topics[6], Text: "hello"})
 		plain.addTelegramCalls(awaitTelegramCalls(b, bot.api, `answer`, 1))
 		letWorkersAnswer(b, bot.dir)
@@ -119,6 +120,36 @@ func BenchmarkVisibleTelegramTopics(b *testing.B) {
 	six.answers = slices.DeleteFunc(six.answers, func(d time.Duration) bool { return slices.Contains(plain.answers, d) })
 	b.ReportMetric(slices.Min(six.answers).Seconds()*1e3, "ms-first-answer")
 	six.report(b)
+	reportLoad(b)
+}
+
+// BenchmarkVisibleTelegramPeople is the same for ten people in topics of a group who ask a second
+// apart.
+func BenchmarkVisibleTelegramPeople(b *testing.B) {
+	var v visibleDelays
+	for b.Loop() {
+		bot := startBenchBot(b, buildBinary(b), telegramSetup{command: datedAgent, channel: `, "groups": "all"`})
+		bot.api.SetFloodControl(telegramtest.TelegramFloodLimits)
+		const group = -1001
+		for i := range 10 {
+			topic := bot.api.AddTopic(group, "topic "+strconv.Itoa(i))
+			bot.api.UserPosts(telegramtest.UserPost{Chat: group, From: 7, Topic: topic, Text: "hello"})
+			time.Sleep(time.Second)
+		}
+		v.addTelegramCalls(awaitTelegramCalls(b, bot.api, `answer`, 10))
+		bot.daemon.Kill()
+	}
+	b.ReportMetric(median(v.answers), "ms-end-to-answer")
+	b.ReportMetric(slices.Max(v.answers).Seconds()*1e3, "ms-last-answer")
+	b.ReportMetric(0, "ns/op")
+	reportLoad(b)
+}
+
+// reportLoad reports the load of the machine, by which the times are to be judged.
+func reportLoad(b *testing.B) {
+	b.Helper()
+	load, _, _ := strings.Cut(string(musttest.Get(os.ReadFile("/proc/loadavg"))(b)), " ")
+	b.ReportMetric(musttest.Get(strconv.ParseFloat(load, 64))(b), "load")
 }
 
 // awaitTelegramCalls waits until so many calls have shown a text that matches, and returns all
