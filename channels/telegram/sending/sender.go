@@ -53,7 +53,8 @@ func New(o Options) *Sender {
 	s := &Sender{
 		Planner: Planner{rich: o.Rich, groupDocuments: o.GroupDocuments, maxUpload: maxUpload},
 		api:     o.API, pace: o.Pace, migrations: o.Migrations, log: o.Log, drafts: o.Drafts, reactions: o.Reactions,
-		support: support{log: o.Log, failures: map[string]failures{}}, deletions: deletionQueues{chats: map[int64]*deletionQueue{}},
+		support:     support{log: o.Log, failures: map[string]failures{}},
+		deletions:   deletionQueues{chats: map[int64]*deletionQueue{}},
 		uploadSlots: semaphore.NewWeighted(maxUploads),
 	}
 	if o.OwnServer {
