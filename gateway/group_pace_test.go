@@ -142,7 +142,10 @@ func (f *busyForum) awaitAnswers(n int) (waits []time.Duration) {
 	for range 1000 {
 		waits = nil
 		for _, c := range f.sent() {
-			if at, ok := f.emitted[c.Params["text"]]; ok && c.Status == 200 {
+			f.mu.Lock()
+			at, ok := f.emitted[c.Params["text"]]
+			f.mu.Unlock()
+			if ok && c.Status == 200 {
 				waits = append(waits, c.At.Sub(at))
 			}
 		}

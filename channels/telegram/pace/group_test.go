@@ -191,10 +191,13 @@ func (t *topic) post(m *message) {
 // send sends what is posted until ctx ends and nothing is left.
 func (t *topic) send(ctx context.Context) {
 	for {
+		var m *message
 		t.s.mu.Lock()
-		left := len(t.queue)
+		if len(t.queue) > 0 {
+			m = t.queue[0]
+		}
 		t.s.mu.Unlock()
-		if left == 0 {
+		if m == nil {
 			select {
 			case <-t.woken:
 				continue
@@ -202,7 +205,6 @@ func (t *topic) send(ctx context.Context) {
 				return
 			}
 		}
-		m := t.queue[0]
 		class := pace.Class{Topic: t.id, GivesWay: m.purpose != isAnswer && !t.awaited()}
 		limited, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		returned, err := t.s.pacer.Wait(limited, simulatedGroup, 1, class)
