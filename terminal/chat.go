@@ -22,6 +22,9 @@ type Chat interface {
 	// BoardHidden reports whether the chat shows no Board frames, so that what people are to read
 	// must be a Message.
 	BoardHidden() bool
+	// HasBoard reports whether people see a board, which becomes the summary of the turn, or may
+	// have seen one in an earlier attempt.
+	HasBoard() bool
 	// Ask puts a question to the person and returns the answer. It is called from its own
 	// goroutines, several at a time. An error means that nobody answered in time, or that the turn
 	// ends. It must return when ctx ends.
@@ -148,6 +151,9 @@ func (NoChat) MayPush() bool { return false }
 
 // BoardHidden reports false.
 func (NoChat) BoardHidden() bool { return false }
+
+// HasBoard reports true.
+func (NoChat) HasBoard() bool { return true }
 
 // Ask returns ErrNobodyToAsk.
 func (NoChat) Ask(context.Context, Question) (Answer, error) { return Answer{}, ErrNobodyToAsk }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,7 @@ func TestTheLimitOfABucketIsRespected(t *testing.T) {
 func TestALateResponseDoesNotEndTheNextWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
+		var mu sync.Mutex
 		var calls []time.Duration
 		answers := []struct{ left, resetAfter, late string }{ // two calls a second are allowed
 			{"1", "1", "0s"}, {"0", "0.01", "100ms"}, {"1", "1", "0s"}, {"1", "1", "0s"},
@@ -69,8 +71,10 @@ func TestALateResponseDoesNotEndTheNextWindow(t *testing.T) {
 			Token: discordtest.DefaultToken, APIBase: "http://discord.invalid", Log: zap.NewNop(), Unpaced: true,
 			Folder: channelstest.ChatFolders(t.TempDir(), "media"),
 			Client: &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				mu.Lock()
+				answer := answers[len(calls)]
 				calls = append(calls, time.Since(began))
-				answer := answers[len(calls)-1]
+				mu.Unlock()
 				h := http.Header{}
 				h.Set("X-RateLimit-Limit", "2")
 				h.Set("X-RateLimit-Remaining", answer.left)
@@ -91,6 +95,8 @@ func TestALateResponseDoesNotEndTheNextWindow(t *testing.T) {
 		send()
 		time.Sleep(100 * time.Millisecond)
 		send()
+		mu.Lock()
+		defer mu.Unlock()
 		wanttest.EqualSlices(t, "calls", calls, []time.Duration{0, 990 * time.Millisecond, time.Second, 2 * time.Second})
 	})
 }

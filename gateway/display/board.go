@@ -56,6 +56,7 @@ type board struct {
 	answer   answerState // how the answer that is being written is shown
 	stopping bool        // the turn was told to end
 	sent     bool        // the board is shown, or is just being sent
+	refused  bool        // the network has refused the last change for the moment
 	below    int         // number of newer messages below the board
 	ended    time.Time   // when the turn has ended; zero: it runs or was cut off
 	fold     *store.Fold // what stays of the board of an ended turn; nil: nothing
@@ -227,9 +228,9 @@ func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing)
 	}
 	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true})
 	if err != nil {
-		b.markUnsent()
-		b.d.o.Log.Debug("progress not shown", zap.Error(err))
 		wait := outbox.RetryAfter(err)
+		b.recordFailure(wait)
+		b.d.o.Log.Debug("progress not shown", zap.Error(err))
 		b.d.pace.delay(wait)
 		var se *channels.SendError
 		if errors.As(err, &se) && se.Unknown && edited == "" {
@@ -259,15 +260,16 @@ func (b *board) beginSend() bool {
 	if !b.sent && b.content.Fold != nil {
 		return false
 	}
-	b.sent = true
+	b.sent, b.refused = true, false
 	return true
 }
 
-// markUnsent records that a first send has failed.
-func (b *board) markUnsent() {
+// recordFailure records that the board was not sent or changed, for how long the network refuses
+// that.
+func (b *board) recordFailure(wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sent = b.id != ""
+	b.sent, b.refused = b.id != "", wait > 0
 }
 
 // giveUpSending leaves the board where it is, or the turn without one.

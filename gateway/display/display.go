@@ -141,6 +141,14 @@ func (d *Display) MoveDown() {
 	d.Refresh()
 }
 
+// HasBoard reports whether the board is shown, or is just being sent, and the network has not
+// refused its last change for the moment: it would hardly be folded in time.
+func (d *Display) HasBoard() bool {
+	d.board.mu.Lock()
+	defer d.board.mu.Unlock()
+	return d.board.sent && !d.board.refused
+}
+
 // Hidden reports whether the people of the chat see no board.
 func (d *Display) Hidden() bool { return d.board.hidden() }
 

@@ -16,9 +16,9 @@ func (b *board) showLive(sending context.Context, out channels.Outgoing) bool {
 		Inbound: b.d.o.Inbound.ID, Out: out, Board: true, Current: func() bool { return !b.isAnswered() },
 	})
 	if err != nil {
-		b.markUnsent()
-		b.d.o.Log.Debug("screen not shown", zap.Error(err))
 		wait := outbox.RetryAfter(err)
+		b.recordFailure(wait)
+		b.d.o.Log.Debug("screen not shown", zap.Error(err))
 		b.d.pace.delay(wait)
 		if wait == 0 { // the next change, or the last message of the turn, shows it
 			return true

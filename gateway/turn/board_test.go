@@ -175,6 +175,28 @@ func (f *failingOutbox) Show(ctx context.Context, t outbox.Transient) (string, e
 	return f.fakeOutbox.Show(ctx, t)
 }
 
+func TestAProtocolIsToldWhetherItsBoardCanBecomeTheSummary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []bool
+		fx := newFixtureWith(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
+			got = append(got, chat.HasBoard())
+			for i := range 4 {
+				if err := chat.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: fmt.Sprint("step ", i)}); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(5 * time.Second)
+				got = append(got, chat.HasBoard())
+			}
+			time.Sleep(5 * time.Second)
+			return terminal.Outcome{Status: terminal.Done}, nil
+		}, func(o *turn.Options) { o.Outbox = &failingOutbox{fakeOutbox: o.Outbox.(*fakeOutbox)} })
+		fx.beginTurn().Run(t.Context())
+		synctest.Wait()
+		fx.stop()
+		checkEqual(t, "has a board", got, []bool{false, true, true, false, true}) // the third change is refused for seven seconds
+	})
+}
+
 func TestTheLastScreenIsShownAlsoWhenTheNetworkRefusesItAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var box fakeOutbox

@@ -45,6 +45,8 @@ func (c *chat) MayPush() bool { return true }
 
 func (c *chat) BoardHidden() bool { return c.display.Hidden() }
 
+func (c *chat) HasBoard() bool { return c.inbound.Attempt > 1 || c.display.HasBoard() }
+
 func (c *chat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 	return c.ask(ctx, q)
 }
@@ -95,6 +97,7 @@ func (c taskChat) Emit(f terminal.Frame) error {
 func (taskChat) MayPush() bool { return false }
 
 func (taskChat) BoardHidden() bool { return true }
+func (taskChat) HasBoard() bool    { return false }
 
 // Report is that of the turn, except that the turn goes on after the prompt.
 func (c taskChat) Report(r terminal.Report) {

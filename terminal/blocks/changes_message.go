@@ -24,11 +24,11 @@ var endTexts = map[steps.State]words.Key{
 }
 
 // emitEnd emits the summary of the task on the board, and its final message. A diff that is not
-// part of the summary is a document of the message.
+// part of the summary, or has no board to be shown on, is a document of the message.
 func (x *turn) emitEnd(message func() terminal.Frame) (terminal.Outcome, error) {
 	diff, omitted := x.changes.diff(maxDiff)
 	changes, folded := steps.FoldDiff(strings.Join(x.changeLists(), "\n"), diff)
-	folded = folded && omitted == 0 && !x.t.BoardHidden()
+	folded = folded && omitted == 0 && !x.t.BoardHidden() && x.t.HasBoard()
 	if err := x.foldBoard(terminal.Fold{Changes: changes, Required: folded && diff != ""}); err != nil {
 		return terminal.Outcome{}, err
 	}

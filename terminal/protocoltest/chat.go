@@ -74,6 +74,9 @@ func (c *Chat) MayPush() bool { return c.OnPush != nil }
 // BoardHidden returns Hidden.
 func (c *Chat) BoardHidden() bool { return c.Hidden }
 
+// HasBoard returns the opposite of Hidden.
+func (c *Chat) HasBoard() bool { return !c.Hidden }
+
 // AwaitPerson calls OnAwait.
 func (c *Chat) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
 	if c.OnAwait == nil {

@@ -94,6 +94,27 @@ func TestALongDiffIsADocumentOfTheAnswer(t *testing.T) {
 	}
 }
 
+// noBoard is a chat in which the board of the turn was not sent.
+type noBoard struct{ terminal.Chat }
+
+func (noBoard) HasBoard() bool { return false }
+
+func TestASmallDiffIsADocumentOfTheAnswerIfThereIsNoBoard(t *testing.T) {
+	t.Parallel()
+	turn, r := acptest.NewTurn(t)
+	turn.Chat = noBoard{turn.Chat}
+	v := New(turn, nil)
+	sendUpdate(v, `{"sessionUpdate":"tool_call","toolCallId":"2","status":"completed","content":[{"type":"diff","path":"/p/b","oldText":"x","newText":"y"}]}`)
+	sendChunk(v, "Done that.", "")
+	closeView(t, v)
+	if said := r.Messages(); len(said) != 1 || said[0].Text != "Done that." || len(said[0].Media) != 1 || r.Files["b.diff"] == "" {
+		t.Errorf("said %+v", said)
+	}
+	if fold := r.Fold(t); fold.Required {
+		t.Errorf("the summary is %+v", fold)
+	}
+}
+
 func TestALongDiffOfAnAgentThatSaysNothingGoesWithWhatTheGatewaySays(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*terminal.FinalResponse){

@@ -5,13 +5,13 @@ import (
 	"nanobot/terminal/steps"
 )
 
-// emitEnd emits the summary of the turn and its answer. A diff that is not part of the summary is a
-// document of the answer or, without one, of the message of the gateway that follows. Only the last
-// message notifies.
+// emitEnd emits the summary of the turn and its answer. A diff that is not part of the summary, or
+// has no board to be shown on, is a document of the answer or, without one, of the message of the
+// gateway that follows. Only the last message notifies.
 func (v *View) emitEnd(followed bool, next *terminal.FinalResponse) {
 	r := v.board.changes.report()
 	changes, folded := steps.FoldDiff(r.text, r.diff)
-	folded = folded && v.board.Count() > 0 && !v.out.boardHidden()
+	folded = folded && v.board.Count() > 0 && !v.out.boardHidden() && v.out.turn.HasBoard()
 	v.emitFold(changes, folded && r.diff != "")
 	m := &v.messages
 	if r.diff != "" && !folded {

@@ -94,6 +94,7 @@ func (c pushChat) Emit(f terminal.Frame) error {
 }
 
 func (pushChat) BoardHidden() bool { return true }
+func (pushChat) HasBoard() bool    { return false }
 
 // updateFields are the fields of all kinds of session/update.
 type updateFields struct {
