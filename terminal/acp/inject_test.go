@@ -152,6 +152,15 @@ func TestAMessageDuringATurnIsAddedToThePrompt(t *testing.T) {
 	p.send("history").expect(terminal.Done, "prompts so far: 2")
 }
 
+func TestAMessageThatIsConfirmedAfterTheAnswerEndsNothingTwice(t *testing.T) {
+	t.Parallel()
+	p := newSteered(t, "-steering")
+	p.write("confirm late")
+	h := p.send("say one, \nsteer\nsay , two")
+	h.expect(terminal.Done, "one, added: confirm late, two")
+	p.expectRead(h, 0, "confirm late")
+}
+
 func TestAMessageThatComesTooLateForThePromptWaits(t *testing.T) {
 	t.Parallel()
 	p := newSteered(t, "-steering")

@@ -193,7 +193,9 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 		p.a.Log("info", "the agent refused a prompt during a turn: "+err.Error())
 	}
 	if len(p.open) > 0 {
-		p.r.view.EmitPending() // the next answer is a message of its own
+		if slices.ContainsFunc(p.open, func(other *prompt) bool { return !other.steers }) {
+			p.r.view.EmitPending() // the next answer is a message of its own
+		}
 		signal(p.answered)
 		return
 	}

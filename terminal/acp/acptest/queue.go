@@ -55,7 +55,7 @@ func (a *agent) endPrompt(m message) {
 }
 
 // steer handles a message for the running prompt. Without one, or with the text "too late", it
-// takes none.
+// takes none. It confirms the text "confirm late" only when the prompt has ended.
 func (a *agent) steer(s *session, prompt json.RawMessage) (any, error) {
 	var parts []struct{ Text string }
 	if err := json.Unmarshal(prompt, &parts); err != nil || !a.steering {
@@ -67,6 +67,11 @@ func (a *agent) steer(s *session, prompt json.RawMessage) (any, error) {
 		return fields{"outcome": "promptRequired", "reason": "noRunningTurn"}, nil
 	}
 	s.steered = append(s.steered, parts[0].Text)
+	for parts[0].Text == "confirm late" && a.prompts > 0 {
+		a.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		a.mu.Lock()
+	}
 	return fields{"outcome": "injected"}, nil
 }
 
