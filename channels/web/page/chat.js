@@ -108,17 +108,18 @@ export function chatView(onOpen, onError) {
 	}
 
 	// close shows the result of a question instead of its buttons.
-	function close(e, how) {
+	function close(p, how) {
+		const e = p.chat === current && shown.get(p.id);
+		questions.delete(p.id);
+		drawList();
+		if (!e) return;
 		e.message = { ...e.message, ...how };
 		e.querySelector('.choices')?.replaceWith(result(e.message));
 		drawLive();
 	}
 
 	// noteQuestion notes whether a message is an open question.
-	function noteQuestion(m) {
-		if (isQuestion(m)) questions.set(m.id, m.chat);
-		else questions.delete(m.id);
-	}
+	const noteQuestion = (m) => (isQuestion(m) ? questions.set(m.id, m.chat) : questions.delete(m.id));
 
 	const asks = (chat) => [...questions.values()].includes(chat);
 
@@ -156,9 +157,7 @@ export function chatView(onOpen, onError) {
 		}
 	}
 
-	function older() {
-		if (!loading && !$('older').hidden) load($('log').firstElementChild.message.seq);
-	}
+	const older = () => loading || $('older').hidden || load($('log').firstElementChild.message.seq);
 
 	function drawLive() {
 		const p = running.get(current), s = stoppable(current);
@@ -321,22 +320,14 @@ export function chatView(onOpen, onError) {
 			},
 			pressed(p) {
 				const e = p.chat === current && shown.get(p.id);
-				if (e && e.message.buttons.some((b) => b.stays && b.data === p.data)) return;
-				questions.delete(p.id);
-				if (e) close(e, { pressed: p.data });
-				drawList();
+				if (!e || !e.message.buttons.some((b) => b.stays && b.data === p.data)) close(p, { pressed: p.data });
 			},
 			removed(p) {
 				const e = p.chat === current && shown.get(p.id);
 				if (e) show({ ...e.message, text: '', html: '', removed: true });
 				loadChats(); // the secret may be the title of its chat
 			},
-			closed(p) {
-				const e = p.chat === current && shown.get(p.id);
-				questions.delete(p.id);
-				if (e) close(e, { outcome: p.outcome });
-				drawList();
-			},
+			closed: (p) => close(p, { outcome: p.outcome }),
 		},
 	};
 }

@@ -52,9 +52,7 @@ export function room() {
 }
 
 // announce is for screen readers.
-export function announce(text) {
-	$('say').textContent = text.slice(0, 400);
-}
+export const announce = (text) => ($('say').textContent = text.slice(0, 400));
 
 export function duration(ms) {
 	if (ms < 1000) return Math.max(0, Math.round(ms)) + ' ms';
