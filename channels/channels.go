@@ -234,9 +234,12 @@ type Outgoing struct {
 	Live bool `json:"live,omitempty"`
 	// GivesWay says that answers are sent first: if the network's rate limit has no room for this
 	// message and for an answer, in any chat that shares the limit, Send returns a *SendError with
-	// After and ErrBusy at once. Transient messages give way to it in turn. One that is not Silent
-	// has no content but its notification, so newer messages of its chat overtake it.
+	// After and ErrBusy at once. Transient messages give way to it in turn. Newer messages of its
+	// chat overtake it, unless it is InOrder.
 	GivesWay bool `json:"gives_way,omitempty"`
+	// InOrder says that a message that gives way keeps its place in its chat, as its content belongs
+	// there.
+	InOrder bool `json:"in_order,omitempty"`
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
 	Key string `json:"-"`

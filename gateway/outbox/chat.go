@@ -33,7 +33,7 @@ type chatSender struct {
 
 // canBeOvertaken reports whether newer messages of its chat are sent before a delivery that gives
 // way.
-func canBeOvertaken(out channels.Outgoing) bool { return out.GivesWay && !out.Silent }
+func canBeOvertaken(out channels.Outgoing) bool { return out.GivesWay && !out.InOrder }
 
 // Wake makes a goroutine send the stored messages of a chat. It is called after a delivery was
 // stored other than by Post.

@@ -118,13 +118,17 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 		return "", &channels.SendError{Err: errSuperseded, Permanent: true}
 	}
 	if old.ID != "" && !old.Below {
-		err := editor.Edit(ctx, old.ID, t.Out)
+		err := box.Call(t.Out.Chat, func() error { return editor.Edit(ctx, old.ID, t.Out) })
 		var se *channels.SendError
-		if err == nil || !errors.As(err, &se) || !se.Permanent {
+		if err == nil || !errors.As(err, &se) || !se.Permanent || se.Closed {
 			return old.ID, err
 		}
 	}
-	receipt, err := ch.Send(ctx, t.Out)
+	var receipt channels.Receipt
+	err := box.Call(t.Out.Chat, func() (err error) {
+		receipt, err = ch.Send(ctx, t.Out)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}

@@ -142,7 +142,7 @@ func (box *Outbox) changeQuestion(q store.Question, change questionChange) {
 			}
 			err := box.tryUntil(ctx, q.Chat, CallTimeout, func(ctx context.Context) error {
 				if box.questions.hasNext(q.ID) {
-					return nil
+					return errOutdated
 				}
 				return change(ctx, id)
 			})

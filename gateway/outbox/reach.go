@@ -13,6 +13,9 @@ const (
 	// stuckAfter is how long a network may fail to carry out a delivery while it carries out other
 	// calls. The delivery is then set aside, so that the next ones are sent.
 	stuckAfter = 3 * time.Minute
+	// vouchedFor is how long after a successful call its network is taken to work, and between two
+	// of them.
+	vouchedFor = time.Minute
 	// closedFor is how long nothing is sent to a chat that accepts nothing, unless somebody writes
 	// there: a bot that was removed from a group may be back.
 	closedFor = time.Hour
@@ -24,14 +27,29 @@ const (
 // deliveries it fails to carry out, and which chats accept nothing.
 type reach struct {
 	mu        sync.Mutex
-	succeeded map[string]time.Time // the last successful call, by channel
-	failing   map[int64]failing    // by delivery
+	succeeded map[string]success // by channel
+	failing   map[int64]failing  // by delivery
 	closed    map[channels.Chat]closedChat
 }
 
-// failing are the failed tries of a delivery. since is the first one after another call of the
-// channel had succeeded; zero: the whole network may be down.
-type failing struct{ since, last time.Time }
+// success is the last successful call of a channel, and for how long its network has worked until
+// then.
+type success struct {
+	at     time.Time
+	worked time.Duration
+}
+
+// workedUntil returns for how long the network has worked, without its outages.
+func (s success) workedUntil(now time.Time) time.Duration {
+	return s.worked + min(now.Sub(s.at), vouchedFor)
+}
+
+// failing are the failed tries of a delivery: the last one, and for how long the network had worked
+// at the first.
+type failing struct {
+	last   time.Time
+	worked time.Duration
+}
 
 // closedChat is a chat that accepts nothing, as the error says.
 type closedChat struct {
@@ -41,7 +59,7 @@ type closedChat struct {
 
 func newReach() *reach {
 	return &reach{
-		succeeded: map[string]time.Time{}, failing: map[int64]failing{}, closed: map[channels.Chat]closedChat{},
+		succeeded: map[string]success{}, failing: map[int64]failing{}, closed: map[channels.Chat]closedChat{},
 	}
 }
 
@@ -57,7 +75,8 @@ func (r *reach) Call(chat channels.Chat, call func() error) error {
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.succeeded[chat.Channel] = time.Now()
+		now := time.Now()
+		r.succeeded[chat.Channel] = success{now, r.succeeded[chat.Channel].workedUntil(now)}
 	case errors.As(err, &se) && se.Closed:
 		if len(r.closed) >= maxClosed {
 			clear(r.closed)
@@ -87,21 +106,25 @@ func (r *reach) Reopen(chat channels.Chat) {
 }
 
 // countFailure records that a network has failed to carry out a delivery. It reports whether it has
-// failed for stuckAfter, and returns the time until then; 0: the whole network may be down.
+// failed for stuckAfter while other calls succeeded, and returns the time until then; 0: the whole
+// network may be down, as no call has succeeded since the last try.
 func (r *reach) countFailure(delivery store.Delivery) (stuck bool, left time.Duration) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := r.failing[delivery.ID]
-	if f.since.IsZero() && !f.last.IsZero() && r.succeeded[delivery.Out.Chat.Channel].After(f.last) {
-		f.since = now
+	other := r.succeeded[delivery.Out.Chat.Channel]
+	worked := other.workedUntil(now)
+	f, again := r.failing[delivery.ID]
+	works := again && other.at.After(f.last)
+	if !again {
+		f.worked = worked
 	}
 	f.last = now
 	r.failing[delivery.ID] = f
-	if f.since.IsZero() {
+	if !works {
 		return false, 0
 	}
-	left = stuckAfter - now.Sub(f.since)
+	left = stuckAfter - (worked - f.worked)
 	return left <= 0, left
 }
 

@@ -101,7 +101,7 @@ func (q *reactions) try(ctx context.Context, r *reach, reactor channels.Reactor,
 	}
 	return r.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
 		if q.hasNext(m) {
-			return nil
+			return errOutdated
 		}
 		ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
 		defer cancel()

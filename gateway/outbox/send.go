@@ -78,10 +78,11 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	box.setPartial(delivery.ID, state, err)
 	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
-		if !delivery.Out.Live {
+		more = box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
+		if !delivery.Out.Live { // not before: it may wait for a call about the screen
 			box.ScreenBelow(ctx, delivery.Out.Chat)
 		}
-		return box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
+		return more
 	}
 	if state == store.Pending && canBeOvertaken(delivery.Out) && box.isSuperfluous(ctx, delivery) {
 		return box.leaveOut(ctx, delivery)

@@ -48,7 +48,7 @@ func (box *Outbox) setAside(ctx context.Context, delivery store.Delivery, err er
 func setAsideNotice(catalogue *words.Catalogue, delivery store.Delivery) *Message {
 	out := delivery.Out
 	isNotice := func(b channels.Button) bool { return press.IsResend(b.Data) }
-	if out.GivesWay || delivery.Inbound < 0 || slices.ContainsFunc(out.Buttons, isNotice) {
+	if canBeOvertaken(out) || delivery.Inbound < 0 || slices.ContainsFunc(out.Buttons, isNotice) {
 		return nil
 	}
 	w := catalogue.For(out.Language)

@@ -138,3 +138,48 @@ func TestAMessageThatGivesWayIsSetAsideWithoutANotice(t *testing.T) {
 		stop()
 	})
 }
+
+func TestASilentMessageOfATurnThatIsSetAsideHasANotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := failOn("a diff"), openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postSilent(t, box, "a diff", 1)
+		for range 30 {
+			time.Sleep(10 * time.Second)
+			postText(t, box, bob, "hello")
+		}
+		synctest.Wait()
+		if got, notice := n.shown(ann, "a diff"); len(got) != 1 || len(notice.Buttons) != 1 {
+			t.Errorf("ann got %q", got)
+		}
+		stop()
+	})
+}
+
+func TestNothingIsSetAsideInAnOutageThatBeginsWithSomeCallsThatSucceed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		n, s := &fakeChannel{call: func(_ int, o channels.Outgoing) error {
+			if at := time.Since(began); at < time.Hour && (at > 2*time.Second || o.Chat == ann) {
+				return errServer
+			}
+			return nil
+		}}, openStore(t)
+		box := newOutbox(s, n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "one")
+		for range 20 {
+			time.Sleep(100 * time.Millisecond)
+			postText(t, box, bob, "hello")
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		left := musttest.Get(s.Undelivered(t.Context(), channels.Chat{}, 9))(t)
+		wanttest.Equal(t, "left", len(left), 0)
+		if got, _ := n.shown(ann, "one"); len(got) != 0 {
+			t.Errorf("ann was told %q", got)
+		}
+		stop()
+	})
+}

@@ -36,7 +36,8 @@ func (m *Message) plan(ch channels.Channel) error {
 		m.parts[len(parts)-1].Live = true // a caption that is too long is sent before
 	}
 	for i := range m.parts {
-		m.parts[i].GivesWay = m.GivesWay || m.Silent && m.Sequence > 0
+		m.parts[i].InOrder = !m.GivesWay && m.Silent && m.Sequence > 0
+		m.parts[i].GivesWay = m.GivesWay || m.parts[i].InOrder
 		files := hasFiles(m.parts[i])
 		if i < len(m.Replace) && (!files || captioned) && (i == 0 || m.parts[i-1].Replace != "") {
 			m.parts[i].Replace = m.Replace[i].ID

@@ -96,8 +96,8 @@ func newOutgoingPost(o channels.Outgoing) (*outgoingPost, error) {
 	}
 	p.rich, p.class = f.Rich, pace.Class{
 		Topic: to.Thread, Transient: o.Transient && !o.Urgent,
-		// In a private chat nobody else would use the room that a silent message leaves.
-		GivesWay: o.GivesWay && !o.Urgent && (!o.Silent || to.Chat < 0),
+		// In a private chat only messages behind it would use the room that it leaves.
+		GivesWay: o.GivesWay && !o.Urgent && (!o.InOrder || to.Chat < 0),
 	}
 	if o.Repeat {
 		p.text = markRepeated(p.text)
