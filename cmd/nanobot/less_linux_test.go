@@ -111,6 +111,23 @@ func TestLessAndSixTimesDownAreOneMessage(t *testing.T) {
 	}
 }
 
+func TestTheScreenOfATurnThatWasCutOffGoesWithItsStopButton(t *testing.T) {
+	killtest.SkipIfShort(t)
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{protocol: "screen", command: "exec bash --norc --noprofile", terminal: screenTerminal})
+	c := b.screenChat()
+	hasStop := func(m shownScreen) bool { return slices.Contains(m.buttons, "Stop") }
+	c.write("sleep 999")
+	if all, ok := c.await(func(all []shownScreen) bool { return slices.ContainsFunc(all, hasStop) }); !ok {
+		t.Fatalf("no Stop button is shown: %+v", all)
+	}
+	b.restart(syscall.SIGKILL, func() {})
+	all, ok := c.await(func(all []shownScreen) bool { return len(all) == 1 && strings.Contains(all[0].text, "restarted") })
+	if !ok {
+		t.Fatalf("after the restart %+v is shown", all)
+	}
+}
+
 func lessOnTelegram(t *testing.T) screenChat {
 	b := startTelegramBot(t, telegramSetup{protocol: "screen", command: "exec bash --norc --noprofile", terminal: screenTerminal})
 	return b.screenChat()

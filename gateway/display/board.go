@@ -215,7 +215,7 @@ func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing)
 		edited = ""
 	}
 	if edited == "" && b.hasScreen() {
-		b.d.o.Outbox.EndScreen(sending, out.Chat)
+		b.d.o.Outbox.EndScreen(sending, out.Chat, 0)
 	}
 	above := b.belowCount() // messages that are posted during the call are below the new board
 	// The end of the turn does not cancel the first call: a board with an unknown id could never be

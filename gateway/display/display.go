@@ -37,9 +37,9 @@ type Outbox interface {
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
 	// ScreenBelow records that a newer message is below the live screen of a chat. EndScreen
-	// removes the live screen.
+	// removes the live screen, if it shows the turn of an inbound message; 0: any.
 	ScreenBelow(ctx context.Context, chat channels.Chat)
-	EndScreen(ctx context.Context, chat channels.Chat)
+	EndScreen(ctx context.Context, chat channels.Chat, run int64)
 }
 
 // DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for

@@ -41,6 +41,8 @@ func (b *board) settle(sending context.Context) {
 			Fold: *fold, Board: b.record(),
 			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
 		}, ended)
+	case b.live && !b.isAnswered(): // the turn was cut off
+		b.d.o.Outbox.EndScreen(sending, b.d.o.Inbound.In.Chat, b.d.o.Inbound.ID)
 	case b.id != "" && !b.live:
 		b.remove()
 	}

@@ -16,6 +16,7 @@ import (
 type liveScreen struct {
 	ID    string `json:"id"`              // the network's; "": there is none
 	Below bool   `json:"below,omitempty"` // there are newer messages below it, so that it is not edited
+	Run   int64  `json:"run,omitempty"`   // the inbound message of the turn that it shows, which its buttons can stop
 }
 
 // lockScreen returns the live screen of a chat and keeps others from changing it until unlock is
@@ -60,8 +61,7 @@ func (box *Outbox) storeScreen(ctx context.Context, chat channels.Chat, s liveSc
 
 // recordLive records the message that now is the live screen of a chat. One without buttons is the
 // last: the next is a new message.
-func (box *Outbox) recordLive(ctx context.Context, old liveScreen, out channels.Outgoing, id string) {
-	now := liveScreen{ID: id}
+func (box *Outbox) recordLive(ctx context.Context, old, now liveScreen, out channels.Outgoing) {
 	if len(out.Buttons) == 0 {
 		now = liveScreen{}
 	}
@@ -84,21 +84,17 @@ func (box *Outbox) ScreenBelow(ctx context.Context, chat channels.Chat) {
 	}
 }
 
-// EndScreen removes the live screen of a chat, because another message shows the terminal.
-func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat) {
+// EndScreen removes the live screen of a chat, because another message shows the terminal, or
+// because the turn that it shows was cut off, whose inbound message is run; 0: any turn.
+func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64) {
 	s, unlock := box.lockScreen(ctx, chat)
 	defer unlock()
-	if s.ID != "" {
-		box.removeScreen(ctx, chat, s)
+	if s.ID != "" && (run == 0 || s.Run == run) {
+		old := store.Transient{Chat: chat, ID: s.ID}
+		box.recordTransient(ctx, old)
+		box.Remove(old)
 		box.storeScreen(ctx, chat, liveScreen{})
 	}
-}
-
-// removeScreen removes a live screen that another message replaces, also after a crash.
-func (box *Outbox) removeScreen(ctx context.Context, chat channels.Chat, s liveScreen) {
-	old := store.Transient{Chat: chat, ID: s.ID}
-	box.recordTransient(ctx, old)
-	box.Remove(old)
 }
 
 // errSuperseded says that a newer screen is shown already.
@@ -118,11 +114,19 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 		return "", &channels.SendError{Err: errSuperseded, Permanent: true}
 	}
 	if old.ID != "" && !old.Below {
+		if old.Run != t.Inbound { // before the screen has a Stop button
+			old.Run = t.Inbound
+			box.storeScreen(ctx, t.Out.Chat, old)
+		}
 		err := box.Call(t.Out.Chat, func() error { return editor.Edit(ctx, old.ID, t.Out) })
 		var se *channels.SendError
 		if err == nil || !errors.As(err, &se) || !se.Permanent || se.Closed {
 			return old.ID, err
 		}
+	}
+	replaced := store.Transient{Chat: t.Out.Chat, ID: old.ID}
+	if old.ID != "" {
+		box.recordTransient(ctx, replaced) // before the record of the new one, so that a crash leaves none
 	}
 	var receipt channels.Receipt
 	err := box.Call(t.Out.Chat, func() (err error) {
@@ -132,9 +136,9 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	if err != nil {
 		return "", err
 	}
-	box.recordLive(ctx, old, t.Out, receipt.ID)
+	box.recordLive(ctx, old, liveScreen{ID: receipt.ID, Run: t.Inbound}, t.Out)
 	if old.ID != "" {
-		box.removeScreen(ctx, t.Out.Chat, old)
+		box.Remove(replaced)
 	}
 	return receipt.ID, nil
 }

@@ -29,7 +29,7 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 		delivery.Out.Replace = live.ID
 		defer func() {
 			if err == nil {
-				box.recordLive(ctx, live, delivery.Out, receipt.ID)
+				box.recordLive(ctx, live, liveScreen{ID: receipt.ID}, delivery.Out)
 			}
 		}()
 	}

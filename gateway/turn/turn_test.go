@@ -175,8 +175,8 @@ func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	p.outcomes = append(p.outcomes, q.ID+": "+how)
 }
 
-func (p *fakeOutbox) EndScreen(context.Context, channels.Chat)   {}
-func (p *fakeOutbox) ScreenBelow(context.Context, channels.Chat) {}
+func (p *fakeOutbox) EndScreen(context.Context, channels.Chat, int64) {}
+func (p *fakeOutbox) ScreenBelow(context.Context, channels.Chat)      {}
 
 func (p *fakeOutbox) ClosePickers(context.Context, channels.Chat, int64, words.Words) error {
 	return nil
