@@ -66,6 +66,10 @@ func TestADaemonThatDiesWhileAnAnswerIsStreamedLeavesNoHalfAnswerTwice(t *testin
 	fx.start()
 	fx.net.UserWrites("1", "u", "write")
 	fx.awaitText("1", "half a")
+	fx.awaitTrue("the record of what is shown", func() bool { // a shutdown during the call leaves it without
+		shown, err := fx.store.Transients(t.Context())
+		return err == nil && len(shown) == 1
+	})
 	fx.stop()
 	fx.touchFile("again")
 	fx.start()
