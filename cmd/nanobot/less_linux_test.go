@@ -117,7 +117,9 @@ func TestTheScreenOfATurnThatWasCutOffGoesWithItsStopButton(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{protocol: "screen", command: "exec bash --norc --noprofile", terminal: screenTerminal})
 	c := b.screenChat()
 	hasStop := func(m shownScreen) bool { return slices.Contains(m.buttons, "Stop") }
-	c.write("sleep 999")
+	c.write("PS1='$ '; clear; echo ready")
+	c.awaitScreen("ready") // so that the next turn edits a screen that the daemon knows
+	c.write("while true; do date +%s%N; sleep 0.2; done")
 	if all, ok := c.await(func(all []shownScreen) bool { return slices.ContainsFunc(all, hasStop) }); !ok {
 		t.Fatalf("no Stop button is shown: %+v", all)
 	}
