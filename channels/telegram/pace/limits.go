@@ -276,4 +276,7 @@ func (c *chatLimits) block(now time.Time, d time.Duration, edit bool) {
 }
 
 // isIdle reports whether a chat has nothing to remember.
-func (c *chatLimits) isIdle() bool { return len(c.waiters) == 0 && !c.byItems }
+func (c *chatLimits) isIdle(now time.Time) bool {
+	c.dropLeft(now)
+	return len(c.waiters) == 0 && len(c.slots) == 0 && !c.byItems
+}

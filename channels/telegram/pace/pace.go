@@ -269,7 +269,7 @@ func (p *Pacer) dropIdleChats(now time.Time) {
 	}
 	p.sweptAt = now
 	for id, c := range p.chats {
-		if now.Sub(c.usedAt) > chatIdleTime && c.blockedFor(now, true) == 0 && c.isIdle() {
+		if now.Sub(c.usedAt) > chatIdleTime && c.blockedFor(now, true) == 0 && c.isIdle(now) {
 			delete(p.chats, id)
 		}
 	}
