@@ -237,8 +237,8 @@ type Outgoing struct {
 	// After and ErrBusy at once. Transient messages give way to it in turn. Newer messages of its
 	// chat overtake it, unless it is InOrder.
 	GivesWay bool `json:"gives_way,omitempty"`
-	// InOrder says that a message that gives way keeps its place in its chat, as its content belongs
-	// there.
+	// InOrder says that a message that gives way keeps its place in its chat, where its content
+	// belongs.
 	InOrder bool `json:"in_order,omitempty"`
 	// Key is an idempotency key. The gateway sets it before Send; it is the same for every attempt
 	// of the same call.
