@@ -19,13 +19,22 @@ func TestAMenuThatTelegramHasIsNotSetAgainNotEvenAfterARestart(t *testing.T) {
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
 	german := channels.Command{Name: "stop", Help: "stop it", HelpIn: map[string]string{"de": "anhalten"}}
 	plan := []channels.Command{{Name: "plan", Help: "make a plan"}}
+	saved := func() string { return musttest.Get(state.memory.Load(t.Context(), "menu//de"))(t) } // the last one of a start
+	shown := 0                                                                                    // commands of the last start
 	// check lets a channel set the menus of its start and of a chat, twice.
 	check := func(what string, commands, chat []channels.Command, wantSet, wantDeleted int) {
 		t.Helper()
 		set, deleted := len(s.Calls("setMyCommands")), len(s.Calls("deleteMyCommands"))
+		before := saved()
 		r := newTestChannelOn(t, s, state)
 		r.SetMenu(commands)
 		stop := r.start()
+		for deadline := time.Now().Add(waitLimit); len(commands) != shown && saved() == before; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: no menu is saved\n%s", what, r.LogText())
+			}
+		}
+		shown = len(commands)
 		for range 2 {
 			musttest.Do(t, r.SetChatMenu(t.Context(), chatOf("42"), chat))
 		}

@@ -65,7 +65,9 @@ func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
 }
 
 // showReactions shows the reactions of a message until none is left.
-func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor, m reactedMessage) {
+func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor,
+	m reactedMessage,
+) {
 	for next, ok := box.reactions.next(m); ok; next, ok = box.reactions.next(m) {
 		shown := box.awaitAnswered(ctx, task, m.chat, next)
 		if err := box.reactions.try(ctx, box.reach, reactor, m, shown); err != nil {

@@ -59,7 +59,9 @@ func (box *Outbox) endRemoval(id messageID) {
 // It is the only way in which the outbox removes messages. It reports whether the store's record of
 // the message is no longer needed: the message is gone, cannot be removed, or has to stay.
 // Otherwise the next start removes it.
-func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor,
+	e EndedBoard,
+) bool {
 	transient := e.Board
 	var newest []store.Delivery
 	switch {
