@@ -164,7 +164,7 @@ func TestTelegramNotifiesOfASlowAnswer(t *testing.T) {
 	}
 }
 
-func TestATelegramTextThatWasStreamedStaysAboveItsAlbum(t *testing.T) {
+func TestATelegramTextThatWasStreamedBecomesTheCaptionOfItsFile(t *testing.T) {
 	t.Parallel()
 	fx, api := newTelegramFixture(t, `echo partial look; `+waitForFileScript("shown")+`echo "message file=$PWD/a.png look at this"; `+waitForFileScript("go"))
 	musttest.Do(t, os.WriteFile(filepath.Join(fx.dir, "a.png"), telegramtest.PNG(40, 40), 0o600))
@@ -173,7 +173,7 @@ func TestATelegramTextThatWasStreamedStaysAboveItsAlbum(t *testing.T) {
 	awaitTelegramText(t, api, 7, "look")
 	fx.touchFile("shown")
 	shown, ok := api.AwaitMessages(7, testTimeout, func(all []telegramtest.Message) bool {
-		return len(all) == 2 && all[0].Text == "look at this" && all[1].Caption == "" && all[1].File() != nil
+		return len(all) == 1 && all[0].Caption == "look at this" && all[0].File() != nil
 	})
 	if !ok {
 		t.Errorf("shown is %q", messageTexts(shown))
