@@ -60,6 +60,12 @@ func TestAnAnswerThatIsBeingWrittenCanBeStopped(t *testing.T) {
 	wanttest.Equal(t, "pressed was", (<-f.presses)["data"], any("stop:d"))
 }
 
+func TestAPageThatHidesTheChatOffersNoSizeOfATerminal(t *testing.T) {
+	p := open(t, newFake(t).url())
+	p.until("(import('./dom.js').then((m) => { window.offered = m.room() }), /^[0-9]+x[0-9]+$/.test(window.offered))")
+	p.until("(document.getElementById('chat').hidden = true, import('./dom.js').then((m) => { window.offered = m.room() }), window.offered === '')")
+}
+
 func TestEnterSendsAndShiftEnterStartsALine(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())

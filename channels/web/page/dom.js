@@ -41,12 +41,13 @@ export function persist(name, text) {
 	} catch { /* it is full */ }
 }
 
-// room is how many columns and rows of a terminal fit the page.
+// room is how many columns and rows of a terminal fit the page, such as 80x24; empty while the chat is hidden.
 export function room() {
 	const run = h('span', '0'.repeat(500)), pre = h('pre.screen', run), probe = h('li.theirs', h('div.card', h('div.body', pre)));
 	$('log').append(probe);
 	const { width, height } = run.getBoundingClientRect(), free = pre.clientWidth - 2 * parseFloat(getComputedStyle(pre).paddingLeft);
 	probe.remove();
+	if (!width) return '';
 	const within = (x, low, high) => Math.max(low, Math.min(high, Math.floor(x) || low));
 	return within(free / width * 500, 20, 160) + 'x' + within(innerHeight * .6 / height, 10, 50);
 }
