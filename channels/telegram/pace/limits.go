@@ -66,7 +66,6 @@ type chatLimits struct {
 	running map[int]time.Time // by topic: the last ExpectAnswer
 	byItems bool              // Telegram counts an album as its items
 
-	usedAt            time.Time
 	blockedUntil      time.Time // no call before: Telegram has asked to wait
 	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
 }
@@ -262,7 +261,6 @@ func (c *chatLimits) blockedFor(now time.Time, edit bool) time.Duration {
 // block blocks the chat. If Telegram asks for that at or right after an album, albums count as
 // their items from now on.
 func (c *chatLimits) block(now time.Time, d time.Duration, edit bool) {
-	c.usedAt = now
 	for _, s := range c.slots[max(len(c.slots)-2, 0):] {
 		c.byItems = c.byItems || s.items > 1
 	}
@@ -275,8 +273,8 @@ func (c *chatLimits) block(now time.Time, d time.Duration, edit bool) {
 	}
 }
 
-// isIdle reports whether a chat has nothing to remember.
+// isIdle reports whether a chat has nothing to remember. The bucket is full when no slot is left.
 func (c *chatLimits) isIdle(now time.Time) bool {
 	c.dropLeft(now)
-	return len(c.waiters) == 0 && len(c.slots) == 0 && !c.byItems
+	return len(c.waiters)+len(c.slots)+c.expected(now) == 0 && c.blockedFor(now, true) == 0 && !c.byItems
 }

@@ -20,10 +20,10 @@ import (
 // burst and what flows into it pass in any period; these leave some room below the limits, because
 // calls do not arrive as evenly as they are made.
 const (
-	overallRate  = 20
-	overallBurst = 5
-	chatIdleTime = 2 * time.Minute
-	maxPause     = 5 * time.Second
+	overallRate   = 20
+	overallBurst  = 5
+	sweepInterval = 2 * time.Minute
+	maxPause      = 5 * time.Second
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 // Pacer delays calls to stay within Telegram's rate limits. Answers wait for the next free place of
 // each limit, in the order of their arrival. Other messages are refused until the limits have more
 // room than the next answers need, so that an answer waits only for other answers. The limits of an
-// idle chat are removed once they are full again.
+// idle chat are removed.
 type Pacer struct {
 	unpaced bool
 
@@ -90,7 +90,6 @@ func (p *Pacer) Wait(ctx context.Context, chat int64, n int, class Class) (retur
 func (p *Pacer) waitInQueue(ctx context.Context, chat int64, c *chatLimits, w *waiter, n int) error {
 	for arrives := true; ; arrives = false {
 		now := time.Now()
-		c.usedAt = now
 		blocked, wait := c.blockedFor(now, w.class.Edit), time.Duration(0)
 		if !p.unpaced {
 			wait = c.roomIn(now, w, n)
@@ -159,8 +158,7 @@ func (p *Pacer) ExpectAnswer(chat int64, topic int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.limitsOf(chat); c.isGroup {
-		c.usedAt = time.Now()
-		c.running[topic] = c.usedAt
+		c.running[topic] = time.Now()
 	}
 }
 
@@ -209,13 +207,17 @@ func (p *Pacer) CleanupDelay() time.Duration {
 // maxMenuDelay is how long a menu gives way to other calls.
 const maxMenuDelay = time.Minute
 
-// GiveWayToAll waits until no call was made for a while, at most for maxMenuDelay.
+// GiveWayToAll waits until no call was made for a while, at most for maxMenuDelay. It counts as a
+// call itself, so that of several menus that wait one is set at a time.
 func (p *Pacer) GiveWayToAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxMenuDelay)
 	defer cancel()
 	for wait := time.Duration(1); wait > 0 && !p.unpaced && ctx.Err() == nil; {
 		p.mu.Lock()
-		wait = delayOf(p.overall, time.Now(), overallBurst)
+		now := time.Now()
+		if wait = delayOf(p.overall, now, overallBurst); wait == 0 {
+			p.overall.AllowN(now, 1)
+		}
 		p.mu.Unlock()
 		httpclient.Sleep(ctx, wait)
 	}
@@ -264,12 +266,12 @@ func (p *Pacer) limitsOf(id int64) *chatLimits {
 }
 
 func (p *Pacer) dropIdleChats(now time.Time) {
-	if now.Sub(p.sweptAt) < chatIdleTime {
+	if now.Sub(p.sweptAt) < sweepInterval {
 		return
 	}
 	p.sweptAt = now
 	for id, c := range p.chats {
-		if now.Sub(c.usedAt) > chatIdleTime && c.blockedFor(now, true) == 0 && c.isIdle(now) {
+		if c.isIdle(now) {
 			delete(p.chats, id)
 		}
 	}
