@@ -1,15 +1,6 @@
 package outbox
 
-import (
-	"errors"
-	"sync"
-
-	"nanobot/channels"
-)
-
-// errOutdated is returned instead of a call for a change that a newer one follows: no call was
-// made, so that nothing is known about the network.
-var errOutdated = &channels.SendError{Err: errors.New("a newer change follows"), Permanent: true}
+import "sync"
 
 // latest are changes that are being shown, by what they change. Each key has one goroutine, which
 // shows its latest change, so that changes arrive in order and outdated ones are skipped.

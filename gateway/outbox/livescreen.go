@@ -97,8 +97,8 @@ func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64)
 	}
 }
 
-// errSuperseded says that a newer screen is shown already.
-var errSuperseded = errors.New("a newer screen is shown")
+// errSuperseded says that something newer is shown instead.
+var errSuperseded = &channels.SendError{Err: errors.New("something newer is shown"), Permanent: true}
 
 // showLive shows a screen of a running turn as the live screen of its chat, and returns the ID of
 // its message. The last message of the turn may have been sent while this call waited; t.Current
@@ -111,7 +111,7 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	old, unlock := box.lockScreen(ctx, t.Out.Chat)
 	defer unlock()
 	if !t.Current() {
-		return "", &channels.SendError{Err: errSuperseded, Permanent: true}
+		return "", errSuperseded
 	}
 	if old.ID != "" && !old.Below {
 		if old.Run != t.Inbound { // before the screen has a Stop button

@@ -53,8 +53,8 @@ type Outbox struct {
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
 
-	reactions reactions
-	questions latest[string, questionChange] // changes of the messages of questions, by ID
+	reactions latest[messageID, pendingReaction] // to messages of people
+	questions latest[string, questionChange]     // changes of the messages of questions, by ID
 
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes

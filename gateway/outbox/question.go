@@ -110,22 +110,9 @@ func (box *Outbox) ShowState(ctx context.Context, q store.Question, state string
 			Chat: q.Chat, Kind: channels.Answer, Text: state, Notification: channels.Notification{Silent: true},
 		}})
 	}
-	message := func(text string) []channels.Outgoing {
-		m := channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text, Buttons: questionButtons(q)}
-		parts, err := ch.Plan(m)
-		if err != nil {
-			return nil
-		}
-		return parts
+	if out, ok := lastPart(ch, q, questionText(q)+"\n\n"+state, questionButtons(q)); ok {
+		box.changeQuestion(q, replaceBy(replacer, out))
 	}
-	before, after := message(questionText(q)), message(questionText(q)+"\n\n"+state)
-	if len(after) != len(before) || len(after) == 0 || len(after[len(after)-1].Media) > 0 {
-		return nil // it is split differently now
-	}
-	box.changeQuestion(q, func(ctx context.Context, id string) error {
-		_, err := replacer.Replace(ctx, id, after[len(after)-1])
-		return err
-	})
 	return nil
 }
 
@@ -142,7 +129,7 @@ func (box *Outbox) changeQuestion(q store.Question, change questionChange) {
 			}
 			err := box.tryUntil(ctx, q.Chat, CallTimeout, func(ctx context.Context) error {
 				if box.questions.hasNext(q.ID) {
-					return errOutdated
+					return errSuperseded
 				}
 				return change(ctx, id)
 			})
@@ -158,13 +145,13 @@ func (box *Outbox) changeQuestion(q store.Question, change questionChange) {
 func changeToOutcome(ch channels.Channel, q store.Question, how string) questionChange {
 	switch c := ch.(type) {
 	case channels.Replacer:
-		out, ok := outcomeMessage(ch, q, how)
+		out, ok := lastPart(ch, q, q.Text+"\n\n→ "+how, nil)
 		if !ok {
-			return nil
+			q.Text, q.Options = "→ "+how, nil
+			out, ok = lastPart(ch, q, q.Text, nil)
 		}
-		return func(ctx context.Context, id string) error {
-			_, err := c.Replace(ctx, id, out)
-			return err
+		if ok {
+			return replaceBy(c, out)
 		}
 	case channels.QuestionCloser:
 		return func(ctx context.Context, id string) error { return c.CloseQuestion(ctx, q.Chat, id, how) }
@@ -189,23 +176,24 @@ func awaitReceipt(ctx context.Context, s Store, q store.Question) string {
 	return q.Receipt
 }
 
-// outcomeMessage returns the message that replaces the last part of a question.
-func outcomeMessage(ch channels.Channel, q store.Question, how string) (channels.Outgoing, bool) {
-	plan := func(text string) []channels.Outgoing {
-		parts, err := ch.Plan(channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text})
-		if err != nil {
-			return nil
-		}
-		return parts
-	}
-	before := plan(questionText(q))
-	after := plan(q.Text + "\n\n→ " + how)
-	if len(after) != len(before) { // it is split differently now
-		after = plan("→ " + how)
-	}
-	if len(after) == 0 {
+// lastPart returns the message that replaces the last part of a question, so that it has a new text.
+// It reports false if the new text is split differently.
+func lastPart(ch channels.Channel, q store.Question, text string, buttons []channels.Button) (channels.Outgoing, bool) {
+	m := channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: questionText(q), Buttons: buttons}
+	before, err := ch.Plan(m)
+	m.Text = text
+	after, err2 := ch.Plan(m)
+	if err != nil || err2 != nil || len(after) == 0 || len(after) != len(before) {
 		return channels.Outgoing{}, false
 	}
 	last := after[len(after)-1]
 	return last, len(last.Media) == 0
+}
+
+// replaceBy returns the change that replaces the message of a question.
+func replaceBy(r channels.Replacer, out channels.Outgoing) questionChange {
+	return func(ctx context.Context, id string) error {
+		_, err := r.Replace(ctx, id, out)
+		return err
+	}
 }

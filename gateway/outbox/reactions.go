@@ -20,17 +20,6 @@ const (
 	maxReactions, maxLastReactions = 256, 4096
 )
 
-// reactions are the reactions that are being shown.
-type reactions struct {
-	latest[reactedMessage, pendingReaction]
-}
-
-// reactedMessage is a message on the network.
-type reactedMessage struct {
-	chat channels.Chat
-	id   string
-}
-
 // pendingReaction is a reaction that is not shown yet. If answered is set, it is shown when the
 // answers to this inbound message were sent.
 type pendingReaction struct {
@@ -55,7 +44,7 @@ func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
 	if !ok || id == "" || !reactor.Reacts(chat) {
 		return
 	}
-	m, limit := reactedMessage{chat, id}, maxLastReactions
+	m, limit := messageID{chat, id}, maxLastReactions
 	if r.Reaction == channels.Taken {
 		limit = maxReactions
 	}
@@ -64,13 +53,23 @@ func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
 	}
 }
 
-// showReactions shows the reactions of a message until none is left.
-func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor,
-	m reactedMessage,
-) {
+// showReactions shows the reactions of a message until none is left. It repeats a call that the
+// network refuses for the moment, unless a newer reaction is to be shown.
+func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor, m messageID) {
 	for next, ok := box.reactions.next(m); ok; next, ok = box.reactions.next(m) {
-		shown := box.awaitAnswered(ctx, task, m.chat, next)
-		if err := box.reactions.try(ctx, box.reach, reactor, m, shown); err != nil {
+		shown, limit := box.awaitAnswered(ctx, task, m.chat, next), lastReactionTimeout
+		if shown == channels.Taken {
+			limit = reactionTimeout
+		}
+		err := box.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
+			if box.reactions.hasNext(m) {
+				return errSuperseded
+			}
+			ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
+			defer cancel()
+			return reactor.React(ctx, m.chat, m.id, shown)
+		})
+		if err != nil {
 			box.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
 	}
@@ -90,23 +89,4 @@ func (box *Outbox) awaitAnswered(ctx context.Context, task *backgroundTask, chat
 		return channels.Broken
 	}
 	return r.Reaction
-}
-
-// try shows a reaction. It repeats a call that the network refuses for the moment, unless a
-// newer reaction is to be shown.
-func (q *reactions) try(ctx context.Context, r *reach, reactor channels.Reactor, m reactedMessage,
-	next channels.Reaction,
-) error {
-	limit := lastReactionTimeout
-	if next == channels.Taken {
-		limit = reactionTimeout
-	}
-	return r.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
-		if q.hasNext(m) {
-			return errOutdated
-		}
-		ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
-		defer cancel()
-		return reactor.React(ctx, m.chat, m.id, next)
-	})
 }
