@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -63,8 +64,8 @@ type board struct {
 	// unsendable means that the board may be shown although its ID is unknown: the turn gets no
 	// other one.
 	unsendable bool
-	live       bool // the message is the live screen of the chat
-	answered   bool // the last message of the turn replaces the live screen
+	live       bool        // the message is the live screen of the chat
+	answered   atomic.Bool // the last message of the turn replaces the live screen
 }
 
 // Content is the content of a board.
@@ -110,6 +111,13 @@ func (b *board) show(now Content) bool {
 	b.start()
 	b.requestUpdate()
 	return true
+}
+
+// current returns the content of the board.
+func (b *board) current() Content {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.content
 }
 
 // showWhenDue shows a board for a turn that has run for Options.Delay, also without progress. From
@@ -214,7 +222,7 @@ func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing)
 	if b.shouldMove() {
 		edited = ""
 	}
-	if edited == "" && b.hasScreen() {
+	if edited == "" && b.current().Screen != nil {
 		b.d.o.Outbox.EndScreen(sending, out.Chat, 0)
 	}
 	above := b.belowCount() // messages that are posted during the call are below the new board

@@ -135,7 +135,7 @@ func (d *Display) MessageBelow() { d.board.addBelow(1) }
 // it when there are too many.
 func (d *Display) MoveDown() {
 	d.MessageBelow()
-	if d.board.isLive() {
+	if d.board.current().Live {
 		d.o.Tasks.Go(func(ctx context.Context) { d.o.Outbox.ScreenBelow(ctx, d.o.Inbound.In.Chat) })
 	}
 	d.Refresh()
@@ -157,7 +157,7 @@ func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error
 	var surplus []outbox.Shown
 	m.Replace, surplus, m.ShownText = d.streamed.finish()
 	if m.Live {
-		d.board.endLive()
+		d.board.answered.Store(true)
 	}
 	if err := post(m); err != nil {
 		return err // what is shown is removed at the end of the turn
@@ -173,9 +173,7 @@ func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error
 // Finish ends the board of a turn that was not cut off. It returns what stays of it, which is to be
 // stored with the outcome of the turn; nil: nothing.
 func (d *Display) Finish(status terminal.Status) *store.Fold {
-	d.board.mu.Lock()
-	fold := d.board.content.Fold
-	d.board.mu.Unlock()
+	fold := d.board.current().Fold
 	if fold == nil || fold.Steps == 0 && !fold.Required || d.board.hidden() {
 		d.board.finish(nil)
 		return nil

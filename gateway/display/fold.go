@@ -41,7 +41,7 @@ func (b *board) settle(sending context.Context) {
 			Fold: *fold, Board: b.record(),
 			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
 		}, ended)
-	case b.live && !b.isAnswered(): // the turn was cut off
+	case b.live && !b.answered.Load(): // the turn was cut off
 		b.d.o.Outbox.EndScreen(sending, b.d.o.Inbound.In.Chat, b.d.o.Inbound.ID)
 	case b.id != "" && !b.live:
 		b.remove()

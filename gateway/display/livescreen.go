@@ -13,7 +13,7 @@ import (
 // to be tried again.
 func (b *board) showLive(sending context.Context, out channels.Outgoing) bool {
 	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{
-		Inbound: b.d.o.Inbound.ID, Out: out, Board: true, Current: func() bool { return !b.isAnswered() },
+		Inbound: b.d.o.Inbound.ID, Out: out, Board: true, Current: func() bool { return !b.answered.Load() },
 	})
 	if err != nil {
 		wait := outbox.RetryAfter(err)
@@ -31,31 +31,4 @@ func (b *board) showLive(sending context.Context, out channels.Outgoing) bool {
 	}
 	b.id, b.live = id, true
 	return true
-}
-
-// endLive says that the last message of the turn replaces the live screen.
-func (b *board) endLive() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.answered = true
-}
-
-func (b *board) isAnswered() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.answered
-}
-
-// isLive reports whether the board shows the live screen of its chat.
-func (b *board) isLive() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.Live
-}
-
-// hasScreen reports whether the board shows a screen.
-func (b *board) hasScreen() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.Screen != nil
 }

@@ -144,7 +144,7 @@ func (m *Menu) set(ctx context.Context, chat string, menu *bot.SetMyCommandsPara
 			return nil
 		}
 	}
-	m.o.Pace.GiveWayToAll(ctx)
+	m.o.Pace.AwaitQuiet(ctx)
 	if len(menu.Commands) > 0 {
 		err = botapi.ExecuteWithTimeout(ctx, m.o.API, (*bot.Bot).SetMyCommands, menu)
 	} else {

@@ -207,9 +207,9 @@ func (p *Pacer) CleanupDelay() time.Duration {
 // maxMenuDelay is how long a menu gives way to other calls.
 const maxMenuDelay = time.Minute
 
-// GiveWayToAll waits until no call was made for a while, at most for maxMenuDelay. It counts as a
+// AwaitQuiet waits until no call was made for a while, at most for maxMenuDelay. It counts as a
 // call itself, so that of several menus that wait one is set at a time.
-func (p *Pacer) GiveWayToAll(ctx context.Context) {
+func (p *Pacer) AwaitQuiet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, maxMenuDelay)
 	defer cancel()
 	for wait := time.Duration(1); wait > 0 && !p.unpaced && ctx.Err() == nil; {
@@ -229,7 +229,7 @@ const maxCleanupDelay = 5 * time.Second
 // GiveWay waits until no other call needs the rate limit, at most for maxCleanupDelay. It returns
 // an error if the chat is blocked or ctx ends.
 func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
-	if err := p.GiveWayInAll(ctx); err != nil {
+	if err := p.GiveWayOverall(ctx); err != nil {
 		return err
 	}
 	if blocked := p.BlockedFor(chat); blocked > 0 {
@@ -238,9 +238,9 @@ func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
 	return nil
 }
 
-// GiveWayInAll is GiveWay for a call that does not count towards the limits of its chat, such as a
-// deletion.
-func (p *Pacer) GiveWayInAll(ctx context.Context) error {
+// GiveWayOverall is GiveWay for a call that counts only towards the limit of all calls together,
+// such as a deletion.
+func (p *Pacer) GiveWayOverall(ctx context.Context) error {
 	since := time.Now()
 	for wait := p.CleanupDelay(); wait > 0 && time.Since(since) < maxCleanupDelay; wait = p.CleanupDelay() {
 		if !httpclient.Sleep(ctx, wait) {

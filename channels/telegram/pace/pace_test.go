@@ -41,9 +41,9 @@ func TestACallThatTakesLongIsNotForgotten(t *testing.T) {
 func TestMenusThatGiveWayAreSetOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, began := pace.New(false), time.Now()
-		p.GiveWayToAll(t.Context())
+		p.AwaitQuiet(t.Context())
 		wanttest.Equal(t, "wait of the first", time.Since(began), 0)
-		p.GiveWayToAll(t.Context())
+		p.AwaitQuiet(t.Context())
 		if took := time.Since(began); took == 0 || took > time.Second {
 			t.Errorf("the second waited %s", took)
 		}

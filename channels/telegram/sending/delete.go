@@ -32,7 +32,7 @@ func (s *Sender) Remove(ctx context.Context, chat channels.Chat, id string) erro
 	if s.migrations.CurrentID(ctx, to.Chat) != to.Chat {
 		return nil // the message stayed behind in a group that became a supergroup
 	}
-	if err := s.pace.GiveWayInAll(ctx); err != nil {
+	if err := s.pace.GiveWayOverall(ctx); err != nil {
 		return err
 	}
 	s.deletions.execute(to.Chat, d, s.deleteBatch)
