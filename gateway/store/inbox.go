@@ -150,13 +150,12 @@ type ReceiveRequest struct {
 	// Reply settles the message if it is the first answer to an open question. Otherwise it has no
 	// effect.
 	Reply *Reply
-	// Resend makes a failed delivery of the chat pending again.
 	// Restart (of an inbound message), Cancel (of all pending messages), StartConversation (of the
 	// chat) and Remember (of a memory; without a key: none) have the effects of the methods of the
 	// same name. Stop sets the status of a running inbound message to stopped until it is finished;
-	// Cancel implies that. Drop cancels one inbound message, or stops it if it is running. They are
-	// part of the same transaction, so that they are neither lost nor repeated. Impossible ones are
-	// skipped.
+	// Cancel implies that. Drop cancels one inbound message, or stops it if it is running. Resend
+	// makes a failed delivery of the chat pending again. They are part of the same transaction, so
+	// that they are neither lost nor repeated. Impossible ones are skipped.
 	Restart           int64
 	Resend            int64
 	Stop              int64
