@@ -97,7 +97,7 @@ func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 	killtest.SkipIfShort(t)
 	t.Parallel()
 	var page strings.Builder
-	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat: one silent message and the answer. A diff of up to 4 KiB is part of the\nsilent message, a larger one is a document of the answer. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n")
+	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat: one silent message and the answer. A diff of up to 4 KiB is part of the\nsilent message, a larger one is a document of the answer. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n\nOther pages show [a long answer while it is written](example-stream.md) and [a terminal](example-screen.md).\n")
 	for _, network := range []struct {
 		name, details string
 		show          showTwentySteps
@@ -117,14 +117,8 @@ func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 			fmt.Fprintf(&page, "With a diff of more than 4 KiB:\n\n%s%s", ended[0], ended[1])
 		})
 	}
-	path := filepath.Join("..", "..", "docs", "example-turn.md")
 	got := durations.ReplaceAllString(strings.TrimSpace(strings.ReplaceAll(page.String(), "\n\n\n", "\n\n"))+"\n", "9 s")
-	if *update {
-		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	if want, err := os.ReadFile(path); err != nil || string(want) != got {
-		t.Errorf("docs/example-turn.md is not what is shown now (write it with -update): %v\n%s", err, got)
-	}
+	wanttest.File(t, examplePath("turn"), got, *update)
 }
 
 func twentyStepsOnTelegram(t *testing.T, s scene) (working, ended []sceneMessage) {

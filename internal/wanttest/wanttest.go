@@ -4,6 +4,7 @@ package wanttest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,23 @@ func EqualSlices[T comparable](t testing.TB, what string, got, want []T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s %s, want %s", what, format(got), format(want))
 	}
+}
+
+// File is Equal for the content of a file. With update it writes the file instead.
+func File(t testing.TB, path, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Errorf("update: %v", err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Errorf("write it with -update: %v", err)
+		return
+	}
+	Equal(t, path+" (write it with -update) would be", got, string(want))
 }
 
 // format quotes texts, except those of several lines, which are easier to compare as they are.

@@ -2,6 +2,8 @@ package wanttest_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"nanobot/internal/wanttest"
@@ -38,4 +40,20 @@ func TestOnlyDifferencesAreReportedWithBothValues(t *testing.T) {
 	if fmt.Sprint(r.errors) != fmt.Sprint(want) {
 		t.Errorf("got %q, want %q", r.errors, want)
 	}
+}
+
+func TestAFileIsWrittenOnlyByAnUpdate(t *testing.T) {
+	r, path := &recorder{}, filepath.Join(t.TempDir(), "page.md")
+	wanttest.File(r, path, "one", false)
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "-update") {
+		t.Errorf("without the file the errors are %q", r.errors)
+	}
+	r.errors = nil
+	wanttest.File(r, path, "one", true)
+	wanttest.File(r, path, "one", false)
+	if len(r.errors) > 0 {
+		t.Errorf("the file that was written is reported: %q", r.errors)
+	}
+	wanttest.File(r, path, "two", false)
+	wanttest.EqualSlices(t, "the errors are", r.errors, []string{path + ` (write it with -update) would be "two", want "one"`})
 }
