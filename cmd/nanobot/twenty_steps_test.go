@@ -97,7 +97,7 @@ func TestTwentyStepsLeaveABoardAndTheAnswer(t *testing.T) {
 	killtest.SkipIfShort(t)
 	t.Parallel()
 	var page strings.Builder
-	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat: one silent message and the answer. A diff of up to 4 KiB is part of the\nsilent message, a larger one is a document of the answer. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n\nOther pages show [a long answer while it is written](example-stream.md), [a busy group](example-group.md) and\n[a terminal](example-screen.md).\n")
+	page.WriteString("# The same turn on Telegram, Discord and the web page\n\nAn ACP agent makes twenty tool calls, changes four files, comments on what it does and answers. This is what people\nsee while it works, and what stays in the chat: one silent message and the answer. A diff of up to 4 KiB is part of the\nsilent message, a larger one is a document of the answer. `TestTwentyStepsLeaveABoardAndTheAnswer` writes this page.\n\nOther pages show [a long answer while it is written](example-stream.md), [a busy group](example-group.md), [a question\nthat two people answer](example-approvals.md) and [a terminal](example-screen.md).\n")
 	for _, network := range []struct {
 		name, details string
 		show          showTwentySteps

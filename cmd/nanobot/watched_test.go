@@ -120,11 +120,14 @@ func (b *discordBot) watchedMessage(m discordtest.Message) watchedMessage {
 const pageChat = "web-a-known-to-nobody-else"
 
 // watch returns a chat of ann's on the page.
-func (b *webBot) watch() watchedChat {
-	p := &watchedPage{b: b.signIn("--user", "ann"), changed: make(chan struct{}, 1)}
+func (b *webBot) watch() watchedChat { return b.watchWith("ann", func(webEvent) {}) }
+
+// watchWith is watch for a person, whose page also gives its events to see.
+func (b *webBot) watchWith(person string, see func(webEvent)) watchedChat {
+	p := &watchedPage{b: b.signIn("--user", person), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	var watch sync.WaitGroup
-	watch.Go(func() { p.b.followEvents(ctx, p.apply) })
+	watch.Go(func() { p.b.followEvents(ctx, func(e webEvent) { see(e); p.apply(e) }) })
 	b.t.Cleanup(func() { cancel(); watch.Wait() })
 	return watchedChat{
 		t: b.t, write: func(text string) { p.b.sendMessage(pageChat, text) }, await: p.await,
