@@ -250,6 +250,8 @@ type Outgoing struct {
 	// if the network's rate limit has no room for it and for an answer, Send and Edit return a
 	// *SendError with After at once, and the gateway renders it again later.
 	Transient bool `json:"-"`
+	// Last says that no edit of a Transient message follows.
+	Last bool `json:"-"`
 	// Urgent says that a message does not give way: a person waits for it, or for one behind it.
 	Urgent bool `json:"-"`
 	// Language is that of the message.

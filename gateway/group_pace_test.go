@@ -39,7 +39,7 @@ type busyForum struct {
 	topics []int
 	// noRemarks makes the agent send no silent message before an answer.
 	noRemarks bool
-	faulty  bool // the server fails on purpose
+	faulty    bool // the server fails on purpose
 
 	mu      sync.Mutex
 	emitted map[string]time.Time // when the agent has emitted an answer, by its text
@@ -123,7 +123,7 @@ func (f *busyForum) work(tn terminal.Turn, steps int) error {
 		}
 		time.Sleep(2 * time.Second)
 	}
-	board.Fold = &terminal.Fold{Steps: steps, Details: "a diff", Required: tn.HasBoard()}
+	board.Fold = &terminal.Fold{Steps: steps, Details: "all steps", Required: tn.HasBoard()}
 	if err := tn.Emit(board); err != nil {
 		return err
 	}
@@ -236,6 +236,24 @@ func TestFiveAgentsThatEndAtTheSameMomentAnswerBeforeAnythingElseIsSent(t *testi
 			if strings.Contains(m.Text, "board of step") {
 				t.Errorf("a board stays: %q", m.Text)
 			}
+		}
+	})
+}
+
+func TestTheBoardOfAnAgentAloneInAGroupIsFolded(t *testing.T) {
+	t.Parallel()
+	runBusyForum(t, 1, func(f *busyForum) {
+		for i, steps := range []string{"2", "4", "20"} {
+			f.say(0, steps)
+			f.awaitAnswers(i + 1)
+			time.Sleep(time.Minute)
+		}
+		count := map[string]int{}
+		for _, c := range f.api.Calls("") {
+			count[f.kindOf(c)]++
+		}
+		if count["fold"] != 3 || count["removed board"] != 0 {
+			t.Errorf("was shown: %v", count)
 		}
 	})
 }

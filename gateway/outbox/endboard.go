@@ -69,7 +69,7 @@ func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor c
 	}
 	box.awaitAnswersBriefly(ctx, task, e)
 	out := *e.Folded
-	out.Transient = true // it gives way to answers
+	out.Transient, out.Last = true, true // it gives way to answers
 	until := e.Ended.Add(boardTimeout)
 	trying, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

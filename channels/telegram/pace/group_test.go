@@ -248,7 +248,7 @@ func (t *topic) run(turns []turn) {
 			work.Go(func() {
 				sleep(over, time.Second)
 				for over.Err() == nil {
-					refused = !t.show(over, shown)
+					refused = !t.show(over, pace.Class{Topic: t.id, Edit: shown, Transient: true})
 					shown = shown || !refused
 					sleep(over, max(turn.every, 1500*time.Millisecond))
 				}
@@ -265,9 +265,10 @@ func (t *topic) run(turns []turn) {
 			limited, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			t.s.folds.Go(func() {
 				defer cancel()
-				folded := t.show(limited, true)
+				fold := pace.Class{Topic: t.id, Edit: true, Transient: true, Last: true}
+				folded := t.show(limited, fold)
 				for limited.Err() == nil && !folded {
-					folded = t.show(limited, true)
+					folded = t.show(limited, fold)
 				}
 				if !folded && turn.diff && !refused { // otherwise the board is deleted, which costs nothing
 					t.post(&message{at: t.s.now(), purpose: isDiff, arrives: 60 * time.Millisecond, returns: 120 * time.Millisecond})
@@ -285,8 +286,8 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // show sends or edits the board, or waits until it may be tried again.
-func (t *topic) show(ctx context.Context, edit bool) bool {
-	returned, err := t.s.pacer.Wait(ctx, simulatedGroup, 1, pace.Class{Topic: t.id, Edit: edit, Transient: true})
+func (t *topic) show(ctx context.Context, class pace.Class) bool {
+	returned, err := t.s.pacer.Wait(ctx, simulatedGroup, 1, class)
 	var refused *channels.SendError
 	if errors.As(err, &refused) {
 		sleep(ctx, refused.After)

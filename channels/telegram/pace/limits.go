@@ -22,6 +22,8 @@ const (
 	// answers that nothing announces. In the simulation in group_test.go, smaller ones delay
 	// answers, and a larger boardReserve does not help them any more.
 	remarkReserve, boardReserve = 2, 8
+	// foldRoom is how many of the boardReserve folds may use: a fold stays in the chat.
+	foldRoom = 4
 	// boardBurst is how many edits of boards are made at once, if there is room.
 	boardBurst = 3
 	// runningFor is how long after ExpectAnswer a turn is taken to be running.
@@ -37,8 +39,8 @@ type kind int
 const (
 	answer kind = iota // and questions, errors, and whatever else a person waits for
 	remark             // a message that gives way
-	board              // a transient message, which is new
-	edit               // of a transient message, such as its fold
+	board              // a transient message that is new, or is folded
+	edit               // of a transient message
 )
 
 // waiter is a call that waits for its turn, or that was refused and will be tried again.
@@ -81,7 +83,7 @@ func newChatLimits(isGroup bool) *chatLimits {
 func (c *chatLimits) enqueue(class Class) *waiter {
 	w := &waiter{class: class, kind: answer}
 	switch {
-	case class.Transient && class.Edit:
+	case class.Transient && class.Edit && !class.Last:
 		w.kind = edit
 	case class.Transient:
 		w.kind = board
@@ -138,6 +140,9 @@ func (c *chatLimits) roomIn(now time.Time, w *waiter, n int) time.Duration {
 		fallthrough
 	case board:
 		most -= boardReserve + c.expected(now)
+		if w.class.Last {
+			most += foldRoom
+		}
 	}
 	return max(wait, c.usedAtMostIn(now, most))
 }

@@ -53,6 +53,7 @@ type Class struct {
 	Topic     int  // of the chat
 	Edit      bool // it is also blocked when Telegram has asked to wait with edits
 	Transient bool // it gives way to answers, and to messages that give way
+	Last      bool // of a Transient edit: no other one of the message follows
 	GivesWay  bool // it gives way to answers
 }
 

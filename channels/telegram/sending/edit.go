@@ -19,7 +19,7 @@ func (s *Sender) Edit(ctx context.Context, id string, o channels.Outgoing) error
 	if err != nil {
 		return permanent(err)
 	}
-	p.sendAs, p.files, p.class.Edit = asText, nil, true
+	p.sendAs, p.files, p.class.Edit, p.class.Last = asText, nil, true, o.Last
 	err = s.callWithRepairs(ctx, p, func() error {
 		params := &bot.EditMessageTextParams{
 			ChatID: p.destination.Chat, MessageID: message, Text: validUTF8(p.text.Text), Entities: p.text.Entities,

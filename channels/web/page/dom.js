@@ -47,9 +47,8 @@ export function room() {
 	$('log').append(probe);
 	const { width, height } = run.getBoundingClientRect(), free = pre.clientWidth - 2 * parseFloat(getComputedStyle(pre).paddingLeft);
 	probe.remove();
-	if (!width) return '';
 	const within = (x, low, high) => Math.max(low, Math.min(high, Math.floor(x) || low));
-	return within(free / width * 500, 20, 160) + 'x' + within(innerHeight * .6 / height, 10, 50);
+	return width ? within(free / width * 500, 20, 160) + 'x' + within(innerHeight * .6 / height, 10, 50) : '';
 }
 
 // announce is for screen readers.
