@@ -119,7 +119,7 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 
 func TestAnOperatorsStopIsDurableBeforeTheAgentEnds(t *testing.T) {
 	t.Parallel()
-	fx := newFixture(t, `trap '' TERM INT; touch up; `+waitForFileScript("go"))
+	fx := newFixture(t, `trap 'touch told' TERM; trap '' INT; touch up; `+waitForFileScript("go"))
 	fx.start()
 	fx.net.UserWrites("1", "u", "one")
 	fx.awaitFile("up")
@@ -128,6 +128,7 @@ func TestAnOperatorsStopIsDurableBeforeTheAgentEnds(t *testing.T) {
 	if err != nil || now.Outcome.Status != "stopped" {
 		t.Errorf("the message is %s %q, %v", now.State, now.Outcome.Status, err)
 	}
+	fx.awaitFile("told") // otherwise it may end by itself before it is stopped
 	fx.touchFile("go")
 	fx.awaitText("1", "Stopped.")
 }

@@ -54,6 +54,7 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 			b.tg.UserSends(7, "still allowed")
 			b.tg.UserSends(40, "revoked and now a stranger")
 			b.awaitAll(onCrash)
+			b.awaitToast(onCrash)
 			b.checkWeb(ann, onCrash)
 			b.signal(syscall.SIGTERM)
 			if got := b.awaitExit(); got != 0 {
@@ -186,6 +187,20 @@ func (b *earlierBot) useLink() *browser {
 	return ann
 }
 
+// awaitToast waits for what the person sees who has pressed a button of the question.
+func (b *earlierBot) awaitToast(onCrash string) {
+	b.t.Helper()
+	want := "This question is no longer open."
+	if onCrash == "retry" {
+		want = ""
+	}
+	if all, ok := b.tg.AwaitCalls("answerCallbackQuery", telegramtest.WaitLimit, func(all []telegramtest.Call) bool {
+		return len(all) == 1 && all[0].Params["text"] == want
+	}); !ok {
+		b.t.Errorf("the press was answered by %+v", all)
+	}
+}
+
 // afterCrash is what becomes of a turn that hung when the daemon was killed.
 func afterCrash(onCrash, text string) string {
 	if onCrash == "retry" {
@@ -196,7 +211,7 @@ func afterCrash(onCrash, text string) string {
 
 // telegramShows is what each Telegram chat is to show. All others show nothing.
 func telegramShows(onCrash string) map[int64][]string {
-	question := []string{interrupted + " /retry runs it again.", "This question is no longer open."}
+	question := []string{interrupted + " /retry runs it again."}
 	if onCrash == "retry" {
 		question = []string{"you chose Blue"}
 	}

@@ -23,8 +23,9 @@ func scriptedLines(ending ...line) []line {
 		roundLine(1), message("I read notes.md."), progress("📖 `Queued 'notes.md' for next outbox` ✓"),
 		roundLine(2), progress("✏️ `Created 'src/hello.py'` ✓"), progress("✏️ `Edited 'src/hello.py' lines 1-1` ✓"),
 	}
+	diff := message("Created: `src/hello.py`\n```diff\n--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n```")
 	last := len(ending) - 1
-	return slices.Concat(begin, ending[:last], []line{roundLine(3)}, ending[last:])
+	return slices.Concat(begin, ending[:last], []line{roundLine(3), diff}, ending[last:])
 }
 
 // fakeOllama is a step's before: it puts a program named ollama at the front of the agent's PATH,

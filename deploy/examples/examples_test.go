@@ -176,7 +176,7 @@ var examples = map[string]example{
 			text: "go on", after: wantFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
 			want: scriptedLines(
 				progress("💻 `REJECTED: not approved: python3 src/hello.py` 🚫"),
-				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
+				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`")),
 		},
 		{text: "/diff", want: []line{message("What this task has changed: go on", "*.diff")}, after: wantSent("--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n")},
 		{
@@ -187,14 +187,14 @@ var examples = map[string]example{
 			text: "go on", before: withFile("config.json", `{"terminal": {"command": "python3 ../agent.py", "protocol": "blocks", "cwd": "project", "blocks": {"approve": "never"}}}`),
 			want: scriptedLines(
 				progress("💻 `python3 src/hello.py` …"), progress("💻 `Ran 'python3 src/hello.py' (exit code 0)` ✓\n│ `hello`"),
-				message("src/hello.py is there, and it prints hello.\n\nCreated: `src/hello.py`", "*.diff")),
+				message("src/hello.py is there, and it prints hello.\n\nCreated: `src/hello.py`")),
 		},
 	}},
 
 	"runbook-deploy": {needs: []string{"python3"}, steps: []step{{text: "hello", want: []line{message("Send /run deploy.")}}}},
 	"blocks-ollama": {steps: []step{{
 		text: "Write a file.", before: fakeOllama, after: wantFile("project/made.txt", "by a model\n"),
-		want: []line{roundLine(1), progress("✏️ `Created 'made.txt'` ✓"), roundLine(2), message("The file is written.\n\nCreated: `made.txt`", "*.diff")},
+		want: []line{roundLine(1), progress("✏️ `Created 'made.txt'` ✓"), roundLine(2), message("Created: `made.txt`\n```diff\n--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+by a model\n```"), message("The file is written.\n\nCreated: `made.txt`")},
 	}}},
 
 	"fortune-plain": {needs: []string{"cksum", "sed"}, steps: []step{

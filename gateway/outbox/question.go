@@ -176,8 +176,8 @@ func awaitReceipt(ctx context.Context, s Store, q store.Question) string {
 	return q.Receipt
 }
 
-// lastPart returns the message that replaces the last part of a question, so that it has a new text.
-// It reports false if the new text is split differently.
+// lastPart returns the message that replaces the last part of a question, so that it has a new
+// text. It reports false if the new text is split differently.
 func lastPart(ch channels.Channel, q store.Question, text string, buttons []channels.Button) (channels.Outgoing, bool) {
 	m := channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: questionText(q), Buttons: buttons}
 	before, err := ch.Plan(m)

@@ -45,7 +45,7 @@ const (
 )
 
 // ScreenMemory is the memory that names the message with the live screen of a chat.
-const ScreenMemory = LastingPrefix + "screen"
+const ScreenMemory = LastingPrefix + "live-screen"
 
 // Memories are named values of a chat. StartConversation removes those without LastingPrefix. The
 // values of the zero Chat belong to the gateway.
