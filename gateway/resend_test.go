@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"nanobot/channels"
@@ -13,10 +14,9 @@ import (
 func TestAFailedMessageIsSentAgainByItsButtonOnce(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
-	failing := true // read and written by the network's goroutines, one after the other
+	var failed atomic.Bool
 	fx.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
-		if failing && c.Text == "you said one" {
-			failing = false
+		if c.Text == "you said one" && failed.CompareAndSwap(false, true) {
 			return gatewaytest.Fault{Status: http.StatusForbidden}
 		}
 		return gatewaytest.Fault{}
@@ -26,18 +26,18 @@ func TestAFailedMessageIsSentAgainByItsButtonOnce(t *testing.T) {
 	fx.awaitIdle("1")
 	fx.net.UserWrites("1", "u", "two")
 	fx.expect("1", "you said two")
-	failed := musttest.Get(fx.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9))(t)
-	if len(failed) != 1 {
-		t.Fatalf("undelivered are %+v", failed)
+	undelivered := musttest.Get(fx.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9))(t)
+	if len(undelivered) != 1 {
+		t.Fatalf("undelivered are %+v", undelivered)
 	}
-	fx.net.UserPresses("2", "u", press.Resend(failed[0].ID))
+	fx.net.UserPresses("2", "u", press.Resend(undelivered[0].ID))
 	fx.net.UserWrites("1", "u", "three")
 	fx.expect("1", "you said two", "you said three")
 	fx.stop()
 	fx.start()
-	fx.net.UserPresses("1", "u", press.Resend(failed[0].ID))
+	fx.net.UserPresses("1", "u", press.Resend(undelivered[0].ID))
 	fx.expect("1", "you said two", "you said three", "you said one")
-	fx.net.UserPresses("1", "u", press.Resend(failed[0].ID))
+	fx.net.UserPresses("1", "u", press.Resend(undelivered[0].ID))
 	fx.net.UserWrites("1", "u", "four")
 	fx.expect("1", "you said two", "you said three", "you said one", "you said four")
 }
