@@ -344,7 +344,7 @@ func sum(all []time.Duration) (total time.Duration) {
 func TestInASimulatedGroupNothingOvertakesAnswersAndBoardsCostThemLittle(t *testing.T) {
 	seeds := 8
 	if !testing.Short() {
-		seeds = killtest.Rounds(t, 100, 1000)
+		seeds = killtest.Rounds(t, 30, 1000)
 	}
 	var with, without time.Duration
 	var beyond, boards int
