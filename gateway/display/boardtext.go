@@ -28,7 +28,7 @@ func (b *board) render() *channels.Outgoing {
 	if stopping {
 		now, due = Content{Text: b.d.o.Words.Text(words.Stopping)}, true
 	}
-	if unsendable || now.Fold != nil || now.isEmpty() && (!due || b.d.o.NotStarted()) { // then the agent is not working yet
+	if unsendable || now.Fold != nil || now.isEmpty() && (!due || b.d.o.NotStarted()) { // it is not working yet
 		return nil
 	}
 	if now.isEmpty() && answer.replacesBoard(b.id != "") {
