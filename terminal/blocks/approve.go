@@ -34,39 +34,50 @@ const approvalTimeout = time.Hour
 // message has room for about 4,000. maxQuestionLines limits the lines of a diff.
 const maxQuestionLength, maxQuestionLines = 1500, 30
 
-// askApproval asks the person about a command, the nth of the response, if it needs approval. It
-// reports whether the command may be executed; an error ends the turn.
-func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool, q question) (bool, error) {
-	if !x.needsApproval(c.Type, protected) {
+// approvals decide which commands of a turn are executed.
+type approvals struct {
+	x *turn
+	// loggedNobody means that the log says that nobody can be asked.
+	loggedNobody bool
+}
+
+// ask asks the person about a command, the nth of the response, if it needs approval. It reports
+// whether the command may be executed; an error ends the turn.
+func (a *approvals) ask(ctx context.Context, c Command, n int, protected bool, q question) (bool, error) {
+	if !a.needed(c.Type, protected) {
 		return true, nil
 	}
-	options := approvalOptions
+	x, options := a.x, approvalOptions
 	if protected {
 		options = protectedOptions
+	}
+	var texts []string
+	for _, k := range options {
+		texts = append(texts, x.text(k))
 	}
 	if err := x.board.Show(); err != nil { // no command; the gateway says that the turn waits
 		return false, err
 	}
 	resume := x.t.AwaitPerson(ctx)
-	a, err := x.putQuestion(ctx, q, terminal.Question{
+	reply, err := a.putQuestion(ctx, q, terminal.Question{
 		// Deterministic, so that a turn that is repeated after a crash finds the stored answer. The
 		// text belongs to the ID of a change, whose file may be another one by then.
 		ID: fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n), UniqueID: c.Type == RunCommand,
-		Options: x.texts(options), Timeout: approvalTimeout, Approval: true,
+		Options: texts, Timeout: approvalTimeout, Approval: true,
 	}, c.Type)
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
 	}
-	answer, by := approveNot, "user "+terminal.OneLine(a.By, 80)
-	if a.Option >= 1 && a.Option <= len(options) {
-		answer = options[a.Option-1]
+	answer, by := approveNot, "user "+terminal.OneLine(reply.By, 80)
+	if reply.Option >= 1 && reply.Option <= len(options) {
+		answer = options[reply.Option-1]
 	}
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobodyToAsk):
 		by = "rule (there is nobody to ask)"
-		err = x.logNobodyToAsk()
+		err = a.logNobody()
 	case err != nil:
 		by = "rule (no answer: " + terminal.OneLine(err.Error(), 80) + ")"
 		err = x.sendSilent(terminal.Frame{Text: x.text(words.BlocksRefused, visibleLine(commandSubject(c)))})
@@ -84,13 +95,13 @@ func (x *turn) askApproval(ctx context.Context, c Command, n int, protected bool
 	})
 }
 
-// logNobodyToAsk logs once per turn that nobody can be asked. There is nobody in the chat to tell.
-func (x *turn) logNobodyToAsk() error {
-	if x.loggedNobodyToAsk {
+// logNobody logs once per turn that nobody can be asked. There is nobody in the chat to tell.
+func (a *approvals) logNobody() error {
+	if a.loggedNobody {
 		return nil
 	}
-	x.loggedNobodyToAsk = true
-	return x.t.Emit(terminal.Frame{
+	a.loggedNobody = true
+	return a.x.t.Emit(terminal.Frame{
 		Kind: terminal.Log, Level: "warning",
 		Text: "there is nobody here to ask, so commands that need approval are refused; blocks.approve says which",
 	})
@@ -104,25 +115,25 @@ func commandSubject(c Command) string {
 	return c.Path
 }
 
-// needsApproval reports whether the person must approve a command. Approval of all commands of a
-// type does not cover protected files.
-func (x *turn) needsApproval(t CommandType, protected bool) bool {
+// needed reports whether the person must approve a command. Approval of all commands of a type does
+// not cover protected files.
+func (a *approvals) needed(t CommandType, protected bool) bool {
 	switch {
 	case protected:
 		return true
-	case x.settings.Approve == approveNever, slices.Contains(x.s.Approved, t):
+	case a.x.settings.Approve == approveNever, slices.Contains(a.x.s.Approved, t):
 		return false
 	case t == RunCommand || t == DeleteFile:
 		return true
 	}
-	return x.settings.Approve == approveAll
+	return a.x.settings.Approve == approveAll
 }
 
 // question is a question for approval, and a document with what it shows only in part; "": none.
 type question struct{ text, document string }
 
 // putQuestion sends the document of a question, and then the question.
-func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (
+func (a *approvals) putQuestion(ctx context.Context, q question, ask terminal.Question, t CommandType) (
 	terminal.Answer, error,
 ) {
 	ask.Text = q.text
@@ -132,11 +143,11 @@ func (x *turn) putQuestion(ctx context.Context, q question, ask terminal.Questio
 		if t == RunCommand {
 			name = "command.txt"
 		}
-		if err := terminal.SendDocument(x.t.Words, name, q.document, x.sendSilent); err != nil {
+		if err := terminal.SendDocument(a.x.t.Words, name, q.document, a.x.sendSilent); err != nil {
 			return terminal.Answer{}, err
 		}
 	}
-	return x.t.Ask(ctx, ask)
+	return a.x.t.Ask(ctx, ask)
 }
 
 // runQuestion returns the question about a shell command.
@@ -231,7 +242,8 @@ func showBytes(text string) string {
 }
 
 // refuseProtected refuses to change a protected file without asking, and tells the person.
-func (x *turn) refuseProtected(c Command) (Result, error) {
+func (a *approvals) refuseProtected(c Command) (Result, error) {
+	x := a.x
 	if err := x.sendSilent(terminal.Frame{Text: x.text(words.BlocksNeverChanged, visiblePath(c.Path))}); err != nil {
 		return Result{}, err
 	}

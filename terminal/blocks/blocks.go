@@ -92,7 +92,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	if err := x.openChanges(); err != nil {
 		return terminal.Outcome{}, err
 	}
-	defer x.closeChanges()
+	defer x.changes.close()
 	if p.settings.Agent == personAgent {
 		person := p.waiting.add(x)
 		defer p.waiting.remove(person)

@@ -51,6 +51,8 @@ type changes struct {
 	workspace *workspace
 }
 
+func (c *changes) close() { _ = c.copies.Close() }
+
 // maxSaved limits the size of a file that is copied.
 const maxSaved = 64 << 20
 

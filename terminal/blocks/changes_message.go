@@ -56,7 +56,7 @@ func (x *turn) finalMessage() terminal.Frame {
 // changeLists returns a line each for the created, the changed and the deleted files.
 func (x *turn) changeLists() []string {
 	created, changed, deleted := x.changes.summary()
-	return x.listFiles(fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed},
+	return listFiles(x.t.Words, fileGroup{words.BlocksCreated, created}, fileGroup{words.BlocksChanged, changed},
 		fileGroup{words.BlocksDeleted, deleted})
 }
 
@@ -74,23 +74,23 @@ type fileGroup struct {
 }
 
 // listFiles returns a line for each list that is not empty.
-func (x *turn) listFiles(lists ...fileGroup) (lines []string) {
+func listFiles(w words.Words, lists ...fileGroup) (lines []string) {
 	for _, l := range lists {
 		if len(l.paths) > 0 {
-			lines = append(lines, x.text(l.label, x.joinFileNames(l.paths)))
+			lines = append(lines, w.Text(l.label, joinFileNames(w, l.paths)))
 		}
 	}
 	return lines
 }
 
 // joinFileNames lists files on one line.
-func (x *turn) joinFileNames(paths []string) string {
+func joinFileNames(w words.Words, paths []string) string {
 	var names []string
 	for _, path := range paths[:min(len(paths), maxListedFiles)] {
 		names = append(names, terminal.CodeSpan(terminal.OneLine(path, 200)))
 	}
 	if more := len(paths) - maxListedFiles; more > 0 {
-		names = append(names, x.text(words.BlocksMoreFiles, more))
+		names = append(names, w.Text(words.BlocksMoreFiles, more))
 	}
 	return strings.Join(names, ", ")
 }
@@ -126,7 +126,7 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 		if s.worksIn(x.space.dir) && slices.ContainsFunc(s.Changes, change.mayDiffer) {
 			y, temp := &turn{t: x.t, settings: x.settings, files: x.files, space: x.space, fileMu: x.fileMu, s: s}, x.space.temp
 			return y, func() {
-				y.closeChanges()
+				y.changes.close()
 				x.space.temp = temp
 			}, y.openChanges()
 		}
@@ -167,7 +167,7 @@ func (x *turn) undo() (terminal.Frame, error) {
 	if err := x.save(); err != nil {
 		return terminal.Frame{}, err
 	}
-	lines := x.listFiles(fileGroup{words.BlocksRestored, u.restored}, fileGroup{words.BlocksRemoved, u.removed})
+	lines := listFiles(x.t.Words, fileGroup{words.BlocksRestored, u.restored}, fileGroup{words.BlocksRemoved, u.removed})
 	head := words.BlocksUndone
 	if lines == nil {
 		head = words.BlocksNothingUndone

@@ -131,7 +131,7 @@ func (x *turn) requestFile(c Command) Result {
 
 // runCommand executes RUN_COMMAND.
 func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error) {
-	if ok, err := x.askApproval(ctx, c, n, false, runQuestion(x.t.Words, c.Text)); !ok || err != nil {
+	if ok, err := x.approvals.ask(ctx, c, n, false, runQuestion(x.t.Words, c.Text)); !ok || err != nil {
 		return notApprovedResult(c), err
 	}
 	if err := x.markStarted(); err != nil {
@@ -149,20 +149,20 @@ func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error)
 
 // changeFile executes a command that changes a file.
 func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error) {
-	p, fail := x.planChange(c)
+	p, fail := x.space.plan(c, x.settings.Approve == approveAll)
 	if fail != nil {
 		return *fail, nil
 	}
 	if p.protected && x.settings.Approve == approveNever {
-		return x.refuseProtected(c)
+		return x.approvals.refuseProtected(c)
 	}
 	// What has started was approved before a crash. A protected file is asked about all the same,
 	// because the path may lead to another file now; an answer to the same question is found.
-	if (!x.s.Started || p.protected) && x.needsApproval(c.Type, p.protected) {
-		if ok, err := x.askApproval(ctx, c, n, p.protected, p.question(x.t.Words, c)); !ok || err != nil {
+	if (!x.s.Started || p.protected) && x.approvals.needed(c.Type, p.protected) {
+		if ok, err := x.approvals.ask(ctx, c, n, p.protected, p.question(x.t.Words, c)); !ok || err != nil {
 			return notApprovedResult(c), err
 		}
-		again, fail := x.planChange(c) // the file may have changed while the person was asked
+		again, fail := x.space.plan(c, x.settings.Approve == approveAll) // the file may have changed meanwhile
 		switch {
 		case fail != nil:
 			return *fail, nil
@@ -186,11 +186,11 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 	if err := x.markStarted(); err != nil {
 		return Result{}, err
 	}
-	p, fail := x.planChange(c)
+	p, fail := x.space.plan(c, x.settings.Approve == approveAll)
 	switch {
 	case fail != nil:
 		return *fail, nil
-	case p.target != planned.target, x.needsApproval(c.Type, p.protected) && !p.hasSameStart(planned):
+	case p.target != planned.target, x.approvals.needed(c.Type, p.protected) && !p.hasSameStart(planned):
 		return failedResult(c, errChanged), nil
 	}
 	var err error
@@ -222,10 +222,10 @@ func (p plannedChange) hasSameStart(other plannedChange) bool {
 // maxEdited limits the size of a file that EDIT_FILE changes, because it is held in memory.
 const maxEdited = 16 << 20
 
-// planChange computes the effect of a command without executing it. fail is nil if the command can
-// be executed.
-func (x *turn) planChange(c Command) (p plannedChange, fail *Result) {
-	err := x.readBefore(c, &p)
+// plan computes the effect of a command without executing it. A question about any change shows
+// what a new content replaces. fail is nil if the command can be executed.
+func (w *workspace) plan(c Command, asksAll bool) (p plannedChange, fail *Result) {
+	err := w.readBefore(c, asksAll, &p)
 	switch {
 	case err == nil && c.Type == EditFile:
 		edited, lines, ok := replaceLines(p.before, c.StartLine, c.EndLine, c.Text)
@@ -244,19 +244,19 @@ func (x *turn) planChange(c Command) (p plannedChange, fail *Result) {
 }
 
 // readBefore reads the state of a file before a command changes it.
-func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
-	if p.target, err = x.space.target(c.Path); err != nil {
+func (w *workspace) readBefore(c Command, asksAll bool, p *plannedChange) (err error) {
+	if p.target, err = w.target(c.Path); err != nil {
 		return asNotFound(err)
 	}
-	size, err := x.space.stat(c.Path)
+	size, err := w.stat(c.Path)
 	p.existed, p.cut = err == nil, size > maxEdited
 	switch {
 	case err != nil:
 		return err
 	case c.Type == EditFile && p.cut:
 		return fmt.Errorf("it has more than %d MiB", maxEdited>>20)
-	case c.Type == EditFile, c.Type == CreateFile && (x.settings.Approve == approveAll || p.protected) && !p.cut:
-		p.before, _, err = x.space.read(c.Path, maxEdited)
+	case c.Type == EditFile, c.Type == CreateFile && (asksAll || p.protected) && !p.cut:
+		p.before, _, err = w.read(c.Path, maxEdited)
 	}
 	return err
 }

@@ -241,3 +241,16 @@ func (f *folder) prune(newestFirst []*session) {
 func roundFile(session string, sequence int) string {
 	return fmt.Sprintf("%s_seq%04d.txt", session, sequence)
 }
+
+// moveToProcessed moves a response out of the inbox.
+func (f *folder) moveToProcessed(r response) error {
+	name := cmp.Or(r.savedAs, r.name)
+	if info, err := f.processed.Lstat(name); err == nil && info.IsDir() {
+		_ = f.processed.RemoveAll(name) // a folder would make the rename fail
+	}
+	err := f.inbox.Rename(r.name, processedName+"/"+name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // moved before a crash
+		return fmt.Errorf("move response: %w", err)
+	}
+	return nil
+}

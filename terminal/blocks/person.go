@@ -102,7 +102,7 @@ func (p *personTransport) roundTrip(ctx context.Context) (response, error) {
 		if confirmed, err := p.confirmResponse(ctx, r); confirmed || err != nil {
 			return r, err
 		}
-		if err := p.x.moveToProcessed(r); err != nil {
+		if err := p.x.files.moveToProcessed(r); err != nil {
 			return response{}, err
 		}
 	}
@@ -159,7 +159,7 @@ func (p *personTransport) confirmResponse(ctx context.Context, r response) (bool
 	a, err := p.x.t.Ask(ctx, terminal.Question{
 		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
 		ID: fmt.Sprintf("blocks-%s-%d-%s", p.x.s.ID, p.x.s.Sequence, messageHash(string(content))), UniqueID: true,
-		Text: p.x.text(words.BlocksModelsAnswer), Options: p.x.texts([]words.Key{words.ButtonYes, words.ButtonNo}),
+		Text: p.x.text(words.BlocksModelsAnswer), Options: []string{p.x.text(words.ButtonYes), p.x.text(words.ButtonNo)},
 		OtherText: terminal.OtherTextDismisses,
 	})
 	if err := resume(ctx); err != nil {

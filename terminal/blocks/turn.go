@@ -2,11 +2,9 @@ package blocks
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -30,9 +28,8 @@ type turn struct {
 	board    board
 	// fileMu is held while a file is changed, so that sessions of different chats do not change
 	// files at the same time.
-	fileMu *sync.Mutex
-	// loggedNobodyToAsk means that the log says that nobody can be asked.
-	loggedNobodyToAsk bool
+	fileMu    *sync.Mutex
+	approvals approvals
 	// hints are for the model, about the response that is being executed.
 	hints []string
 }
@@ -91,8 +88,6 @@ func (x *turn) openChanges() error {
 	return nil
 }
 
-func (x *turn) closeChanges() { _ = x.changes.copies.Close() }
-
 // save writes the session file without syncing it to disk.
 func (x *turn) save() error { return x.saveSession(false) }
 
@@ -108,6 +103,7 @@ func (x *turn) saveSession(sync bool) error {
 
 // run runs rounds until the session is complete.
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
+	x.approvals.x = x
 	x.board = board{Board: steps.Board{Emit: x.t.Emit, Words: x.t.Words}}
 	if x.s.Reported { // the turn is repeated after its end was reported
 		out, err := x.emitEnd(x.repeatedMessage)
@@ -174,7 +170,7 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 // endRound moves the executed response to processed, and writes the next outbox unless the task is
 // done.
 func (x *turn) endRound(done bool) error {
-	if err := x.moveToProcessed(response{x.s.Response, x.s.SavedAs}); err != nil {
+	if err := x.files.moveToProcessed(response{x.s.Response, x.s.SavedAs}); err != nil {
 		return err
 	}
 	if !done {
@@ -182,19 +178,6 @@ func (x *turn) endRound(done bool) error {
 	}
 	x.s.Complete, x.s.Response = true, ""
 	return x.save()
-}
-
-// moveToProcessed moves a response out of the inbox.
-func (x *turn) moveToProcessed(r response) error {
-	name := cmp.Or(r.savedAs, r.name)
-	if info, err := x.files.processed.Lstat(name); err == nil && info.IsDir() {
-		_ = x.files.processed.RemoveAll(name) // a folder would make the rename fail
-	}
-	err := x.files.inbox.Rename(r.name, processedName+"/"+name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // moved before a crash
-		return fmt.Errorf("move response: %w", err)
-	}
-	return nil
 }
 
 // writeOutbox writes the outbox of the next round, unless it was written before a crash.
@@ -208,7 +191,7 @@ func (x *turn) writeOutbox() error {
 		}
 		text := outbox{
 			session: x.s.ID, sequence: next, task: x.s.Task, earlier: x.s.Earlier, files: files,
-			results: x.s.Results, hints: x.hints, contents: x.requestedFiles(),
+			results: x.s.Results, hints: x.hints, contents: x.space.readRequested(x.s.RequestedFiles),
 		}.text()
 		if err := writeFile(x.files.outbox, name, []byte(text), false); err != nil {
 			return err
@@ -227,13 +210,13 @@ const (
 	maxContent, maxContents = 100_000, 8 << 20
 )
 
-// requestedFiles reads the files that READ_FILE has requested.
-func (x *turn) requestedFiles() []requestedFile {
+// readRequested reads the files that READ_FILE has requested.
+func (w *workspace) readRequested(paths []string) []requestedFile {
 	var all []requestedFile
 	left := maxContents
-	for _, path := range x.s.RequestedFiles {
+	for _, path := range paths {
 		f := requestedFile{path: path}
-		content, size, err := x.space.read(path, int64(min(maxContent, left)))
+		content, size, err := w.read(path, int64(min(maxContent, left)))
 		if err == nil {
 			f.found, f.size, f.cut = true, size, size > int64(len(content))
 			f.binary, f.content = bytes.IndexByte(content, 0) >= 0, string(content)
@@ -274,16 +257,8 @@ func (x *turn) sendResult(message func() (terminal.Frame, error)) error {
 	return x.sendMessage(f)
 }
 
-// text returns a text in the language of the person, texts several of them.
+// text returns a text in the language of the person.
 func (x *turn) text(k words.Key, values ...any) string { return x.t.Words.Text(k, values...) }
-
-func (x *turn) texts(keys []words.Key) []string {
-	all := make([]string, len(keys))
-	for i, k := range keys {
-		all[i] = x.text(k)
-	}
-	return all
-}
 
 // agentError means that the agent's command has failed, or that the task needed too many rounds.
 type agentError struct {
