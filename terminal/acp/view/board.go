@@ -16,6 +16,7 @@ const maxPlan = 200
 // board is the state of a turn that its progress message shows.
 type board struct {
 	steps.Board
+	due       *agenda
 	table     *jobs.Table // nil if the agent has no terminals
 	changes   changes
 	tools     map[string]*ToolCall // those that the board has steps of, by ID
@@ -34,6 +35,14 @@ func newBoard(out *output, table *jobs.Table) board {
 			return out.err
 		}},
 		table: table, changes: changes{words: w, dir: out.dir}, tools: map[string]*ToolCall{},
+	}
+}
+
+// setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
+func (b *board) setThinking(now bool) {
+	if b.thinking != now {
+		b.thinking = now
+		b.due.board.Schedule(boardInterval)
 	}
 }
 

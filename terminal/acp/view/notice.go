@@ -11,14 +11,14 @@ const noticeMark, warningMark = "ℹ️ ", "⚠ "
 
 // addNotice shows a notice of the agent, which is no part of its answer: a line of the board, and
 // of the turn's summary.
-func (v *View) addNotice(severity, text string) {
+func (b *board) addNotice(severity, text string) {
 	mark := noticeMark
 	if severity == "warning" || severity == "error" {
 		mark = warningMark
 	}
 	if text = terminal.OneLine(text, maxRemark); text != "" {
-		v.board.forget(v.board.AddNotice(mark, steps.EscapeTitle(text)))
-		v.due.board.Schedule(boardInterval)
+		b.forget(b.AddNotice(mark, steps.EscapeTitle(text)))
+		b.due.board.Schedule(boardInterval)
 	}
 }
 
@@ -27,18 +27,18 @@ const compactionPrefix = "compaction "
 
 // applyCompaction shows a compaction of the agent's context as a step. The summary is for the
 // agent.
-func (v *View) applyCompaction(c updateFields) {
-	v.setThinking(false)
+func (b *board) applyCompaction(c updateFields) {
+	b.setThinking(false)
 	id := compactionPrefix + c.Compaction.V
-	t := v.board.tools[id]
+	t := b.tools[id]
 	if t == nil {
-		t = v.board.addTool(id)
-		t.Kind, t.Title = "compaction", v.board.Words.Text(words.StepCompaction)
+		t = b.addTool(id)
+		t.Kind, t.Title = "compaction", b.Words.Text(words.StepCompaction)
 	}
 	t.apply(ToolFields{Status: c.Status}, nil)
-	t.updateStep(v.out.dir)
+	t.updateStep(b.changes.dir)
 	if c.Error.OK {
 		t.step.Output = steps.LastLines(c.Error.V)
 	}
-	v.due.board.Schedule(boardInterval)
+	b.due.board.Schedule(boardInterval)
 }

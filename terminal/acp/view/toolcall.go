@@ -215,7 +215,7 @@ func (t *ToolCall) setContent(list []rpc.Optional[toolContent]) {
 
 // applyToolCall handles tool_call and tool_call_update alike, because some agents mix them up.
 func (v *View) applyToolCall(c updateFields) {
-	v.setThinking(false)
+	v.board.setThinking(false)
 	t, found := v.board.tools[c.ID.V]
 	if !found {
 		v.settleText()
@@ -233,7 +233,7 @@ func (v *View) applyToolCall(c updateFields) {
 	case t.status == "completed":
 		v.rejected = false
 		v.board.changes.record(t)
-		v.sendContent(t)
+		v.messages.sendContent(t)
 		fallthrough
 	default:
 		v.board.updateTail(t)
@@ -243,14 +243,14 @@ func (v *View) applyToolCall(c updateFields) {
 
 // sendContent sends the result of a tool call. Files that were only read are not sent: they are
 // mostly the person's own.
-func (v *View) sendContent(t *ToolCall) {
+func (m *messages) sendContent(t *ToolCall) {
 	if t.Kind == "read" || t.Kind == "search" || t.contentSent {
 		return
 	}
 	for _, b := range t.Content {
 		if b.Type != "text" && b.Type != "resource" || b.Type == "resource" && b.Resource != nil && b.Resource.Blob != nil {
 			t.contentSent = true
-			v.messages.showBlock(b)
+			m.showBlock(b)
 		}
 	}
 }

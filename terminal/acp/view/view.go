@@ -61,7 +61,7 @@ func New(t terminal.Turn, table *jobs.Table) *View {
 		partial: later(v.messages.showPartial), board: later(v.showBoard), terminals: later(v.refreshTerminals),
 		files: later(v.messages.sendFiles), quiet: later(v.checkQuiet),
 	}
-	v.messages = messages{output: out, due: v.due}
+	v.messages, v.board.due = messages{output: out, due: v.due}, v.due
 	return v
 }
 
@@ -127,13 +127,13 @@ func (v *View) Update(raw json.RawMessage) {
 	case "agent_message_chunk":
 		v.addAnswer(c)
 	case "agent_thought_chunk":
-		v.setThinking(true)
+		v.board.setThinking(true)
 	case "tool_call", "tool_call_update":
 		v.applyToolCall(c)
 	case "notice":
-		v.addNotice(c.Severity.V, c.Title.V+"\n"+c.Description.V)
+		v.board.addNotice(c.Severity.V, c.Title.V+"\n"+c.Description.V)
 	case "compaction_update", "compaction_summary_chunk":
-		v.applyCompaction(c)
+		v.board.applyCompaction(c)
 	case "plan":
 		v.board.Plan = newPlan(c.Entries.V)
 		v.due.board.Schedule(boardInterval)
@@ -154,7 +154,7 @@ func (v *View) Update(raw json.RawMessage) {
 
 // addAnswer adds a chunk of the agent's answer.
 func (v *View) addAnswer(c updateFields) {
-	v.setThinking(false)
+	v.board.setThinking(false)
 	var b rpc.Block
 	if err := json.Unmarshal(c.Content, &b); err != nil {
 		v.out.log("debug", "content that cannot be read ignored: %s", err)
@@ -169,7 +169,7 @@ func (v *View) addAnswer(c updateFields) {
 	}
 	// Claude Code marks a notice of its own, which is not the model's text, only by its metadata.
 	if c.MessageID.V == "" && c.Meta.V.Claude.V.Kind == "informational" {
-		v.addNotice("", b.Text)
+		v.board.addNotice("", b.Text)
 		return
 	}
 	v.messages.sendFiles()
@@ -178,14 +178,6 @@ func (v *View) addAnswer(c updateFields) {
 		v.messages.sendText()
 	}
 	v.messages.addText(b.Text, id)
-}
-
-// setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
-func (v *View) setThinking(now bool) {
-	if v.board.thinking != now {
-		v.board.thinking = now
-		v.due.board.Schedule(boardInterval)
-	}
 }
 
 // Discard closes a view that has nothing to emit.
