@@ -36,7 +36,7 @@ type FinalOptions struct {
 type FinalResponse struct {
 	text        *process.Bounded
 	media       []string
-	ownDir      string           // see AttachFiles
+	temp        TempFiles        // see AttachFiles
 	errs        *process.Bounded // one line for each error frame, as the user reads it
 	code        string           // of the last error frame that has one
 	remarks     []string
@@ -90,9 +90,10 @@ func (r *FinalResponse) PlainText() (text string, media []string) {
 	return TrimText(Clean(r.text.String())), r.media
 }
 
-// AttachFiles adds files of the protocol's folder dir to the last message, which must have a text.
-func (r *FinalResponse) AttachFiles(dir string, paths ...string) {
-	r.ownDir, r.media = dir, append(r.media, paths...)
+// AttachFiles adds files to the last message, which must have a text. Emit removes those that are
+// temporary.
+func (r *FinalResponse) AttachFiles(temp TempFiles, paths []string) {
+	r.temp, r.media = temp, append(r.media, paths...)
 }
 
 // AddError adds an error frame. Errors are shown last, so they are collected.
@@ -149,6 +150,7 @@ func (r *FinalResponse) SetEnd(status Status, text string) { r.end, r.endText = 
 // Emit emits the final response: the plain text, then the errors. Remarks, STDERR and the exit code
 // are appended to the last of them.
 func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
+	defer r.temp.Remove()
 	out := r.outcome(end)
 	if r.flush != nil {
 		if err := r.flush(r.HasContent(t, end)); err != nil {
@@ -165,7 +167,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		if text != "" {
 			if err := t.Emit(Frame{
 				Kind: Message, Text: text, Format: t.Final.FormatOf(text), Media: r.media, Guessed: true,
-				ProtocolDir: r.ownDir, Silent: true,
+				ProtocolDir: r.temp.Dir(), Silent: true,
 			}); err != nil {
 				return out, fmt.Errorf("emit plain text: %w", err)
 			}
@@ -174,7 +176,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		format := r.formatWithStderr(t.Final, TrimText(Clean(r.errs.String())), end)
 		if err := t.Emit(Frame{
 			Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code, StillRunning: r.left,
-			Media: r.media, ProtocolDir: r.ownDir,
+			Media: r.media, ProtocolDir: r.temp.Dir(),
 		}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
@@ -189,7 +191,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	}
 	if text != "" {
 		if err := t.Emit(Frame{
-			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, ProtocolDir: r.ownDir, Own: own,
+			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, ProtocolDir: r.temp.Dir(), Own: own,
 		}); err != nil {
 			return out, fmt.Errorf("emit final response: %w", err)
 		}

@@ -70,7 +70,7 @@ func (s *session) flushBackground() {
 	if b.view == nil {
 		return
 	}
-	if err := b.view.Close(false); err != nil {
+	if err := b.view.Close(false, nil); err != nil {
 		s.agent.Log("warning", "message between turns not sent: "+err.Error())
 	}
 	b.view, b.since = nil, time.Time{}

@@ -24,12 +24,12 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		if e.SetEnd(status, text); status != terminal.Refused || reason != "cancelled" { // Codex cancels what is refused
 			x.addStopReason(e, reason)
 		}
-		return x.emitFinal(e, stillRunning())
+		return e.Emit(x.t, stillRunning())
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)
 	case errors.Is(err, errNotReady):
 		e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(words.AgentNotReady, x.StartTimeout.Seconds()))})
-		return x.emitFinal(e, x.stopUnready())
+		return e.Emit(x.t, x.stopUnready())
 	case errors.Is(err, rpc.ErrGone):
 		return x.endExited(e)
 	case errors.Is(err, rpc.ErrEcho):
@@ -42,22 +42,23 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 	case errors.As(err, &said):
 		e.AddError(terminal.Frame{Text: x.agentErrorText(said)})
 	default:
-		if closeErr := x.closeView(true); closeErr != nil {
+		if closeErr := x.closeView(); closeErr != nil {
 			return terminal.Outcome{}, closeErr
 		}
 		return terminal.Outcome{}, err
 	}
-	return x.emitFinal(e, stillRunning())
+	return e.Emit(x.t, stillRunning())
 }
 
 // newFinalResponse detaches the turn from the session and returns a final response with the pending
-// warnings.
+// warnings, which follows the end of the agent's output.
 func (x *turn) newFinalResponse() *terminal.FinalResponse {
 	e := terminal.NewFinalResponse(x.t.MaxOutput)
 	e.MarkShown() // SetEnd has a text for a turn without any
 	if x.r == nil {
 		return e
 	}
+	e.FlushFirst(func(followed bool) error { return x.r.view.Close(followed, e) })
 	x.s.endTurn()
 	x.r.access.Wait()
 	for _, note := range x.a.takeLineWarnings() {
@@ -66,28 +67,12 @@ func (x *turn) newFinalResponse() *terminal.FinalResponse {
 	return e
 }
 
-// closeView emits the end of the agent's output. followed says that a message of the gateway or an
-// error follows it.
-func (x *turn) closeView(followed bool) error {
+// closeView emits the end of the agent's output before a message of the gateway or an error.
+func (x *turn) closeView() error {
 	if x.r == nil {
 		return nil
 	}
-	return x.r.view.Close(followed)
-}
-
-// emitFinal emits the end of the agent's output and the final response.
-func (x *turn) emitFinal(e *terminal.FinalResponse, end terminal.AgentExit) (terminal.Outcome, error) {
-	if x.r == nil || !e.HasContent(x.t, end) {
-		if err := x.closeView(false); err != nil {
-			return terminal.Outcome{}, err
-		}
-		return e.Emit(x.t, end)
-	}
-	defer x.r.view.RemoveFiles()
-	if err := x.r.view.CloseBefore(e); err != nil {
-		return terminal.Outcome{}, err
-	}
-	return e.Emit(x.t, end)
+	return x.r.view.Close(true, nil)
 }
 
 // endWithText ends a turn with a text of the gateway.
@@ -97,9 +82,9 @@ func (x *turn) endWithText(ctx context.Context, text string, err error) (termina
 	}
 	e := x.newFinalResponse()
 	if text == "" {
-		return x.emitFinal(e, stillRunning())
+		return e.Emit(x.t, stillRunning())
 	}
-	if err := x.closeView(true); err != nil {
+	if err := x.closeView(); err != nil {
 		return terminal.Outcome{}, err
 	}
 	followed := e.HasContent(x.t, stillRunning())
@@ -120,7 +105,7 @@ func (x *turn) endStopped(ctx context.Context, e *terminal.FinalResponse) (termi
 	if x.r != nil && !x.a.unusable {
 		e.AddStillRunning(x.t.Words, x.a.awaitLeft(x.r.view.OpenCommands()))
 	}
-	return x.emitFinal(e, end)
+	return e.Emit(x.t, end)
 }
 
 // stopUnready ends an agent that did not get ready, and returns its stderr.
@@ -146,7 +131,7 @@ func (x *turn) endExited(e *terminal.FinalResponse) (terminal.Outcome, error) {
 		text = words.AgentEndedForgets
 	}
 	e.AddError(terminal.Frame{Text: x.notAgentText(x.t.Words.Text(text))})
-	return x.emitFinal(e, end)
+	return e.Emit(x.t, end)
 }
 
 // stillRunning is the exit of a turn that the agent outlives.

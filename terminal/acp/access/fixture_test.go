@@ -23,7 +23,7 @@ func sendChunk(v *view.View, text string) {
 
 func closeView(t *testing.T, v *view.View) {
 	t.Helper()
-	if err := v.Close(false); err != nil {
+	if err := v.Close(false, nil); err != nil {
 		t.Fatal(err)
 	}
 }

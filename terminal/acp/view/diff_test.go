@@ -128,9 +128,8 @@ func TestALongDiffOfAnAgentThatSaysNothingGoesWithWhatTheGatewaySays(t *testing.
 			sendLongDiff(v, turn.ExecEnv().Dir)
 			e := terminal.NewFinalResponse(1000)
 			end(e)
-			musttest.Do(t, v.CloseBefore(e))
+			e.FlushFirst(func(followed bool) error { return v.Close(followed, e) })
 			musttest.Get(e.Emit(turn, terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}))(t)
-			v.RemoveFiles()
 			said := slices.DeleteFunc(r.Frames, func(f terminal.Frame) bool { return f.Kind == terminal.Progress })
 			if len(said) != 1 || said[0].Silent || said[0].Text == "" || len(said[0].Media) != 1 || r.Files["changes.diff"] == "" {
 				t.Errorf("said %+v", said)

@@ -28,7 +28,7 @@ func splitEvery(s string, n int) (pieces []string) {
 
 func closeView(t *testing.T, v *View) {
 	t.Helper()
-	if err := v.Close(false); err != nil {
+	if err := v.Close(false, nil); err != nil {
 		t.Fatal(err)
 	}
 }

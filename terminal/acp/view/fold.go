@@ -22,8 +22,9 @@ func (v *View) emitEnd(followed bool, next *terminal.FinalResponse) {
 	last := v.out.answerFrame(m.lastAnswer(followed))
 	last.Silent = followed
 	switch hasFiles := len(m.files.paths) > 0; {
-	case hasFiles && last.Text == "" && next != nil:
-		next.AttachFiles(m.files.temp.Dir(), m.files.paths...)
+	case hasFiles && last.Text == "" && followed && next != nil:
+		next.AttachFiles(m.files.temp, m.files.paths)
+		m.files = pendingFiles{}
 	case hasFiles:
 		m.emitFiles(&m.files, last)
 	case last.Text != "":

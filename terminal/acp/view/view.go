@@ -190,24 +190,9 @@ func (v *View) Discard() {
 
 // Close emits everything that is pending, with the summary of the turn, and closes the
 // view. followed says that a message of the gateway or an error follows, so that the view notifies
-// nobody. It returns the first error of Emit.
-func (v *View) Close(followed bool) error {
-	defer v.RemoveFiles()
-	return v.close(followed, nil)
-}
-
-// CloseBefore is Close before a final response, which gets the files that have no message of the
-// agent. The caller calls RemoveFiles when it was emitted.
-func (v *View) CloseBefore(next *terminal.FinalResponse) error { return v.close(true, next) }
-
-// RemoveFiles removes the files that the view has written.
-func (v *View) RemoveFiles() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.messages.files.remove()
-}
-
-func (v *View) close(followed bool, next *terminal.FinalResponse) error {
+// nobody. If that is in next, next gets the files that have no message of the agent. Close returns
+// the first error of Emit.
+func (v *View) Close(followed bool, next *terminal.FinalResponse) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.closed {
@@ -215,6 +200,7 @@ func (v *View) close(followed bool, next *terminal.FinalResponse) error {
 			v.out.emitText(v.board.Notices()) // the answer is to be the message that notifies
 		}
 		v.emitEnd(followed, next)
+		v.messages.files.remove()
 		v.closed = true
 		v.due.cancel()
 	}

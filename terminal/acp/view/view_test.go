@@ -187,7 +187,7 @@ func TestAnErrorOfEmitIsReturnedAndStopsTheView(t *testing.T) {
 		sendChunk(v, "b", "2")
 		sendChunk(v, "c", "3")
 		time.Sleep(time.Second)
-		if err := v.Close(false); !errors.Is(err, r.Fail) {
+		if err := v.Close(false, nil); !errors.Is(err, r.Fail) {
 			t.Errorf("got %v", err)
 		}
 		if len(r.Frames) != 1 {
