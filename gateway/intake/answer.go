@@ -41,7 +41,7 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming, isTex
 	switch {
 	case ambiguous:
 		unclear := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: q.Secret}
-		_, err := i.storeAnswered(ctx, unclear, channels.Message{Text: i.words(in).Text(words.WhichQuestion)})
+		_, err := i.storeAnswered(ctx, unclear, toSender(i.words(in).Text(words.WhichQuestion)))
 		return true, err
 	case !isText:
 		return false, nil

@@ -32,18 +32,16 @@ type commandCall struct {
 	// request stores the command. Changes on disk belong into it, so that they happen once, in the
 	// same transaction.
 	request *store.ReceiveRequest
-	reply   *channels.Message // a command may add buttons; its text is the command's return value
+	reply   *reply // a command may add buttons; its text is the command's return value
 	// dropped are the waiting turns that the command cancels, and chosen is the agent that it
 	// chooses.
 	dropped *[]int64
 	chosen  *string
-	// forSender says that the answer concerns only the person who has pressed the button.
-	forSender *bool
 }
 
 // textForSender returns a text for the person who has pressed the button of the command only.
 func (c commandCall) textForSender(k words.Key, values ...any) string {
-	*c.forSender = true
+	c.reply.forSender = true
 	return c.text(k, values...)
 }
 
@@ -79,24 +77,16 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 	running := i.o.Lanes.RunningTurn(in.Chat)
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	// who sent the command is looking at the chat
-	answer := channels.Message{Notification: channels.Notification{Silent: true}}
+	var answer reply
 	var chosen string
-	var forSender bool
-	text, err := c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen, &forSender}, ctx)
-	if err != nil {
+	var first bool
+	var err error
+	if answer.Text, err = c.do(commandCall{i, in, args, running, &request, &answer, &dropped, &chosen}, ctx); err != nil {
 		return err
 	}
-	answer.Text = text
-	var first bool
 	word, _ := commandWord(in)
 	storeOutcome := func() error {
-		if forSender && answersPress(in) {
-			first, err = i.storeTold(ctx, request, text)
-		} else {
-			first, err = i.storeAnswered(ctx, request, answer)
-		}
-		if first {
+		if first, err = i.storeAnswered(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
 				i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})

@@ -97,7 +97,7 @@ func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason
 		}
 		answer = ""
 	}
-	fresh, err := e.storeTold(ctx, request, answer)
+	fresh, err := e.storeAnswered(ctx, request, toSender(answer))
 	if fresh {
 		e.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}

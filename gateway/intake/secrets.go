@@ -17,7 +17,7 @@ func (i *Intake) dropLateSecret(ctx context.Context, in channels.Incoming) (bool
 	if err != nil || !late {
 		return false, err
 	}
-	closed := channels.Message{Text: i.words(in).Text(words.QuestionClosed)}
+	closed := toSender(i.words(in).Text(words.QuestionClosed))
 	_, err = i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: true}, closed)
 	return true, err
 }

@@ -14,24 +14,21 @@ type stage struct{ o Options }
 
 // storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
 func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := s.storeTold(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, toSender(answer))
 	return err
 }
 
-// storeTold is storeAnswered with an answer that concerns only the sender, such as a refusal. After
-// the press of a button, only the person who has pressed it sees the answer; in a group where the
-// press cannot be answered so, nobody does.
-func (s *stage) storeTold(ctx context.Context, request store.ReceiveRequest, answer string) (bool, error) {
-	in := request.In
-	if !answersPress(in) {
-		return s.storeAnswered(ctx, request, channels.Message{Text: answer})
-	}
-	first, err := s.storeAnswered(ctx, request, channels.Message{})
-	if first {
-		respond(in, answer)
-	}
-	return first, err
+// reply is the gateway's answer to a message that needs no turn.
+type reply struct {
+	channels.Message
+	// forSender says that it concerns only the sender, such as a refusal. After the press of a
+	// button, only the person who has pressed it sees the reply; in a group where the press cannot
+	// be answered so, nobody does.
+	forSender bool
 }
+
+// toSender is a reply that concerns only the sender.
+func toSender(text string) reply { return reply{channels.Message{Text: text}, true} }
 
 // answersPress reports whether a message is a press that is answered without a message.
 func answersPress(in channels.Incoming) bool {
@@ -47,14 +44,13 @@ func respond(in channels.Incoming, text string) {
 
 // storeAnswered stores a message that needs no turn, with its answer and its changes, in one
 // transaction. It reports false for a duplicate.
-func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer channels.Message) (
-	bool, error,
-) {
+func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest, answer reply) (bool, error) {
 	in := request.In
 	answer.Silent = true // who has just written or pressed a button is looking at the chat
 	var err error
-	if answer.Text != "" {
-		if request.Answer, err = s.planAnswer(in, answer); err != nil {
+	byPress := answer.forSender && answersPress(in)
+	if answer.Text != "" && !byPress {
+		if request.Answer, err = s.planAnswer(in, answer.Message); err != nil {
 			return false, err
 		}
 	}
@@ -63,6 +59,9 @@ func (s *stage) storeAnswered(ctx context.Context, request store.ReceiveRequest,
 		return false, fmt.Errorf("store message: %w", err)
 	}
 	settled := result.Disposition == store.Settled
+	if settled && byPress {
+		respond(in, answer.Text)
+	}
 	if settled && (len(request.Answer) > 0 || request.Resend != 0) {
 		s.o.Outbox.Wake(in.Chat)
 	}
