@@ -144,7 +144,9 @@ func (m *Menu) set(ctx context.Context, chat string, menu *bot.SetMyCommandsPara
 			return nil
 		}
 	}
-	m.o.Pace.AwaitQuiet(ctx)
+	if err := m.o.Pace.GiveWay(ctx, 0, pace.Menu); err != nil {
+		return err
+	}
 	if len(menu.Commands) > 0 {
 		err = botapi.ExecuteWithTimeout(ctx, m.o.API, (*bot.Bot).SetMyCommands, menu)
 	} else {

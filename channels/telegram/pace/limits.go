@@ -45,9 +45,9 @@ const (
 
 // waiter is a call that waits for its turn, or that was refused and will be tried again.
 type waiter struct {
-	class  Class
-	kind   kind
-	leftAt time.Time // when a refused call loses its place; zero: it is waiting
+	class        Class
+	kind         kind
+	refusedUntil time.Time // when a refused call loses its place; zero: it is waiting
 }
 
 // slot is a call that counts towards the limit of a group.
@@ -90,10 +90,10 @@ func (c *chatLimits) enqueue(class Class) *waiter {
 	case class.GivesWay:
 		w.kind = remark
 	}
-	c.dropLeft(time.Now())
+	c.dropExpired(time.Now())
 	for _, old := range c.waiters {
-		if old.kind == w.kind && old.class.Topic == class.Topic && !old.leftAt.IsZero() {
-			old.class, old.leftAt = class, time.Time{}
+		if !class.Waits && old.kind == w.kind && old.class.Topic == class.Topic && !old.refusedUntil.IsZero() {
+			old.class, old.refusedUntil = class, time.Time{}
 			return old
 		}
 	}
@@ -105,9 +105,11 @@ func (c *chatLimits) enqueue(class Class) *waiter {
 	return w
 }
 
-// dropLeft removes the calls that were refused and were not tried again in time, and old slots.
-func (c *chatLimits) dropLeft(now time.Time) {
-	c.waiters = slices.DeleteFunc(c.waiters, func(w *waiter) bool { return !w.leftAt.IsZero() && !now.Before(w.leftAt) })
+// dropExpired removes the calls that were refused and were not tried again in time, and old slots.
+func (c *chatLimits) dropExpired(now time.Time) {
+	c.waiters = slices.DeleteFunc(c.waiters, func(w *waiter) bool {
+		return !w.refusedUntil.IsZero() && !now.Before(w.refusedUntil)
+	})
 	c.slots = slices.DeleteFunc(c.slots, func(s *slot) bool { return !s.endsAt.IsZero() && !now.Before(s.endsAt) })
 }
 
@@ -115,7 +117,7 @@ func (c *chatLimits) dropLeft(now time.Time) {
 // other than answers leave some room, and boards as much as the expected answers need. It reserves
 // nothing.
 func (c *chatLimits) roomIn(now time.Time, w *waiter, n int) time.Duration {
-	c.dropLeft(now)
+	c.dropExpired(now)
 	cost := c.cost(n)
 	ahead := slices.Index(c.waiters, w)
 	tokens := cost
@@ -238,7 +240,7 @@ func (c *chatLimits) refuse(w *waiter, now time.Time, wait time.Duration) time.D
 	if w.kind != answer {
 		wait = min(wait, maxSpareWait)
 	}
-	w.leftAt = now.Add(wait + returnGrace)
+	w.refusedUntil = now.Add(wait + returnGrace)
 	c.notify()
 	return wait
 }
@@ -280,6 +282,6 @@ func (c *chatLimits) block(now time.Time, d time.Duration, edit bool) {
 
 // isIdle reports whether a chat has nothing to remember. The bucket is full when no slot is left.
 func (c *chatLimits) isIdle(now time.Time) bool {
-	c.dropLeft(now)
+	c.dropExpired(now)
 	return len(c.waiters)+len(c.slots)+c.expected(now) == 0 && c.blockedFor(now, true) == 0 && !c.byItems
 }

@@ -4,7 +4,6 @@ package pace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -55,6 +54,7 @@ type Class struct {
 	Transient bool // it gives way to answers, and to messages that give way
 	Last      bool // of a Transient edit: no other one of the message follows
 	GivesWay  bool // it gives way to answers
+	Waits     bool // it waits until it does not have to give way, instead of being refused
 }
 
 // New returns a pacer. off turns off the limits, except the waits that Telegram asks for.
@@ -100,14 +100,14 @@ func (p *Pacer) waitInQueue(ctx context.Context, chat int64, c *chatLimits, w *w
 		}
 		deadline, limited := ctx.Deadline()
 		switch {
-		case blocked > maxPause, blocked > 0 && w.kind != answer:
+		case !w.class.Waits && (blocked > maxPause || blocked > 0 && w.kind != answer):
 			c.dequeue(w)
 			return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
-		case w.kind != answer && wait > 0:
+		case !w.class.Waits && w.kind != answer && wait > 0:
 			return &channels.SendError{Err: errGivesWay, After: c.refuse(w, now, wait)}
 		case blocked == 0 && wait == 0:
 			return nil
-		case arrives && limited && max(blocked, wait) > deadline.Sub(now)/2:
+		case !w.class.Waits && arrives && limited && max(blocked, wait) > deadline.Sub(now)/2:
 			return &channels.SendError{Err: channels.ErrBusy, After: c.refuse(w, now, max(blocked, wait, time.Second))}
 		}
 		if !p.sleep(ctx, max(blocked, wait), c.changed) {
@@ -140,17 +140,6 @@ func overallReserve(class Class) int {
 		return editReserve
 	}
 	return answerReserve
-}
-
-// WaitForSpare waits until a transient call of a chat does not have to give way.
-func (p *Pacer) WaitForSpare(ctx context.Context, chat int64, class Class) (returned func(), err error) {
-	for {
-		returned, err := p.Wait(ctx, chat, 1, class)
-		var se *channels.SendError
-		if !errors.As(err, &se) || !httpclient.Sleep(ctx, se.After) {
-			return returned, err
-		}
-	}
 }
 
 // ExpectAnswer says that a turn is running in a topic of a group, so that an answer will come. It
@@ -195,58 +184,52 @@ func (p *Pacer) CountCall() {
 	p.overall.AllowN(time.Now(), 1)
 }
 
-// CleanupDelay returns how long deletions, reactions and chat actions have to give way.
-func (p *Pacer) CleanupDelay() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.unpaced {
-		return 0
-	}
-	return delayOf(p.overall, time.Now(), 1+cleanupReserve)
-}
+// maxCleanupDelay is how long a deletion or a reaction gives way to other calls.
+const maxCleanupDelay = 5 * time.Second
 
 // maxMenuDelay is how long a menu gives way to other calls.
 const maxMenuDelay = time.Minute
 
-// AwaitQuiet waits until no call was made for a while, at most for maxMenuDelay. It counts as a
-// call itself, so that of several menus that wait one is set at a time.
-func (p *Pacer) AwaitQuiet(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, maxMenuDelay)
-	defer cancel()
-	for wait := time.Duration(1); wait > 0 && !p.unpaced && ctx.Err() == nil; {
-		p.mu.Lock()
-		now := time.Now()
-		if wait = delayOf(p.overall, now, overallBurst); wait == 0 {
-			p.overall.AllowN(now, 1)
-		}
-		p.mu.Unlock()
-		httpclient.Sleep(ctx, wait)
-	}
+// Spare is a class of calls that send no message. They count only towards the limit of all calls
+// together, and give way to all others.
+type Spare struct {
+	tokens   int // of the limit that are left when such a call is made
+	maxDelay time.Duration
+	counts   bool // the wait counts as a call itself, so that of several that wait one is made at a time
 }
 
-// maxCleanupDelay is how long a deletion or a reaction gives way to other calls.
-const maxCleanupDelay = 5 * time.Second
+var (
+	// Cleanup are deletions, reactions and chat actions.
+	Cleanup = Spare{tokens: 1 + cleanupReserve, maxDelay: maxCleanupDelay}
+	// Menu are menus, which are set when no call was made for a while.
+	Menu = Spare{tokens: overallBurst, maxDelay: maxMenuDelay, counts: true}
+)
 
-// GiveWay waits until no other call needs the rate limit, at most for maxCleanupDelay. It returns
-// an error if the chat is blocked or ctx ends.
-func (p *Pacer) GiveWay(ctx context.Context, chat int64) error {
-	if err := p.GiveWayOverall(ctx); err != nil {
-		return err
+// SpareIn returns how long calls of a class have to give way.
+func (p *Pacer) SpareIn(s Spare) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wait := delayOf(p.overall, time.Now(), s.tokens)
+	switch {
+	case p.unpaced:
+		return 0
+	case wait == 0 && s.counts:
+		p.overall.AllowN(time.Now(), 1)
 	}
-	if blocked := p.BlockedFor(chat); blocked > 0 {
-		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
-	}
-	return nil
+	return wait
 }
 
-// GiveWayOverall is GiveWay for a call that counts only towards the limit of all calls together,
-// such as a deletion.
-func (p *Pacer) GiveWayOverall(ctx context.Context) error {
+// GiveWay waits until no other call needs the rate limit, or the call has given way for long. It
+// returns an error if ctx ends, or the chat is blocked; 0: the call counts towards no chat.
+func (p *Pacer) GiveWay(ctx context.Context, chat int64, s Spare) error {
 	since := time.Now()
-	for wait := p.CleanupDelay(); wait > 0 && time.Since(since) < maxCleanupDelay; wait = p.CleanupDelay() {
+	for wait := p.SpareIn(s); wait > 0 && time.Since(since) < s.maxDelay; wait = p.SpareIn(s) {
 		if !httpclient.Sleep(ctx, wait) {
 			return &channels.SendError{Err: ctx.Err(), After: wait}
 		}
+	}
+	if blocked := p.BlockedFor(chat); blocked > 0 {
+		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
 	}
 	return nil
 }

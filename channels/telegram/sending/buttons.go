@@ -56,14 +56,11 @@ func keyboard(buttons []channels.Button) models.ReplyMarkup {
 // maxButtonDelay is how long the removal of pressed buttons gives way to other calls of a chat.
 const maxButtonDelay = 10 * time.Minute
 
-// topicOfPresses is no topic: the removal of buttons waits beside the boards of all topics.
-const topicOfPresses = -1
-
 // RemoveButtons removes the buttons of a message after a press, so that they are not pressed again.
 func (s *Sender) RemoveButtons(ctx context.Context, chat int64, message int) {
 	ctx, cancel := context.WithTimeout(ctx, maxButtonDelay)
 	defer cancel()
-	returned, err := s.pace.WaitForSpare(ctx, chat, pace.Class{Topic: topicOfPresses, Edit: true, Transient: true})
+	returned, err := s.pace.Wait(ctx, chat, 1, pace.Class{Edit: true, Transient: true, Waits: true})
 	if err == nil {
 		params := &bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: message}
 		err = botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).EditMessageReplyMarkup, params)

@@ -11,6 +11,7 @@ import (
 	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
 	"nanobot/channels/telegram/chats"
+	"nanobot/channels/telegram/pace"
 )
 
 // reactionEmoji are the emoji of reactions. Telegram allows only a fixed set, in which ✅ and ❌
@@ -35,7 +36,7 @@ func (s *Sender) React(ctx context.Context, chat channels.Chat, id string, r cha
 	if notMessage != nil || s.migrations.CurrentID(ctx, at) != at {
 		return nil //nolint:nilerr // see above
 	}
-	if err := s.pace.GiveWay(ctx, at); err != nil {
+	if err := s.pace.GiveWay(ctx, at, pace.Cleanup); err != nil {
 		return err
 	}
 	params := &bot.SetMessageReactionParams{ChatID: at, MessageID: message}
