@@ -51,12 +51,6 @@ type changeEvent struct {
 	Data    *string `json:"data,omitempty"`    // of a pressed button
 }
 
-// noticeEvent is a text for the person who has pressed a button.
-type noticeEvent struct {
-	Chat string `json:"chat"`
-	Text string `json:"text"`
-}
-
 // toStreamEvent returns the stream event of a stored event; nil: there is none. An inserted message
 // is streamed when it is inserted, with its earlier number.
 func (c *Channel) toStreamEvent(e history.Event) *streamEvent {

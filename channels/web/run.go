@@ -136,7 +136,7 @@ func (c *Channel) toIncoming(e history.Event) channels.Incoming {
 		in.Respond = func(text string) {
 			c.hub.publish(&streamEvent{
 				name: "notice", owner: e.User, personal: true,
-				data: func() any { return noticeEvent{Chat: e.Chat, Text: text} },
+				data: func() any { return map[string]string{"text": text} },
 			})
 		}
 	}

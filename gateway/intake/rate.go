@@ -34,14 +34,13 @@ type rateCounter struct {
 	mu    sync.Mutex
 	since time.Time
 	sent  map[string]sentCount
+	told  map[string]string // the messages that were answered with a refusal, by user and chat
 }
 
-// sentCount is the number of a person's messages, with the ID of the last. told has the messages
-// that were answered with a refusal, by chat.
+// sentCount is the number of a person's messages, with the ID of the last.
 type sentCount struct {
 	n    int
 	last string
-	told map[string]string
 }
 
 // count counts a message and reports whether it is within the limit. A message that is delivered
@@ -53,7 +52,7 @@ func (r *rateCounter) count(user, message string, limit int, now time.Time) bool
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= time.Minute || r.sent == nil {
-		r.since, r.sent = now, map[string]sentCount{}
+		r.since, r.sent, r.told = now, map[string]sentCount{}, map[string]string{}
 	}
 	c := r.sent[user]
 	if c.last != message {
@@ -68,13 +67,9 @@ func (r *rateCounter) count(user, message string, limit int, now time.Time) bool
 func (r *rateCounter) mayTell(user, chat, message string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.sent[user]
-	if c.told == nil {
-		c.told = map[string]string{}
-		r.sent[user] = c
+	at := user + " " + chat
+	if r.told[at] == "" {
+		r.told[at] = message
 	}
-	if c.told[chat] == "" {
-		c.told[chat] = message
-	}
-	return c.told[chat] == message
+	return r.told[at] == message
 }
