@@ -31,6 +31,7 @@ func TestAFailedMessageIsSentAgainByItsButtonOnce(t *testing.T) {
 		t.Fatalf("undelivered are %+v", undelivered)
 	}
 	fx.net.UserPresses("2", "u", press.Resend(undelivered[0].ID))
+	fx.expect("2", "That message has been sent again already, or is no longer stored.")
 	fx.net.UserWrites("1", "u", "three")
 	fx.expect("1", "you said two", "you said three")
 	fx.stop()
@@ -39,5 +40,6 @@ func TestAFailedMessageIsSentAgainByItsButtonOnce(t *testing.T) {
 	fx.expect("1", "you said two", "you said three", "you said one")
 	fx.net.UserPresses("1", "u", press.Resend(undelivered[0].ID))
 	fx.net.UserWrites("1", "u", "four")
-	fx.expect("1", "you said two", "you said three", "you said one", "you said four")
+	fx.expect("1", "you said two", "you said three", "you said one",
+		"That message has been sent again already, or is no longer stored.", "you said four")
 }

@@ -199,9 +199,13 @@ func (c commandCall) runAgain(ctx context.Context) (string, error) {
 }
 
 // resend carries out the button under the notice of a message that the network did not take.
-func (c commandCall) resend(context.Context) (string, error) {
+func (c commandCall) resend(ctx context.Context) (string, error) {
 	c.request.Resend = press.Inbound(c.args)
-	return "", nil
+	ok, err := c.o.Store.IsResendable(ctx, c.in.Chat, c.request.Resend)
+	if ok || err != nil {
+		return "", err
+	}
+	return c.textForSender(words.NothingToResend), nil
 }
 
 // restart has a message run again that has run, or whose new text has not.

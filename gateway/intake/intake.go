@@ -40,6 +40,7 @@ type Store interface {
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
+	IsResendable(ctx context.Context, chat channels.Chat, id int64) (bool, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)

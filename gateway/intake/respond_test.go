@@ -28,6 +28,8 @@ func TestARefusalAfterAPressIsForThePersonWhoHasPressedOnly(t *testing.T) {
 		fx.checkEqual("an approval", fx.pressInGroup("bob", press.Answer("q", 1)), []string{onlyApprovers})
 		fx.checkEqual("an old question", fx.pressInGroup("bob", press.Answer("none", 1)), []string{"This question is no longer open."})
 		fx.checkEqual("a message that does not wait", fx.pressInGroup("bob", press.Cancel(99)), []string{"That message is no longer waiting."})
+		fx.checkEqual("a message that was pruned", fx.pressInGroup("bob", press.Resend(99)),
+			[]string{"That message has been sent again already, or is no longer stored."})
 		fx.checkEqual("a stranger", fx.pressInGroup("eve", press.Answer("q", 1)),
 			[]string{"You have no access to this bot. To ask for it, write to the bot in a private chat."})
 		pairings, err := fx.store.Pairings(fx.t.Context())

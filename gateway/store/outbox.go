@@ -91,4 +91,6 @@ type Outbox interface {
 	// Undelivered returns the newest deliveries that are not sent (pending, failed or unknown), of
 	// a chat, or of all chats for the zero Chat.
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Delivery, error)
+	// IsResendable reports whether ReceiveRequest.Resend has an effect on a delivery of a chat.
+	IsResendable(ctx context.Context, chat channels.Chat, id int64) (bool, error)
 }

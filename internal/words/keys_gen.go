@@ -225,6 +225,7 @@ const (
 	// A message that the network does not take.
 	SetAside         Key = "setAside"
 	ButtonTryAgain   Key = "buttonTryAgain"
+	NothingToResend  Key = "nothingToResend"
 	ShortOfResources Key = "shortOfResources"
 	StoppedText      Key = "stoppedText"
 	// A stopped turn has left commands running. The commands are code.

@@ -138,10 +138,18 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 	return more, unused
 }
 
-// resendDelivery makes a failed delivery of a chat pending again, unless its person lost access.
+// isResendable is the condition for a delivery that failed, and whose person did not lose access.
+const isResendable = " WHERE id = ? AND chat = ? AND state = 'failed' AND NOT dropped"
+
+// resendDelivery makes a failed delivery of a chat pending again.
 func resendDelivery(t *tx, chat string, id int64) {
-	t.exec(`UPDATE outbox SET state = 'pending', tries = 0, not_before = 0, settled = 0
-		WHERE id = ? AND chat = ? AND state = 'failed' AND NOT dropped`, id, chat)
+	t.exec("UPDATE outbox SET state = 'pending', tries = 0, not_before = 0, settled = 0"+isResendable, id, chat)
+}
+
+// IsResendable reports whether a delivery of a chat can be sent again.
+func (s outbox) IsResendable(ctx context.Context, chat channels.Chat, id int64) (bool, error) {
+	return readValue[bool](ctx, s.state, fmt.Sprintf("look up delivery %d of %s", id, chat),
+		"SELECT EXISTS (SELECT 1 FROM outbox"+isResendable+")", id, chat.String())
 }
 
 // ChatsToSend returns chats with pending deliveries. The query jumps from chat to chat, so that a

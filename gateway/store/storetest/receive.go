@@ -85,12 +85,20 @@ var receiveTests = []contractTest{
 		failed := b.nextDelivery(ann)
 		_, err := b.Settle(ctx, failed.ID, store.Settlement{State: store.Failed, Reason: "500", Doubtful: true, Resendable: true})
 		b.noError(err)
+		checkResendable := func(chat channels.Chat, want bool) {
+			got, err := b.IsResendable(ctx, chat, failed.ID)
+			b.noError(err)
+			b.equal("whether it can be sent again in "+chat.String(), got, want)
+		}
+		checkResendable(bob, false)
+		checkResendable(ann, true)
 		b.receive(store.ReceiveRequest{In: incoming(bob, "of another chat"), Settle: true, Resend: failed.ID})
 		b.equal("the next one", b.nextDelivery(ann).Out.Text, "later")
 		b.noError(b.trySettle(failed.ID+1, store.Sent, "", "", 0))
 		again := store.ReceiveRequest{In: incoming(ann, "again"), Settle: true, Resend: failed.ID}
 		b.receive(again)
 		b.reopen()
+		checkResendable(ann, false)
 		got := b.nextDelivery(ann)
 		b.equal("the text", got.Out.Text, "failed")
 		b.equal("whether it may be a repetition", got.Doubtful, true)
