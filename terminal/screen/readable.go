@@ -8,15 +8,18 @@ import (
 // minContrast is the contrast that WCAG 2 demands of text.
 const minContrast = 4.5
 
-// Ink returns the colour of the text. A dark colour of the palette on the default background, such
-// as blue, is made lighter so that it can be read; a program that sets a background or a 24-bit
-// colour gets what it wants.
+// Ink returns the colour of the text. A dark colour of the palette on the default background or on
+// black, such as blue, is made lighter so that it can be read; a program that sets another
+// background, a 24-bit colour or the same colour for both gets what it wants.
 func (s Style) Ink() Color {
-	if s.Background != 0 || s.Foreground&paletteColor == 0 {
+	if !s.Background.isDark() || s.Foreground&paletteColor == 0 || s.Foreground == s.Background {
 		return s.Foreground
 	}
 	return readable()[s.Foreground&0xff]
 }
+
+// isDark reports whether a background is the default one, or one of the two blacks of the palette.
+func (c Color) isDark() bool { return c == 0 || c == Palette(0) || c == Palette(16) }
 
 // readable returns the palette as text on the default background.
 var readable = sync.OnceValue(func() (all [256]Color) {

@@ -20,6 +20,22 @@ func TestEveryColourOfThePaletteCanBeReadOnTheBackgroundOfPageAndPicture(t *test
 	}
 }
 
+func TestEveryColourOfThePaletteCanBeReadOnBlack(t *testing.T) {
+	t.Parallel()
+	for _, black := range []screen.Color{screen.Palette(0), screen.Palette(16)} {
+		for i := range 256 {
+			style := screen.Style{Foreground: screen.Palette(uint8(i)), Background: black}
+			got := screen.Contrast(style.Ink(), black)
+			switch {
+			case style.Foreground == black:
+				wanttest.Equal(t, "the contrast of black on black", got, 1.0)
+			case got < 4.5:
+				t.Errorf("colour %d has a contrast of %.2f", i, got)
+			}
+		}
+	}
+}
+
 func TestOnlyDarkColoursOfThePaletteAreMadeLighter(t *testing.T) {
 	t.Parallel()
 	green, black, night := screen.Palette(2), screen.Palette(0), screen.TrueColor(0, 0, 80)
