@@ -93,9 +93,13 @@ type ScreenView struct {
 }
 
 // View returns the rows of the screen that fit: the last ones, or those around the cursor if the
-// last ones would not include it. A row that does not fit by itself is cut.
+// last ones would not include it. If not all fit, long rows are cut to the columns around the
+// cursor. A row that does not fit by itself is cut.
 func (s *Screen) View(o ViewOptions) ScreenView {
 	lines := s.lines()
+	if o.Measure(strings.Join(lines, "\n")) > o.Limit {
+		lines = s.cutColumns(lines)
+	}
 	if len(lines) == 0 {
 		return ScreenView{Text: o.Words.Text(words.ScreenBlank)} // networks refuse blank messages
 	}
@@ -125,6 +129,38 @@ func (s *Screen) View(o ViewOptions) ScreenView {
 		Text: strings.Join(lines[w.from:w.to], "\n"), Above: w.from, Below: len(lines) - w.to,
 		words: o.Words,
 	}
+}
+
+// viewColumns is how many columns are shown of a screen that does not fit: those of a terminal for
+// people, since a phone breaks longer rows into several.
+const viewColumns = 80
+
+// cutColumns returns the columns of the rows around the cursor, or the first ones if these include
+// it, with an ellipsis in place of what is cut.
+func (s *Screen) cutColumns(lines []string) []string {
+	from, widest := 0, 0
+	for _, line := range lines {
+		widest = max(widest, uniseg.StringWidth(line))
+	}
+	if c := s.Cursor; c != nil && c.Col >= viewColumns {
+		from = min(c.Col-viewColumns/2, max(widest, c.Col+1)-viewColumns)
+	}
+	cut := make([]string, len(lines))
+	for i, line := range lines {
+		row, end := "", 0
+		for g := uniseg.NewGraphemes(line); end <= from+viewColumns && g.Next(); {
+			switch end += g.Width(); {
+			case end-g.Width() < from:
+				row = "…" + strings.Repeat(" ", max(end-from, 0)) // in place of half a wide character
+			case end > from+viewColumns:
+				row += "…"
+			default:
+				row += g.Str()
+			}
+		}
+		cut[i] = strings.TrimRight(row, " ")
+	}
+	return cut
 }
 
 // rowWindow is a window of rows that grows while more rows fit.

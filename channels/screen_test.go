@@ -2,6 +2,7 @@ package channels_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,32 @@ func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
 			if lines[0] != c.first || lines[len(lines)-1] != c.last || v.Above != c.above || v.Below != c.below || channels.Runes(v.Text) > c.limit {
 				t.Errorf("the view is %+v", v)
 			}
+		})
+	}
+}
+
+func TestAWideScreenThatDoesNotFitIsCutToTheColumnsAroundTheCursor(t *testing.T) {
+	ruler := strings.Repeat("0123456789", 16)
+	for _, c := range []struct {
+		name       string
+		col, limit int
+		line, want string
+	}{
+		{"all fits", 100, 40*161 - 1, ruler, ruler},
+		{"the cursor is at the left", 79, 4000, ruler, ruler[:80] + "…"},
+		{"the cursor is in the middle", 100, 4000, ruler, "…" + ruler[60:140] + "…"},
+		{"the cursor is at the right", 159, 4000, ruler, "…" + ruler[80:]},
+		{"the row is not wide", 100, 4000, "left", "…"},
+		{"wide characters", 100, 4000, strings.Repeat("日", 80), "…" + strings.Repeat("日", 40) + "…"},
+		{"half a wide character", 101, 4000, strings.Repeat("日", 80), "… " + strings.Repeat("日", 39) + "…"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := at(rows(slices.Repeat([]string{ruler}, 40)...), 20)
+			s.Rows[0][0].Text, s.Cursor.Col = c.line, c.col
+			v := s.View(channels.ViewOptions{Limit: c.limit, Measure: channels.Runes})
+			first, _, _ := strings.Cut(v.Text, "\n")
+			wanttest.Equal(t, "the first row is", first, c.want)
+			wanttest.Equal(t, "the omitted rows are", v.Above+v.Below, 0)
 		})
 	}
 }
