@@ -58,6 +58,22 @@ func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.
 	}
 }
 
+func TestAPartOfAnAlbumJoinsItAcrossAMessageInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, memory := newFakeTimeChannel(t, backlogResponses([]string{
+			albumPartUpdate(1, 7, "a"), albumPartUpdate(2, 7, ""), albumPartUpdate(3, 7, "a"),
+		}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var got []string
+		musttest.Do(t, ch.Run(ctx, memory.WrapReceive(func(_ context.Context, in channels.Incoming) error {
+			got = append(got, in.Text)
+			return nil
+		})))
+		wanttest.EqualSlices(t, "received", got, []string{"part 1\npart 3", "part 2"})
+	})
+}
+
 // backlogResponses answers each poll at once with the next hundred updates, until there are none.
 func backlogResponses(updates []string) map[string]func(*http.Request) (*http.Response, error) {
 	return map[string]func(*http.Request) (*http.Response, error){

@@ -81,7 +81,10 @@ func (a *pendingQueues) supersede(q *chatQueue, by channels.User) bool {
 // parts may arrive between other messages. The caller holds pendingQueues.mu.
 func (q *chatQueue) supersede(by channels.User) {
 	for _, p := range q.pending {
-		if last := p.messages[len(p.messages)-1]; !p.closed && last.Sender().ID == by.ID && last.Album() == "" {
+		if p.closed || p.superseded {
+			continue
+		}
+		if last := p.messages[len(p.messages)-1]; last.Sender().ID == by.ID && last.Album() == "" {
 			p.superseded = true
 			p.recheck()
 		}

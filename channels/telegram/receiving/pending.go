@@ -131,6 +131,9 @@ func (a *pendingQueues) first(q *chatQueue) *pendingMessage {
 func (a *pendingQueues) next(q *chatQueue) *pendingMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for _, id := range q.pending[0].updates {
+		delete(q.updates, id)
+	}
 	q.pending = slices.Delete(q.pending, 0, 1)
 	a.count--
 	if len(q.pending) == 0 {

@@ -32,6 +32,7 @@ type chatQueue struct {
 	order   sync.Mutex // locked while an update is accepted, to keep the order
 	users   int        // goroutines that use the queue
 	pending []*pendingMessage
+	updates map[int64]bool // IDs of the updates of pending
 }
 
 // Limits of the pending messages of all chats; beyond them Telegram keeps the updates. In webhook
@@ -67,13 +68,16 @@ func (a *pendingQueues) has(q *chatQueue, m *updates.Message) bool {
 func (a *pendingQueues) joinOrCreate(q *chatQueue, u *updates.Update, prefix string) (*pendingMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, p := range q.pending {
-		if slices.Contains(p.updates, u.ID) {
-			return nil, nil
-		}
+	if q.updates[u.ID] {
+		return nil, nil
 	}
-	for i, p := range q.pending {
-		if p.accepts(u.Message, i == len(q.pending)-1) {
+	last := len(q.pending) - 1
+	first := 0
+	if u.Message.Album() == "" { // only a part of an album joins a message before the last
+		first = max(last, 0)
+	}
+	for i, p := range q.pending[first:] {
+		if p.accepts(u.Message, first+i == last) {
 			p.storing++
 			return p, nil
 		}
@@ -100,6 +104,7 @@ func (a *pendingQueues) limit() int {
 
 // addPart adds a durable update to its pending message. The caller holds pendingQueues.mu.
 func (a *pendingQueues) addPart(ctx context.Context, q *chatQueue, p *pendingMessage, u *updates.Update) {
+	q.updates[u.ID] = true
 	p.updates, p.messages = append(p.updates, u.ID), append(p.messages, u.Message)
 	p.lastPartAt, p.awaitsParts, p.deadline = time.Now(), false, time.Time{}
 	if len(p.messages) > 1 {
@@ -154,7 +159,7 @@ func (a *pendingQueues) acquire(chat string) *chatQueue {
 func (a *pendingQueues) queueOf(chat string) *chatQueue {
 	q := a.chats[chat]
 	if q == nil {
-		q = &chatQueue{name: chat}
+		q = &chatQueue{name: chat, updates: map[int64]bool{}}
 		a.chats[chat] = q
 	}
 	return q

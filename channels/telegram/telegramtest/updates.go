@@ -16,8 +16,9 @@ type updates struct {
 }
 
 type update struct {
-	id   int
-	body json.RawMessage
+	id       int
+	body     json.RawMessage
+	orderKey string // see orderKey
 }
 
 // poll is a waiting getUpdates. The next one ends it with a conflict.
@@ -53,7 +54,7 @@ func (s *Server) offerUpdate(kind string, body json.RawMessage, visible bool) {
 func (s *Server) enqueueUpdate(body json.RawMessage) int {
 	id := s.updates.next
 	s.updates.next++
-	s.updates.pending = append(s.updates.pending, update{id, body})
+	s.updates.pending = append(s.updates.pending, update{id, body, orderKey(id, body)})
 	s.Broadcast()
 	return id
 }

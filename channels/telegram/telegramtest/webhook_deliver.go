@@ -52,10 +52,10 @@ func (d *webhookSender) nextUpdate() (update, string) {
 		return update{}, ""
 	}
 	for _, u := range d.s.updates.pending {
-		if line := u.orderKey(); !d.busyQueues[line] {
-			d.busyQueues[line] = true
+		if !d.busyQueues[u.orderKey] {
+			d.busyQueues[u.orderKey] = true
 			d.inFlight++
-			return u, line
+			return u, u.orderKey
 		}
 	}
 	return update{}, ""
@@ -63,10 +63,10 @@ func (d *webhookSender) nextUpdate() (update, string) {
 
 // orderKey returns the key within which updates are delivered in order. Each update type has its
 // own keys.
-func (u update) orderKey() string {
-	var body map[string]json.RawMessage
-	_ = json.Unmarshal(u.body, &body)
-	for kind, raw := range body {
+func orderKey(id int, body json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(body, &fields)
+	for kind, raw := range fields {
 		var one struct {
 			Chat, From struct{ ID int64 }
 		}
@@ -79,7 +79,7 @@ func (u update) orderKey() string {
 			return kind + itoa(one.Chat.ID)
 		}
 	}
-	return itoa(int64(u.id))
+	return itoa(int64(id))
 }
 
 // deliver makes one attempt. After a failure it keeps the order key busy until the retry. Telegram
