@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
 
@@ -27,7 +29,7 @@ func (r *fixture) readAllPages(user, chat string) (seen []string, longest int) {
 		path := fmt.Sprintf("/api/chats/%s/messages?limit=200&before=%.0f", chat, before)
 		_, body, _ := r.request(user, "GET", path, "", nil)
 		longest = max(longest, len(body))
-		r.getJSON(user, path, &page)
+		musttest.Do(r.t, json.Unmarshal([]byte(body), &page))
 		var these []string
 		for _, m := range page.Messages {
 			these = append(these, m["text"].(string)[:1])
