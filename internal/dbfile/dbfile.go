@@ -72,13 +72,18 @@ const unfinishedSuffix = ".new"
 
 // Inspect checks a database file without opening it. A missing file is fs.ErrNotExist; a file that
 // cannot be a database is ErrDamaged, because Create never leaves one.
-func Inspect(path string) error {
-	info, err := os.Lstat(path)
+func Inspect(path string) error { return inspect(path, os.Lstat) }
+
+func inspect(path string, lstat func(string) (os.FileInfo, error)) error {
+	info, err := lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, lerr := os.Lstat(path + LogSuffix); lerr == nil {
+		if _, lerr := lstat(path + LogSuffix); lerr != nil {
+			return err
+		}
+		// Another goroutine may have created both since. The database is created before its log.
+		if info, err = lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return Damaged("%s is missing, and its log %s is there", filepath.Base(path), filepath.Base(path)+LogSuffix)
 		}
-		return err
 	}
 	if err != nil {
 		return markNoPermission(err)
