@@ -64,6 +64,9 @@ func runBusyForum(t *testing.T, topics int, f func(*busyForum)) {
 			if tn.Envelope.Text == "remark" {
 				return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "a remark", Silent: true})
 			}
+			if tn.Envelope.Text == "stream" {
+				return terminal.Outcome{Status: terminal.Done}, forum.stream(tn)
+			}
 			steps, err := strconv.Atoi(tn.Envelope.Text)
 			if err != nil {
 				return terminal.Outcome{}, err
@@ -135,6 +138,23 @@ func (f *busyForum) work(tn terminal.Turn, steps int) error {
 		return err
 	}
 	return f.answer(tn, remark)
+}
+
+// stream emits an answer that is shown while it is written, for ten seconds. Meanwhile all others
+// ask twice, so that the group is saturated when it is complete.
+func (f *busyForum) stream(tn terminal.Turn) error {
+	for i := range 10 {
+		if err := tn.Emit(terminal.Frame{Kind: terminal.Partial, Text: fmt.Sprintf("unfinished, second %d", i)}); err != nil {
+			return err
+		}
+		if i == 7 {
+			for topic := range 2 * len(f.topics[1:]) {
+				f.say(1+topic%(len(f.topics)-1), "0")
+			}
+		}
+		time.Sleep(time.Second)
+	}
+	return f.answer(tn, "")
 }
 
 // sent returns the calls that have sent or edited messages.
@@ -286,4 +306,27 @@ func TestInARandomGroupNothingIsSentWhileAnAnswerWaits(t *testing.T) {
 			time.Sleep(6 * time.Minute)
 		})
 	}
+}
+
+func TestAStreamedAnswerInASaturatedGroupLosesItsStopButton(t *testing.T) {
+	t.Parallel()
+	runBusyForum(t, 12, func(f *busyForum) {
+		f.say(0, "stream")
+		time.Sleep(5 * time.Second)
+		hasStop := func() bool {
+			return slices.ContainsFunc(f.api.BotMessages(busyGroup), func(m telegramtest.Message) bool {
+				return strings.HasPrefix(m.Text, "unfinished") && m.ReplyMarkup != nil
+			})
+		}
+		if !hasStop() {
+			t.Error("the answer is not shown while it is written")
+		}
+		time.Sleep(7500 * time.Millisecond)
+		if hasStop() {
+			t.Error("the button has outlived the turn by two seconds")
+		}
+		if waits := f.awaitAnswers(23); slices.Max(waits) < 20*time.Second {
+			t.Errorf("the answers have waited %s, so that the group was not saturated", waits)
+		}
+	})
 }

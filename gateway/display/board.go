@@ -24,9 +24,6 @@ const (
 	screenMoveInterval = 3 * time.Second
 	// clockInterval is how often the elapsed time of a long turn is updated.
 	clockInterval = 15 * time.Second
-	// editGrace is how long an edit that hangs is waited for when the turn has ended. The board is
-	// removed then, if it cannot be edited.
-	editGrace = 500 * time.Millisecond
 	// stoppingDelay is how long a turn that was told to end may take before its board says so. Most
 	// turns end sooner.
 	stoppingDelay = 200 * time.Millisecond
@@ -216,25 +213,21 @@ func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing)
 		return true
 	}
 	if out.Live {
-		return b.showLive(sending, out)
+		return b.showLive(sending, over, out)
 	}
 	edited := b.id
 	if b.shouldMove() {
 		edited = ""
 	}
 	if edited == "" && b.current().Screen != nil {
-		b.d.o.Outbox.EndScreen(sending, out.Chat, 0)
+		b.d.o.Outbox.EndScreen(sending, out.Chat, 0, time.Time{})
 	}
 	above := b.belowCount() // messages that are posted during the call are below the new board
 	// The end of the turn does not cancel the first call: a board with an unknown id could never be
 	// removed.
-	if edited != "" {
-		var cancel context.CancelFunc
-		sending, cancel = context.WithCancel(sending)
-		defer cancel()
-		defer context.AfterFunc(over, func() { time.AfterFunc(editGrace, cancel) })()
-	}
-	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true})
+	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{
+		Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true, Over: over,
+	})
 	if err != nil {
 		wait := outbox.RetryAfter(err)
 		b.recordFailure(wait)

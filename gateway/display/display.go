@@ -21,11 +21,11 @@ import (
 
 // Outbox shows transient messages.
 type Outbox interface {
-	// Show sends or edits a transient message, which exists only while its turn runs. Remove and
-	// RemoveLeft remove transient messages.
+	// Show sends or edits a transient message, which exists only while its turn runs. Remove
+	// removes it, and RemoveLeft at the end of the turn those that no message replaces soon.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
 	Remove(t store.Transient)
-	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
+	RemoveLeft(ctx context.Context, chat channels.Chat, inbound int64, ids []string) error
 	// EndBoard folds or removes the board of an ended turn, when its messages were sent.
 	EndBoard(e outbox.EndedBoard)
 	// React shows a reaction to a person's message in the background, ReactWhenSent when the
@@ -36,10 +36,11 @@ type Outbox interface {
 	Call(chat channels.Chat, call func() error) error
 	// Empty reports whether no message waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
-	// ScreenBelow records that a newer message is below the live screen of a chat. EndScreen
-	// removes the live screen, if it shows the turn of an inbound message; 0: any.
-	ScreenBelow(ctx context.Context, chat channels.Chat)
-	EndScreen(ctx context.Context, chat channels.Chat, run int64)
+	// MoveScreenDown is called when a newer message is below the live screen of a chat. EndScreen
+	// removes the live screen, if it shows the turn of an inbound message; 0: any. The last message
+	// of a turn that has ended before may replace the screen first; zero: none does.
+	MoveScreenDown(ctx context.Context, chat channels.Chat)
+	EndScreen(ctx context.Context, chat channels.Chat, run int64, ended time.Time)
 }
 
 // DefaultDelay is how long a turn runs before it has a board without a progress frame. A board for
@@ -136,7 +137,7 @@ func (d *Display) MessageBelow() { d.board.addBelow(1) }
 func (d *Display) MoveDown() {
 	d.MessageBelow()
 	if d.board.current().Live {
-		d.o.Tasks.Go(func(ctx context.Context) { d.o.Outbox.ScreenBelow(ctx, d.o.Inbound.In.Chat) })
+		d.o.Tasks.Go(func(ctx context.Context) { d.o.Outbox.MoveScreenDown(ctx, d.o.Inbound.In.Chat) })
 	}
 	d.Refresh()
 }
@@ -162,7 +163,6 @@ func (d *Display) PostAnswer(m *outbox.Message, post func(*outbox.Message) error
 	if err := post(m); err != nil {
 		return err // what is shown is removed at the end of the turn
 	}
-	d.streamed.recordComplete(m)
 	d.board.addBelow(max(max(m.Calls(), 1)-len(m.Replace), 0)) // the others were below it before
 	for _, s := range append(m.Unused(), surplus...) {
 		d.o.Outbox.Remove(d.transientRecord(s.ID))

@@ -41,9 +41,12 @@ func (b *board) settle(sending context.Context) {
 			Fold: *fold, Board: b.record(),
 			MessageID: b.d.o.Inbound.In.ID, Language: b.d.o.Inbound.In.User.Language,
 		}, ended)
-	case b.live && !b.answered.Load(): // the turn was cut off
-		b.d.o.Outbox.EndScreen(sending, b.d.o.Inbound.In.Chat, b.d.o.Inbound.ID)
-	case b.id != "" && !b.live:
+	case b.live:
+		if !b.answered.Load() { // the turn was cut off
+			ended = time.Time{}
+		}
+		b.d.o.Outbox.EndScreen(sending, b.d.o.Inbound.In.Chat, b.d.o.Inbound.ID, ended)
+	case b.id != "":
 		b.remove()
 	}
 }

@@ -11,9 +11,10 @@ import (
 
 // showLive shows the board as the live screen of its chat. It reports false if the same content is
 // to be tried again.
-func (b *board) showLive(sending context.Context, out channels.Outgoing) bool {
+func (b *board) showLive(sending, over context.Context, out channels.Outgoing) bool {
 	id, err := b.d.o.Outbox.Show(sending, outbox.Transient{
-		Inbound: b.d.o.Inbound.ID, Out: out, Board: true, Current: func() bool { return !b.answered.Load() },
+		Inbound: b.d.o.Inbound.ID, Out: out, Board: true, Over: over,
+		Current: func() bool { return !b.answered.Load() },
 	})
 	if err != nil {
 		wait := outbox.RetryAfter(err)

@@ -19,11 +19,9 @@ const (
 	// answer is complete by then and is sent only once.
 	streamDelay = 500 * time.Millisecond
 	// lastEditTimeout and lastSendTimeout are the longest times that a complete message waits for
-	// the last network call about its shown parts. An edit may end later, since its message is
-	// edited once more then. A message that is sent later appears twice until it is removed.
+	// the last network call about its shown parts. A part that is edited later is removed, and one
+	// that is sent later appears twice until it is removed.
 	lastEditTimeout, lastSendTimeout = time.Second, 4 * time.Second
-	// restoreTries bounds how often a message is restored that a late edit may have changed.
-	restoreTries = 5
 )
 
 // streamedAnswer shows an answer while the agent writes it: as drafts where the channel has them,
@@ -50,18 +48,10 @@ type streamedAnswer struct {
 	callPart int           // index of the part that the call is about
 	broken   bool          // an error ended the streaming of this answer
 	sentIDs  []string      // IDs of all transient messages of the turn
-	// complete has the parts of the turn's complete answers, by the transient message that they
-	// replace. lateEdits are the transient messages whose last edit ended after their answer was
-	// complete.
-	complete  map[string]channels.Outgoing
-	lateEdits []string
 }
 
 func newStreamedAnswer(d *Display) *streamedAnswer {
-	a := &streamedAnswer{
-		d: d, wake: make(chan struct{}, 1), kind: channels.Draft,
-		complete: map[string]channels.Outgoing{}, ending: -1,
-	}
+	a := &streamedAnswer{d: d, wake: make(chan struct{}, 1), kind: channels.Draft, ending: -1}
 	if !d.o.Edits {
 		return a
 	}
@@ -111,13 +101,15 @@ func (a *streamedAnswer) finish() (shown, surplus []outbox.Shown, text string) {
 		waitFor(call, timeout)
 		a.mu.Lock()
 	}
-	if a.call != nil && a.callPart < len(a.shown) {
-		a.shown[a.callPart].Out = channels.Outgoing{} // not known
-	}
 	shown, text = a.shown, a.fitting
-	if a.ending >= 0 && a.ending < len(shown) {
-		shown, surplus = shown[:a.ending], shown[a.ending:]
+	stays := len(shown)
+	if a.ending >= 0 {
+		stays = min(stays, a.ending)
 	}
+	if a.call != nil && !a.draft.used { // the edit could change what has replaced the message
+		stays = min(stays, a.callPart)
+	}
+	shown, surplus = shown[:stays], shown[stays:]
 	a.number++
 	a.shown, a.ending, a.fitting, a.broken = nil, -1, "", false
 	a.d.board.endAnswer()
@@ -135,21 +127,10 @@ func waitFor(done <-chan struct{}, timeout time.Duration) {
 	}
 }
 
-// recordComplete records the parts of a complete answer, after it was posted.
-func (a *streamedAnswer) recordComplete(m *outbox.Message) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, s := range m.Replace {
-		if part, ok := m.Replacing(s.ID); ok {
-			a.complete[s.ID] = part
-		}
-	}
-}
-
 // run updates what is shown until over ends, after which the turn's output is no longer accepted.
 // sending is the context of network calls.
 func (a *streamedAnswer) run(sending, over context.Context) {
-	defer a.removeLeftovers(sending)
+	context.AfterFunc(over, func() { a.d.o.Tasks.Go(a.removeLeftovers) }) // also while a call hangs
 	for {
 		select {
 		case <-a.wake:
@@ -168,7 +149,7 @@ func (a *streamedAnswer) run(sending, over context.Context) {
 				more = a.updateDraft(sending)
 			}
 			if !a.usesDraft() {
-				more = a.updateOne(sending)
+				more = a.updateOne(sending, over)
 			}
 		}
 	}
@@ -182,7 +163,7 @@ func (a *streamedAnswer) isFirst() bool {
 }
 
 // updateOne makes one network call, if a part has changed. It reports whether it did.
-func (a *streamedAnswer) updateOne(sending context.Context) bool {
+func (a *streamedAnswer) updateOne(sending, over context.Context) bool {
 	parts, number := a.planParts()
 	if len(parts) == 0 {
 		return false
@@ -196,13 +177,12 @@ func (a *streamedAnswer) updateOne(sending context.Context) bool {
 		return true
 	}
 	began := time.Now()
-	made, err := a.sendPart(sending, id, parts[i])
+	made, err := a.sendPart(sending, over, id, parts[i])
 	a.d.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
 		a.d.o.Log.Debug("streamed answer not shown", zap.Error(err))
 	}
 	a.endCall(number, id, outbox.Shown{ID: made, Out: parts[i]}, err)
-	a.restoreComplete(sending)
 	return true
 }
 
@@ -279,9 +259,7 @@ func (a *streamedAnswer) endCall(number int, edited string, s outbox.Shown, err 
 	var se *channels.SendError
 	known := errors.As(err, &se)
 	switch {
-	case a.number != number && edited != "": // the answer was completed without waiting for this call
-		a.lateEdits = append(a.lateEdits, edited)
-	case a.number != number && err == nil:
+	case a.number != number && err == nil && edited == "": // the answer was completed without waiting for this call
 		a.d.o.Outbox.Remove(a.d.transientRecord(s.ID))
 	case a.number != number:
 	case known && (se.Permanent || se.Unknown && edited == ""):
@@ -303,12 +281,13 @@ func (a *streamedAnswer) giveUp() {
 }
 
 // sendPart sends or edits a transient message and returns its ID.
-func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels.Outgoing) (string, error) {
-	// The end of the turn does not cancel the call: a transient message with an unknown ID could
+func (a *streamedAnswer) sendPart(sending, over context.Context, id string, o channels.Outgoing) (string, error) {
+	// The end of the turn does not cancel a send: a transient message with an unknown ID could
 	// never be removed.
 	o.Silent = true
-	made, err := a.d.o.Outbox.Show(sending,
-		outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer})
+	made, err := a.d.o.Outbox.Show(sending, outbox.Transient{
+		Inbound: a.d.o.Inbound.ID, ID: id, Out: o, Repeat: a.kind == channels.Answer, Over: over,
+	})
 	if err == nil && id == "" {
 		a.mu.Lock()
 		a.sentIDs = append(a.sentIDs, made)
@@ -317,42 +296,8 @@ func (a *streamedAnswer) sendPart(sending context.Context, id string, o channels
 	return made, err
 }
 
-// restoreComplete edits the messages of complete answers once more that a late edit may have
-// changed back.
-func (a *streamedAnswer) restoreComplete(sending context.Context) {
-	a.mu.Lock()
-	var ids []string
-	a.lateEdits = slices.DeleteFunc(a.lateEdits, func(id string) bool {
-		_, posted := a.complete[id] // the answer replaces the message after this otherwise
-		if posted {
-			ids = append(ids, id)
-		}
-		return posted
-	})
-	a.mu.Unlock()
-	for _, id := range ids {
-		a.restoreMessage(sending, id)
-	}
-}
-
-func (a *streamedAnswer) restoreMessage(sending context.Context, id string) {
-	a.mu.Lock()
-	part := a.complete[id]
-	a.mu.Unlock()
-	for range restoreTries {
-		_, err := a.d.o.Outbox.Show(sending, outbox.Transient{Inbound: a.d.o.Inbound.ID, ID: id, Out: part})
-		var se *channels.SendError
-		if err == nil || errors.As(err, &se) && se.Permanent ||
-			!retry.Sleep(sending, max(editInterval, outbox.RetryAfter(err))) {
-			return
-		}
-	}
-	a.d.o.Log.Warn("message may show an unfinished answer", zap.String("message", id))
-}
-
 // removeLeftovers removes the turn's transient messages that were not replaced.
 func (a *streamedAnswer) removeLeftovers(sending context.Context) {
-	a.restoreComplete(sending)
 	a.mu.Lock()
 	a.text, a.number = "", a.number+1
 	made := a.sentIDs
@@ -360,7 +305,7 @@ func (a *streamedAnswer) removeLeftovers(sending context.Context) {
 	if len(made) == 0 {
 		return
 	}
-	if err := a.d.o.Outbox.RemoveLeft(sending, a.d.o.Inbound.ID, made); err != nil {
+	if err := a.d.o.Outbox.RemoveLeft(sending, a.d.o.Inbound.In.Chat, a.d.o.Inbound.ID, made); err != nil {
 		a.d.o.Log.Warn("transient messages not removed", zap.Error(err))
 	}
 }

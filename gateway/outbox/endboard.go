@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,16 +13,18 @@ import (
 	"nanobot/gateway/store"
 )
 
+// A message with a Stop button outlives its turn by at most two seconds, as long as the network
+// carries out removals: it limits edits, and hardly removals.
 const (
-	// boardTimeout is how long a board may outlive its turn, with a Stop button that stops nothing.
-	// A board that cannot be folded by then is removed: networks limit edits, and hardly removals.
-	boardTimeout = 2 * time.Second
-	// maxBoardDelay is the longest time that the end of a board waits for the messages of its chat.
-	// Nothing is lost by folding or removing it before them.
-	maxBoardDelay = time.Second
+	// foldTimeout is how long the folding of a board is tried. After that the board is removed,
+	// which may have to give way to other calls for some time.
+	foldTimeout = 1750 * time.Millisecond
+	// maxEndDelay is the longest time that the end of a transient message waits for the messages of
+	// its chat. Nothing is lost by removing it before them.
+	maxEndDelay = time.Second
 )
 
-// EndedBoard is the board of a turn that has ended.
+// EndedBoard is the board, or another transient message, of a turn that has ended.
 type EndedBoard struct {
 	Board store.Transient // without an ID if the board was not sent
 	Ended time.Time       // when the turn has ended; zero: now
@@ -34,10 +37,10 @@ type EndedBoard struct {
 	Stored bool
 }
 
-// EndBoard folds or removes the board of an ended turn in the background, once the messages of its
-// chat were sent, but within boardTimeout. The store's record of the board is dropped when the
-// network has confirmed the edit or the removal, so that the next start folds or removes a board
-// that was left.
+// EndBoard folds or removes a transient message of an ended turn in the background, once the
+// messages of its chat were sent, but within foldTimeout. The store's record of the message is
+// dropped when the network has confirmed the edit or the removal, so that the next start folds or
+// removes a message that was left.
 func (box *Outbox) EndBoard(e EndedBoard) {
 	editor, ok := box.o.Channels[e.Board.Chat.Channel].(channels.Editor)
 	id := messageID{e.Board.Chat, e.Board.ID}
@@ -49,7 +52,12 @@ func (box *Outbox) EndBoard(e EndedBoard) {
 	}
 	box.spawn(func(ctx context.Context, task *backgroundTask) {
 		defer box.endRemoval(id)
-		if !box.foldBoard(ctx, task, editor, e) && (ctx.Err() != nil || !box.replaceBoard(ctx, task, editor, e)) {
+		defer box.replacements.forget(id)
+		box.awaitAnswersBriefly(ctx, task, e.Board.Chat, e.Ended)
+		if out := box.failedReplacement(ctx, e.Board); e.Folded == nil && out != nil {
+			e.Folded = out // it may be all that the chat has of an answer
+		}
+		if !box.foldBoard(ctx, editor, e) && (ctx.Err() != nil || !box.replaceBoard(ctx, editor, e)) {
 			return
 		}
 		drop := box.o.Store.DropTransient
@@ -63,14 +71,13 @@ func (box *Outbox) EndBoard(e EndedBoard) {
 }
 
 // foldBoard edits a board into its folded form. It reports whether the network has confirmed that.
-func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+func (box *Outbox) foldBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
 	if e.Folded == nil || e.Board.ID == "" {
 		return false
 	}
-	box.awaitAnswersBriefly(ctx, task, e)
 	out := *e.Folded
 	out.Transient, out.Last = true, true // it gives way to answers
-	until := e.Ended.Add(boardTimeout)
+	until := e.Ended.Add(foldTimeout)
 	trying, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err := box.tryUntil(trying, e.Board.Chat, time.Until(until), func(ctx context.Context) error {
@@ -82,24 +89,39 @@ func (box *Outbox) foldBoard(ctx context.Context, task *backgroundTask, editor c
 	return err == nil
 }
 
-// awaitAnswersBriefly waits until the answers of a board's chat are sent, at most for
-// maxBoardDelay.
-func (box *Outbox) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, e EndedBoard) {
-	soon, cancel := context.WithDeadline(ctx, e.Ended.Add(maxBoardDelay))
+// failedReplacement returns the delivery that was to replace a message and has failed; nil: none.
+func (box *Outbox) failedReplacement(ctx context.Context, transient store.Transient) *channels.Outgoing {
+	if transient.Board || transient.ID == "" {
+		return nil
+	}
+	newest, err := box.o.Store.Undelivered(ctx, transient.Chat, maxLookedAt)
+	i := slices.IndexFunc(newest, func(delivery store.Delivery) bool {
+		return delivery.Out.Replace == transient.ID && delivery.State != store.Pending
+	})
+	if err != nil || i < 0 {
+		return nil
+	}
+	return &newest[i].Out
+}
+
+// awaitAnswersBriefly waits until the answers of a chat are sent, at most for maxEndDelay after the
+// end of a turn.
+func (box *Outbox) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, chat channels.Chat, ended time.Time) {
+	soon, cancel := context.WithDeadline(ctx, ended.Add(maxEndDelay))
 	defer cancel()
-	box.awaitAnswersSent(soon, task, e.Board.Chat)
+	box.awaitAnswersSent(soon, task, chat)
 }
 
 // replaceBoard posts the message that replaces a board which could not be folded, and then removes
 // the board. It reports whether the store's record of the board is no longer needed.
-func (box *Outbox) replaceBoard(ctx context.Context, task *backgroundTask, editor channels.Editor, e EndedBoard) bool {
+func (box *Outbox) replaceBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
 	if err := box.postFallback(ctx, e); err != nil {
 		box.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 		if errors.Is(err, ErrNotStored) {
 			return false // the board stays
 		}
 	}
-	return e.Board.ID == "" || box.removeWhenSent(ctx, task, editor, e)
+	return e.Board.ID == "" || box.removeMessage(ctx, editor, e)
 }
 
 // postFallback posts the message that replaces a board. The store records that before: the board is

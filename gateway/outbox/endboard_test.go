@@ -171,11 +171,11 @@ func TestABoardIsFoldedOrRemovedSoonHoweverLongTheAnswerWaits(t *testing.T) {
 
 func TestARefusedFoldingIsTriedAgainAndRecordedUntilItIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBoardFixture(t, refuseFor(1500*time.Millisecond, "edit", wait(100*time.Millisecond)))
+		r := newBoardFixture(t, refuseFor(time.Second, "edit", wait(100*time.Millisecond)))
 		r.fold()
-		time.Sleep(1400 * time.Millisecond)
+		time.Sleep(900 * time.Millisecond)
 		r.check("[]", 1)
-		time.Sleep(600 * time.Millisecond)
+		time.Sleep(800 * time.Millisecond)
 		r.stop()
 		r.check("[edit b1 folded]", 0)
 	})
@@ -189,7 +189,7 @@ func TestABoardThatCannotBeFoldedWithinTwoSecondsIsRemoved(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newBoardFixture(t, refuseFor(30*time.Second, "edit", err))
 				r.fold()
-				time.Sleep(2 * time.Second)
+				time.Sleep(1750 * time.Millisecond) // the removal may have to wait for a moment
 				synctest.Wait()
 				r.check("[remove b1]", 0)
 				time.Sleep(time.Minute)

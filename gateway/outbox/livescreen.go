@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -19,82 +21,144 @@ type liveScreen struct {
 	Run   int64  `json:"run,omitempty"`   // the inbound message of the turn that it shows, which its buttons can stop
 }
 
-// lockScreen returns the live screen of a chat and keeps others from changing it until unlock is
-// called. A screen that cannot be read is treated as none.
-func (box *Outbox) lockScreen(ctx context.Context, chat channels.Chat) (s liveScreen, unlock func()) {
-	locked := false
-	box.await(ctx, func() bool {
-		if locked = !box.screens[chat]; locked {
-			box.screens[chat] = true
+// liveScreens are the records of the live screens of chats.
+type liveScreens struct {
+	store store.Memories
+	log   *zap.Logger
+
+	mu      sync.Mutex
+	locked  map[channels.Chat]chan struct{} // closed when the screen can be changed again
+	covered map[channels.Chat]bool          // the locked screens that newer messages are below of
+}
+
+// lock returns the live screen of a chat and keeps others from changing it until unlock is called.
+// It returns none when ctx has ended.
+func (l *liveScreens) lock(ctx context.Context, chat channels.Chat) (s liveScreen, unlock func()) {
+	for ctx.Err() == nil {
+		done := make(chan struct{})
+		l.mu.Lock()
+		other := l.locked[chat]
+		if other == nil {
+			l.locked[chat] = done
 		}
-		return locked
-	})
-	unlock = func() {
-		box.mu.Lock()
-		defer box.mu.Unlock()
-		if locked {
-			delete(box.screens, chat)
-			box.changed.Broadcast()
+		l.mu.Unlock()
+		if other == nil {
+			return l.read(ctx, chat), func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				if l.covered[chat] {
+					l.cover(ctx, chat)
+				}
+				delete(l.covered, chat)
+				delete(l.locked, chat)
+				close(done)
+			}
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
 		}
 	}
-	value, err := box.o.Store.Recall(context.WithoutCancel(ctx), chat, store.ScreenMemory)
+	return liveScreen{}, func() {}
+}
+
+// moveDown records that there is a newer message below the live screen of a chat. It does not wait
+// for a call about the screen.
+func (l *liveScreens) moveDown(ctx context.Context, chat channels.Chat) {
+	if value, err := l.store.Recall(ctx, chat, store.ScreenMemory); value == "" && err == nil {
+		return // as in most chats
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.locked[chat] != nil {
+		l.covered[chat] = true
+		return
+	}
+	l.cover(ctx, chat)
+}
+
+// cover stores that there is a newer message below the live screen of a chat.
+func (l *liveScreens) cover(ctx context.Context, chat channels.Chat) {
+	if s := l.read(ctx, chat); s.ID != "" && !s.Below {
+		s.Below = true
+		l.record(ctx, chat, s)
+	}
+}
+
+// read returns the live screen of a chat. A screen that cannot be read is treated as none.
+func (l *liveScreens) read(ctx context.Context, chat channels.Chat) (s liveScreen) {
+	value, err := l.store.Recall(context.WithoutCancel(ctx), chat, store.ScreenMemory)
 	if err == nil && value != "" {
 		err = json.Unmarshal([]byte(value), &s)
 	}
 	if err != nil {
-		box.o.Log.Warn("cannot read which message is the live screen", zap.Stringer("chat", chat), zap.Error(err))
+		l.log.Warn("cannot read which message is the live screen", zap.Stringer("chat", chat), zap.Error(err))
 	}
-	return s, unlock
+	return s
 }
 
-// storeScreen stores which message is the live screen of a chat.
-func (box *Outbox) storeScreen(ctx context.Context, chat channels.Chat, s liveScreen) {
+// record stores which message is the live screen of a chat.
+func (l *liveScreens) record(ctx context.Context, chat channels.Chat, s liveScreen) {
 	value := ""
 	if s.ID != "" {
 		encoded, _ := json.Marshal(s) // strings and booleans can always be encoded
 		value = string(encoded)
 	}
-	if err := box.o.Store.Remember(context.WithoutCancel(ctx), chat, store.ScreenMemory, value); err != nil {
-		box.o.Log.Warn("live screen not recorded", zap.Stringer("chat", chat), zap.Error(err))
+	if err := l.store.Remember(context.WithoutCancel(ctx), chat, store.ScreenMemory, value); err != nil {
+		l.log.Warn("live screen not recorded", zap.Stringer("chat", chat), zap.Error(err))
 	}
 }
 
-// recordLive records the message that now is the live screen of a chat. One without buttons is the
+// recordShown records the message that now is the live screen of a chat. One without buttons is the
 // last: the next is a new message.
-func (box *Outbox) recordLive(ctx context.Context, old, now liveScreen, out channels.Outgoing) {
+func (l *liveScreens) recordShown(ctx context.Context, old, now liveScreen, out channels.Outgoing) {
 	if len(out.Buttons) == 0 {
 		now = liveScreen{}
 	}
 	if now != old {
-		box.storeScreen(ctx, out.Chat, now)
+		l.record(ctx, out.Chat, now)
 	}
 }
 
-// ScreenBelow records that there is a newer message below the live screen of a chat: the next
+// MoveScreenDown is called when there is a newer message below the live screen of a chat: the next
 // screen is sent below it.
-func (box *Outbox) ScreenBelow(ctx context.Context, chat channels.Chat) {
-	if value, err := box.o.Store.Recall(ctx, chat, store.ScreenMemory); value == "" && err == nil {
-		return // as in most chats
-	}
-	s, unlock := box.lockScreen(ctx, chat)
-	defer unlock()
-	if s.ID != "" && !s.Below {
-		s.Below = true
-		box.storeScreen(ctx, chat, s)
-	}
+func (box *Outbox) MoveScreenDown(ctx context.Context, chat channels.Chat) {
+	box.screens.moveDown(ctx, chat)
 }
 
 // EndScreen removes the live screen of a chat, because another message shows the terminal, or
-// because the turn that it shows was cut off, whose inbound message is run; 0: any turn.
-func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64) {
-	s, unlock := box.lockScreen(ctx, chat)
-	defer unlock()
-	if s.ID != "" && (run == 0 || s.Run == run) {
-		old := store.Transient{Chat: chat, ID: s.ID}
-		box.recordTransient(ctx, old)
-		box.Remove(old)
-		box.storeScreen(ctx, chat, liveScreen{})
+// because the turn that it shows has ended, whose inbound message is run; 0: any turn. ended is
+// when the turn has ended whose last message may still replace the screen; zero: none will.
+func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64, ended time.Time) {
+	if !ended.IsZero() {
+		box.spawn(func(ctx context.Context, task *backgroundTask) {
+			box.awaitAnswersBriefly(ctx, task, chat, ended)
+			box.EndScreen(ctx, chat, run, time.Time{})
+		})
+		return
 	}
+	shows := func(s liveScreen) bool { return s.ID != "" && (run == 0 || s.Run == run) }
+	old := box.screens.read(ctx, chat)
+	if !shows(old) {
+		return
+	}
+	id := messageID{chat, old.ID}
+	box.replacements.expect(id)
+	box.replacements.remove(id)
+	if now := box.screens.read(ctx, chat); now.ID != old.ID || !shows(now) { // it was changed meanwhile
+		box.replacements.forget(id)
+		return
+	}
+	removed := store.Transient{Chat: chat, ID: old.ID}
+	box.recordTransient(ctx, removed)
+	box.EndBoard(EndedBoard{Board: removed, Ended: time.Now().Add(-maxEndDelay)})
+	box.spawn(func(ctx context.Context, _ *backgroundTask) {
+		s, unlock := box.screens.lock(ctx, chat)
+		defer unlock()
+		if s.ID == old.ID {
+			box.screens.record(ctx, chat, liveScreen{})
+		}
+	})
 }
 
 // errSuperseded says that something newer is shown instead.
@@ -108,7 +172,7 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	if !ok {
 		return "", fmt.Errorf("channel %s edits no messages", t.Out.Chat.Channel)
 	}
-	old, unlock := box.lockScreen(ctx, t.Out.Chat)
+	old, unlock := box.screens.lock(ctx, t.Out.Chat)
 	defer unlock()
 	if !t.Current() {
 		return "", errSuperseded
@@ -116,9 +180,11 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	if old.ID != "" && !old.Below {
 		if old.Run != t.Inbound { // before the screen has a Stop button
 			old.Run = t.Inbound
-			box.storeScreen(ctx, t.Out.Chat, old)
+			box.screens.record(ctx, t.Out.Chat, old)
 		}
-		err := box.Call(t.Out.Chat, func() error { return editor.Edit(ctx, old.ID, t.Out) })
+		err := box.unlessRemoved(ctx, messageID{t.Out.Chat, old.ID}, func(ctx context.Context) error {
+			return box.edit(ctx, editor, old.ID, t)
+		})
 		var se *channels.SendError
 		if err == nil || !errors.As(err, &se) || !se.Permanent || se.Closed {
 			return old.ID, err
@@ -136,7 +202,7 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	if err != nil {
 		return "", err
 	}
-	box.recordLive(ctx, old, liveScreen{ID: receipt.ID, Run: t.Inbound}, t.Out)
+	box.screens.recordShown(ctx, old, liveScreen{ID: receipt.ID, Run: t.Inbound}, t.Out)
 	if old.ID != "" {
 		box.Remove(replaced)
 	}

@@ -115,6 +115,11 @@ func (box *Outbox) enqueue(ctx context.Context, outbound store.Outbound) error {
 	box.addEnqueuing(chat, 1)
 	defer box.addEnqueuing(chat, -1)
 	outbound.Claim = !box.isServed(chat)
+	for _, part := range outbound.Parts {
+		if part.Replace != "" {
+			box.replacements.expect(messageID{chat, part.Replace})
+		}
+	}
 	first, claimed, err := box.o.Store.Enqueue(ctx, outbound)
 	if err != nil {
 		return err

@@ -50,8 +50,10 @@ type Options struct {
 type Outbox struct {
 	*calls
 	*reach
-	o     Options
-	tasks *tasks.Group // the goroutines of Run
+	o            Options
+	tasks        *tasks.Group // the goroutines of Run
+	replacements replacements
+	screens      liveScreens
 
 	reactions latest[messageID, pendingReaction] // to messages of people
 	questions latest[string, questionChange]     // changes of the messages of questions, by ID
@@ -64,7 +66,6 @@ type Outbox struct {
 	background map[*backgroundTask]bool      // other tasks, such as removing a message
 	removing   map[messageID]bool            // the messages that are being removed or folded
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
-	screens    map[channels.Chat]bool        // the chats whose live screen is being changed
 	partial    map[int64]bool                // deliveries of which a channel sends only the rest; see channels.SendError
 }
 
@@ -73,7 +74,11 @@ func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
 		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{},
-		screens: map[channels.Chat]bool{}, calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
+		calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
+		replacements: replacements{pending: map[messageID]*replacement{}},
+		screens: liveScreens{
+			store: o.Store, log: o.Log, locked: map[channels.Chat]chan struct{}{}, covered: map[channels.Chat]bool{},
+		},
 	}
 	out.changed = sync.NewCond(&out.mu)
 	return out

@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,20 +21,13 @@ const (
 )
 
 // Remove removes a transient message in the background, once the messages that wait to be sent to
-// its chat are sent: they may replace it. A board, which they do not replace, is removed after
-// maxBoardDelay at the latest, and a message of a person at once.
+// its chat are sent, after maxEndDelay at the latest, and a message of a person at once.
 func (box *Outbox) Remove(transient store.Transient) {
 	if transient.Incoming {
 		box.removeIncoming(transient)
 		return
 	}
 	box.EndBoard(EndedBoard{Board: transient})
-}
-
-// messageID names a message on a network.
-type messageID struct {
-	chat channels.Chat
-	id   string
 }
 
 // beginRemoval records that a message is being removed. It reports false if it is already.
@@ -55,31 +47,12 @@ func (box *Outbox) endRemoval(id messageID) {
 	delete(box.removing, id)
 }
 
-// removeWhenSent removes a message once the answers of its chat are sent, and a board also before.
-// It is the only way in which the outbox removes messages. It reports whether the store's record of
-// the message is no longer needed: the message is gone, cannot be removed, or has to stay.
-// Otherwise the next start removes it.
-func (box *Outbox) removeWhenSent(ctx context.Context, task *backgroundTask, editor channels.Editor,
-	e EndedBoard,
-) bool {
+// removeMessage removes a message. It is the only way in which the outbox removes messages of its
+// own. It reports whether the store's record of the message is no longer needed: the message is
+// gone, cannot be removed, or has to stay. Otherwise the next start removes it.
+func (box *Outbox) removeMessage(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
 	transient := e.Board
-	var newest []store.Delivery
-	switch {
-	case !transient.Board:
-		var ok bool
-		if newest, ok = box.awaitAnswersSent(ctx, task, transient.Chat); !ok {
-			return false
-		}
-	case e.Folded == nil: // otherwise it has waited already
-		box.awaitAnswersBriefly(ctx, task, e)
-	}
-	// If the delivery that was to replace it has failed, it is all that the chat has of an answer.
-	unreplaced := func(delivery store.Delivery) bool {
-		return delivery.Out.Replace == transient.ID && delivery.State != store.Pending
-	}
-	if slices.ContainsFunc(newest, unreplaced) {
-		return true
-	}
+	box.replacements.remove(messageID{transient.Chat, transient.ID})
 	err := box.tryUntil(ctx, transient.Chat, removeTimeout, func(ctx context.Context) error {
 		return editor.Remove(ctx, transient.Chat, transient.ID)
 	})

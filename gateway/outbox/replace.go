@@ -24,12 +24,12 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 	var live liveScreen
 	if delivery.Out.Live {
 		var unlock func()
-		live, unlock = box.lockScreen(ctx, delivery.Out.Chat)
+		live, unlock = box.screens.lock(ctx, delivery.Out.Chat)
 		defer unlock()
 		delivery.Out.Replace = live.ID
 		defer func() {
 			if err == nil {
-				box.recordLive(ctx, live, liveScreen{ID: receipt.ID}, delivery.Out)
+				box.screens.recordShown(ctx, live, liveScreen{ID: receipt.ID}, delivery.Out)
 			}
 		}()
 	}
@@ -51,7 +51,11 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 		if !superseded {
 			out := delivery.Out
 			out.Repeat = false // a repeated edit is invisible
-			if receipt, err = r.Replace(ctx, out.Replace, out); err == nil || !mustSendAsNew(delivery, err) {
+			err := box.unlessRemoved(ctx, messageID{out.Chat, out.Replace}, func(ctx context.Context) (err error) {
+				receipt, err = r.Replace(ctx, out.Replace, out)
+				return err
+			})
+			if err == nil || !mustSendAsNew(delivery, err) {
 				return receipt, true, err
 			}
 			gone = errors.Is(err, channels.ErrGone)
@@ -59,6 +63,21 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 	}
 	receipt, err = box.sendAsNew(ctx, ch, delivery, gone)
 	return receipt, repeatable(ch), err
+}
+
+// unlessRemoved makes a call that changes a shown message. The message is gone if it is removed
+// before the network confirms that.
+func (box *Outbox) unlessRemoved(ctx context.Context, id messageID, call func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := context.Canceled
+	if box.replacements.begin(id, cancel) {
+		err = call(ctx)
+	}
+	if !box.replacements.end(id, err == nil) {
+		return &channels.SendError{Err: channels.ErrGone, Permanent: true}
+	}
+	return err
 }
 
 // replacer returns the channel as a Replacer, if it can replace a message by out.
@@ -102,14 +121,15 @@ func (box *Outbox) sendAsNew(ctx context.Context, ch channels.Channel, delivery 
 	return receipt, err
 }
 
-// keepReplaced has the message stay that a delivery was to replace, because it may be all that the
-// chat has of the answer. Its record is dropped before the result of the delivery is stored, so
+// keepReplaced has the message stay that a delivery was to replace and that has failed, without its
+// Stop button. The record of the message is dropped before the result of the delivery is stored, so
 // that no crash leaves a record by which the next start would remove it.
-func (box *Outbox) keepReplaced(ctx context.Context, delivery store.Delivery) {
+func (box *Outbox) keepReplaced(ctx context.Context, delivery store.Delivery) (settled func()) {
 	transient := store.Transient{Chat: delivery.Out.Chat, ID: delivery.Out.Replace, Inbound: delivery.Inbound}
 	if err := box.o.Store.DropTransient(context.WithoutCancel(ctx), transient); err != nil {
 		box.o.Log.Warn("transient message still recorded", zap.Stringer("chat", transient.Chat), zap.Error(err))
 	}
+	return func() { box.Remove(transient) }
 }
 
 // isSuperseded reports whether an earlier try has given up replacing a message.

@@ -42,7 +42,7 @@ func TestAStreamedTextStaysIfItsReplacementIsRefusedForGood(t *testing.T) {
 		}
 		musttest.Do(t, box.Post(t.Context(), m))
 		synctest.Wait()
-		musttest.Do(t, box.RemoveLeft(t.Context(), inbound, []string{id}))
+		musttest.Do(t, box.RemoveLeft(t.Context(), ann, inbound, []string{id}))
 		time.Sleep(time.Minute)
 		stop()
 		restart(t, s, n)
@@ -105,7 +105,7 @@ func TestAMessageIsNotRemovedBeforeAClaimedDeliveryIsSent(t *testing.T) {
 		var box *outbox.Outbox
 		s.claimed = func() {
 			box.Remove(store.Transient{Chat: ann, ID: "m1"})
-			time.Sleep(time.Minute)
+			time.Sleep(900 * time.Millisecond)
 			if len(n.removed) > 0 || box.Empty(t.Context(), ann) {
 				t.Errorf("removed %q before the answer was sent", n.removed)
 			}

@@ -79,8 +79,8 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
 		more = box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
-		if !delivery.Out.Live { // not before: it may wait for a call about the screen
-			box.ScreenBelow(ctx, delivery.Out.Chat)
+		if !delivery.Out.Live {
+			box.screens.moveDown(ctx, delivery.Out.Chat)
 		}
 		return more
 	}
@@ -180,10 +180,11 @@ func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Deliv
 // would repeat the send. It reports whether the chat has more to send.
 func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end store.Settlement) (more bool) {
 	if delivery.Out.Replace != "" && (end.State == store.Failed || end.State == store.Unknown) {
-		box.keepReplaced(ctx, delivery)
+		defer box.keepReplaced(ctx, delivery)()
 	}
 	if end.State != store.Pending {
 		box.forgetFailures(delivery.ID)
+		defer box.replacements.forget(messageID{delivery.Out.Chat, delivery.Out.Replace})
 	}
 	_ = retry.Until(ctx, func() (err error) {
 		if more, err = box.o.Store.Settle(context.WithoutCancel(ctx), delivery.ID, end); errors.Is(err, store.ErrState) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -26,6 +27,23 @@ type Transient struct {
 	Repeat bool
 	// Current reports whether a live screen is still to be shown, see channels.Outgoing.
 	Current func() bool
+	// Over ends with the turn; nil: its end has no effect. An edit that hangs is then cancelled
+	// after editGrace, since the message is removed if it cannot be edited.
+	Over context.Context //nolint:containedctx // it is not that of the call
+}
+
+// editGrace is how long an edit that hangs is waited for when the turn has ended.
+const editGrace = 500 * time.Millisecond
+
+// edit edits the message of a transient message.
+func (box *Outbox) edit(ctx context.Context, editor channels.Editor, id string, t Transient) error {
+	if t.Over != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(t.Over, func() { time.AfterFunc(editGrace, cancel) })()
+	}
+	return box.Call(t.Out.Chat, func() error { return editor.Edit(ctx, id, t.Out) })
 }
 
 // Show sends or edits a transient message and returns its id on the network. The store records new
@@ -48,7 +66,7 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 		if !ok {
 			return t.ID, fmt.Errorf("channel %s edits no messages", chat.Channel)
 		}
-		return t.ID, box.Call(chat, func() error { return editor.Edit(ctx, t.ID, t.Out) })
+		return t.ID, box.edit(ctx, editor, t.ID, t)
 	}
 	tries := 1
 	if t.Repeat && repeatable(ch) {
@@ -73,17 +91,26 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	return receipt.ID, nil
 }
 
-// RemoveLeft removes the transient messages of an inbound message among ids that no delivery has
-// replaced.
-func (box *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
+// RemoveLeft removes the transient messages of a turn that has ended just now, except for those
+// that a delivery replaces within maxEndDelay. A later delivery is sent as a new message.
+func (box *Outbox) RemoveLeft(ctx context.Context, chat channels.Chat, inbound int64, ids []string) error {
 	left, err := box.o.Store.Transients(ctx)
 	if err != nil {
 		return err
 	}
-	for _, transient := range left {
-		if transient.Inbound == inbound && slices.Contains(ids, transient.ID) {
-			box.Remove(transient)
+	ended := time.Now()
+	for _, id := range ids {
+		e := EndedBoard{Board: store.Transient{Chat: chat, ID: id, Inbound: inbound}, Ended: ended}
+		if slices.Contains(left, e.Board) {
+			box.EndBoard(e)
+			continue
 		}
+		box.spawn(func(ctx context.Context, task *backgroundTask) {
+			box.awaitAnswersBriefly(ctx, task, chat, ended)
+			if box.replacements.remove(messageID{chat, id}) {
+				box.EndBoard(e)
+			}
+		})
 	}
 	return nil
 }

@@ -257,13 +257,13 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 	})
 }
 
-// hangingOutbox is a fakeOutbox whose edits hang.
+// hangingOutbox is a fakeOutbox whose edits hang until the end of the turn.
 type hangingOutbox struct{ *fakeOutbox }
 
 func (b hangingOutbox) Show(ctx context.Context, t outbox.Transient) (string, error) {
 	if t.ID != "" {
-		<-ctx.Done()
-		return t.ID, ctx.Err()
+		<-t.Over.Done()
+		return t.ID, context.Canceled
 	}
 	return b.fakeOutbox.Show(ctx, t)
 }

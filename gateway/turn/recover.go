@@ -45,7 +45,7 @@ func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error
 // are no longer in the state running.
 func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 	for _, inbound := range adopted.Inbounds {
-		s.o.Outbox.EndScreen(ctx, inbound.In.Chat, inbound.ID)
+		s.o.Outbox.EndScreen(ctx, inbound.In.Chat, inbound.ID, time.Time{})
 		if err := s.recoverTurn(ctx, inbound); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("recover turn %d: %w", inbound.ID, err)
 		}

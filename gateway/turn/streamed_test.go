@@ -101,13 +101,23 @@ func (n *chatNetwork) at(id string) *channels.Outgoing {
 }
 
 func (n *chatNetwork) Edit(_ context.Context, id string, o channels.Outgoing) error {
-	return n.carryOut(func() { n.at(id).Text, n.at(id).Buttons = o.Text, o.Buttons }, "edit %s %s", id, o.Text)
+	return n.change(id, o, "edit")
+}
+
+// change edits a message, if it is still there.
+func (n *chatNetwork) change(id string, o channels.Outgoing, how string) (gone error) {
+	err := n.carryOut(func() {
+		if n.at(id).Chat == (channels.Chat{}) {
+			gone = &channels.SendError{Err: channels.ErrGone, Permanent: true}
+			return
+		}
+		n.at(id).Text, n.at(id).Buttons = o.Text, o.Buttons
+	}, "%s %s %s", how, id, o.Text)
+	return cmp.Or(err, gone)
 }
 
 func (n *chatNetwork) Replace(_ context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
-	return channels.Receipt{ID: id}, n.carryOut(func() {
-		n.at(id).Text, n.at(id).Buttons = o.Text, o.Buttons
-	}, "replace %s %s", id, o.Text)
+	return channels.Receipt{ID: id}, n.change(id, o, "replace")
 }
 
 func (n *chatNetwork) Remove(_ context.Context, _ channels.Chat, id string) error {
@@ -406,10 +416,10 @@ func TestALateEditDoesNotUndoTheAnswer(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			emit(message("It is now."))
 			synctest.Wait()
-			checkEqual(t, "replaced at once", n.called("replace"), "[replace m1 It is now.]")
+			checkEqual(t, "sent at once", n.called("send It"), "[send It is now.]")
 		})
-		checkEqual(t, "edits", n.called("edit"), "[edit m1 It is n edit m1 It is now.]")
-		checkEqual(t, "shown", n.shown(), "It is now.|✓ done, 21 s")
+		checkEqual(t, "other calls", n.calls[2:], "[remove m1 edit m1 It is n]")
+		checkEqual(t, "shown", n.shown(), "It is now.")
 	})
 }
 
@@ -442,7 +452,7 @@ func TestSurplusPartsAreRemovedAfterTheAnswer(t *testing.T) {
 		n := &chatNetwork{}
 		n.hold = func(call string) {
 			if strings.HasPrefix(call, "replace") {
-				time.Sleep(20 * time.Second)
+				time.Sleep(900 * time.Millisecond)
 			}
 		}
 		runStreamed(t, n, func(emit func(terminal.Frame)) {
@@ -452,4 +462,54 @@ func TestSurplusPartsAreRemovedAfterTheAnswer(t *testing.T) {
 		})
 		checkEqual(t, "last calls", n.calls[2:], "[replace m1 No. remove m2]")
 	})
+}
+
+func TestAStreamedAnswerHasNoStopButtonTwoSecondsAfterItsTurn(t *testing.T) {
+	busy := &channels.SendError{Err: channels.ErrBusy, After: time.Minute}
+	for name, c := range map[string]struct {
+		hangs, waits string // the calls that hang, and those that have to wait
+		lasts        time.Duration
+		want         string
+	}{
+		"nothing can be sent":     {waits: "replace send", lasts: time.Minute, want: "It is.|✓ done, 5 s"},
+		"its last call hangs":     {hangs: "replace", lasts: 15 * time.Second, want: "It is.|✓ done, 5 s"},
+		"an edit hangs":           {hangs: "edit", lasts: 15 * time.Second, want: "It is."},
+		"an edit hangs for long":  {hangs: "edit", waits: "replace send", lasts: time.Minute, want: "It is."},
+		"its delivery has failed": {waits: "for good", want: "It is.|✓ done, 5 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, until := &chatNetwork{}, time.Now().Add(time.Hour)
+				affects := func(calls, call string) bool {
+					first, _, _ := strings.Cut(call, " ")
+					return strings.Contains(calls, first) && time.Now().Before(until)
+				}
+				n.hold = func(call string) {
+					if affects(c.hangs, call) {
+						time.Sleep(time.Until(until))
+					}
+				}
+				n.fault = func(call string) error {
+					switch {
+					case c.waits == "for good" && strings.HasSuffix(call, " It is.") && !strings.HasPrefix(call, "edit"):
+						return refusedForGood
+					case affects(c.waits, call) && call != "send silently It":
+						return busy
+					}
+					return nil
+				}
+				runStreamed(t, n, func(emit func(terminal.Frame)) {
+					emit(partial("It"))
+					time.Sleep(3 * time.Second)
+					emit(partial("It is"))
+					time.Sleep(2 * time.Second)
+					until = time.Now().Add(c.lasts)
+					checkEqual(t, "stoppable", n.stoppable() != "", true)
+					emit(message("It is."))
+					time.AfterFunc(2*time.Second, func() { checkEqual(t, "stoppable", n.stoppable(), "") })
+				})
+				checkEqual(t, "shown", n.shown(), c.want)
+			})
+		})
+	}
 }

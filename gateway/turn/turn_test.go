@@ -175,8 +175,8 @@ func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	p.outcomes = append(p.outcomes, q.ID+": "+how)
 }
 
-func (p *fakeOutbox) EndScreen(context.Context, channels.Chat, int64) {}
-func (p *fakeOutbox) ScreenBelow(context.Context, channels.Chat)      {}
+func (p *fakeOutbox) EndScreen(context.Context, channels.Chat, int64, time.Time) {}
+func (p *fakeOutbox) MoveScreenDown(context.Context, channels.Chat)              {}
 
 func (p *fakeOutbox) ClosePickers(context.Context, channels.Chat, int64, words.Words) error {
 	return nil
@@ -235,8 +235,8 @@ func (p *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
 	p.reactions = append(p.reactions, id+" "+string(r))
 }
 
-func (p *fakeOutbox) RemoveLeft(context.Context, int64, []string) error { return nil }
-func (p *fakeOutbox) Empty(context.Context, channels.Chat) bool         { return true }
+func (p *fakeOutbox) RemoveLeft(context.Context, channels.Chat, int64, []string) error { return nil }
+func (p *fakeOutbox) Empty(context.Context, channels.Chat) bool                        { return true }
 
 // fakeChannel is a channel that can edit, and accepts everything.
 type fakeChannel struct {

@@ -184,11 +184,14 @@ func (p *Pacer) CountCall() {
 	p.overall.AllowN(time.Now(), 1)
 }
 
-// maxCleanupDelay is how long a deletion or a reaction gives way to other calls.
-const maxCleanupDelay = 5 * time.Second
-
-// maxMenuDelay is how long a menu gives way to other calls.
-const maxMenuDelay = time.Minute
+const (
+	// maxDeletionDelay and maxReactionDelay are how long deletions and reactions give way to other
+	// calls. A message whose Stop button stops nothing is deleted 1.75 s after its turn at the
+	// latest, and should be gone after two seconds.
+	maxDeletionDelay, maxReactionDelay = 200 * time.Millisecond, 5 * time.Second
+	// maxMenuDelay is how long a menu gives way to other calls.
+	maxMenuDelay = time.Minute
+)
 
 // Spare is a class of calls that send no message. They count only towards the limit of all calls
 // together, and give way to all others.
@@ -199,8 +202,9 @@ type Spare struct {
 }
 
 var (
-	// Cleanup are deletions, reactions and chat actions.
-	Cleanup = Spare{tokens: 1 + cleanupReserve, maxDelay: maxCleanupDelay}
+	Deletion = Spare{tokens: 1 + cleanupReserve, maxDelay: maxDeletionDelay}
+	// Reaction are reactions and chat actions.
+	Reaction = Spare{tokens: 1 + cleanupReserve, maxDelay: maxReactionDelay}
 	// Menu are menus, which are set when no call was made for a while.
 	Menu = Spare{tokens: overallBurst, maxDelay: maxMenuDelay, counts: true}
 )

@@ -37,7 +37,7 @@ func (s *Sender) Typing(ctx context.Context, chat channels.Chat) error {
 // showAction shows the bot's activity, unless the chat is blocked or other calls need the rate
 // limit.
 func (s *Sender) showAction(ctx context.Context, to chats.Address, action models.ChatAction) error {
-	if s.pace.BlockedFor(to.Chat) > 0 || s.pace.SpareIn(pace.Cleanup) > 0 {
+	if s.pace.BlockedFor(to.Chat) > 0 || s.pace.SpareIn(pace.Reaction) > 0 {
 		return nil
 	}
 	err := botapi.ExecuteWithTimeout(ctx, s.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{

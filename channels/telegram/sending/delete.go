@@ -33,7 +33,7 @@ func (s *Sender) Remove(ctx context.Context, chat channels.Chat, id string) erro
 	if s.migrations.CurrentID(ctx, to.Chat) != to.Chat {
 		return nil // the message stayed behind in a group that became a supergroup
 	}
-	if err := s.pace.GiveWay(ctx, 0, pace.Cleanup); err != nil {
+	if err := s.pace.GiveWay(ctx, 0, pace.Deletion); err != nil {
 		return err
 	}
 	s.deletions.execute(to.Chat, d, s.deleteBatch)

@@ -36,7 +36,7 @@ func (s *Sender) React(ctx context.Context, chat channels.Chat, id string, r cha
 	if notMessage != nil || s.migrations.CurrentID(ctx, at) != at {
 		return nil //nolint:nilerr // see above
 	}
-	if err := s.pace.GiveWay(ctx, at, pace.Cleanup); err != nil {
+	if err := s.pace.GiveWay(ctx, at, pace.Reaction); err != nil {
 		return err
 	}
 	params := &bot.SetMessageReactionParams{ChatID: at, MessageID: message}
