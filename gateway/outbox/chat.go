@@ -27,6 +27,8 @@ type chatSender struct {
 	first    *store.Delivery // already marked as sending, or nil
 	more     bool            // a message was stored in the meantime
 	givesWay bool            // it waits for the time of a delivery that can be overtaken, the newest one
+	idle     bool            // it waits for the time of a delivery
+	sending  *store.Delivery // the delivery that is being sent; nil: none, or the next one is looked up
 	gaveWay  int64           // the silent delivery that waits because it gave way, or 0
 	woken    chan struct{}   // receives when more is set
 }
@@ -80,25 +82,20 @@ func (box *Outbox) isBusy(chat channels.Chat) bool {
 
 // Empty reports whether no message waits to be sent to a chat, other than one that gives way.
 func (box *Outbox) Empty(ctx context.Context, chat channels.Chat) bool {
-	_, empty := box.lookAtChat(ctx, chat)
-	return empty
-}
-
-// lookAtChat returns the newest deliveries of a chat that were not sent. It reports whether none of
-// them waits to be sent, other than one that gives way.
-func (box *Outbox) lookAtChat(ctx context.Context, chat channels.Chat) (newest []store.Delivery, empty bool) {
 	newest, err := box.o.Store.Undelivered(ctx, chat, maxLookedAt)
-	waits := func(delivery store.Delivery) bool {
-		return delivery.State == store.Pending && !canBeOvertaken(delivery.Out)
-	}
 	if err != nil || slices.ContainsFunc(newest, waits) {
-		return newest, false
+		return false
 	}
 	// The deliveries that are being sent are not among the newest. They were known before the store
 	// was read, so memory is looked at after that.
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	return newest, !box.isBusy(chat)
+	return !box.isBusy(chat)
+}
+
+// waits reports whether a delivery waits to be sent, and does not give way.
+func waits(delivery store.Delivery) bool {
+	return delivery.State == store.Pending && !canBeOvertaken(delivery.Out)
 }
 
 // sendChat sends the messages of a chat until none is left.
@@ -111,13 +108,32 @@ func (box *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatSend
 			}
 			return
 		}
-		if first != nil && !box.trySend(ctx, *first) {
+		if first != nil && !box.send(ctx, q, *first) {
 			continue // a message that was stored since has set q.more
 		}
-		for delivery, ok := box.nextDelivery(ctx, chat, q); ok && box.trySend(ctx, delivery); delivery,
+		for delivery, ok := box.nextDelivery(ctx, chat, q); ok && box.send(ctx, q, delivery); delivery,
 			ok = box.nextDelivery(ctx, chat, q) {
 		}
 	}
+}
+
+// send makes one try to send a delivery. It reports whether the chat has more to send.
+func (box *Outbox) send(ctx context.Context, q *chatSender, delivery store.Delivery) (more bool) {
+	set := func(now *store.Delivery) {
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		q.sending = now
+		box.changed.Broadcast()
+	}
+	set(&delivery)
+	defer set(nil)
+	return box.trySend(ctx, delivery)
+}
+
+// maySend reports whether a delivery of an inbound message may be being sent. The caller holds mu.
+func (box *Outbox) maySend(chat channels.Chat, inbound int64) bool {
+	q, served := box.chats[chat]
+	return box.enqueuing[chat] > 0 || served && !q.idle && (q.sending == nil || q.sending.Inbound == inbound)
 }
 
 // startRound returns the delivery to start with, if one is marked as sending. It reports false, and
@@ -175,20 +191,21 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		if delivery.Out.GivesWay {
 			newer = q.woken
 		}
-		box.setGivesWay(q, canBeOvertaken(delivery.Out) && second.ID == 0)
+		box.setIdle(q, true, canBeOvertaken(delivery.Out) && second.ID == 0)
 		rested := box.rest(ctx, wait, newer)
-		box.setGivesWay(q, false)
+		box.setIdle(q, false, false)
 		if !rested {
 			return delivery, false
 		}
 	}
 }
 
-// setGivesWay records whether a chat waits for the time of a delivery that can be overtaken.
-func (box *Outbox) setGivesWay(q *chatSender, givesWay bool) {
+// setIdle records whether a chat waits for the time of a delivery, and whether of one that can be
+// overtaken.
+func (box *Outbox) setIdle(q *chatSender, idle, givesWay bool) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	q.givesWay = givesWay
+	q.idle, q.givesWay = idle, givesWay
 	box.changed.Broadcast()
 }
 

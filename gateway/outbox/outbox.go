@@ -110,3 +110,10 @@ func (box *Outbox) await(ctx context.Context, condition func() bool) {
 		box.changed.Wait()
 	}
 }
+
+// holds reports whether a condition holds, which is checked with mu locked.
+func (box *Outbox) holds(condition func() bool) bool {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	return condition()
+}

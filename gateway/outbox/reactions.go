@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -75,18 +76,33 @@ func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reac
 	}
 }
 
-// awaitAnswered waits until the answers that a reaction tells of were sent, and returns the
-// reaction to show.
+// awaitAnswered waits until the answers that a reaction tells of were sent, whatever else waits in
+// the chat, and returns the reaction to show.
 func (box *Outbox) awaitAnswered(ctx context.Context, task *backgroundTask, chat channels.Chat,
 	r pendingReaction,
 ) channels.Reaction {
 	if r.answered == 0 {
 		return r.Reaction
 	}
-	newest, _ := box.awaitAnswersSent(ctx, task, chat)
-	failed := func(d store.Delivery) bool { return d.Inbound == r.answered && d.State == store.Failed }
-	if slices.ContainsFunc(newest, failed) {
-		return channels.Broken
+	box.setAwaitsAnswers(task, chat, true)
+	defer box.setAwaitsAnswers(task, chat, false)
+	own := func(is func(store.Delivery) bool) func(store.Delivery) bool {
+		return func(delivery store.Delivery) bool { return delivery.Inbound == r.answered && is(delivery) }
+	}
+	for ctx.Err() == nil {
+		settled := func() bool { return !box.maySend(chat, r.answered) }
+		box.await(ctx, settled)
+		newest, err := box.o.Store.Undelivered(ctx, chat, maxLookedAt)
+		if err == nil && !slices.ContainsFunc(newest, own(waits)) && box.holds(settled) {
+			if slices.ContainsFunc(newest, own(func(d store.Delivery) bool { return d.State == store.Failed })) {
+				return channels.Broken
+			}
+			break
+		}
+		box.await(ctx, func() bool { return box.chats[chat] == nil || !settled() }) // for the next try
+		if !box.isServed(chat) {                                                    // it is left on disk for now
+			retry.Sleep(ctx, firstBackoff)
+		}
 	}
 	return r.Reaction
 }

@@ -196,3 +196,30 @@ func TestTheEndOfATurnIsShownAsAReactionWhenItsAnswerIsConfirmed(t *testing.T) {
 		})
 	}
 }
+
+func TestAReactionDoesNotWaitForTheAnswersToOtherMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newBoardFixture(t, nil)
+		r.stop()
+		refused := refuseFor(10*time.Second, "send", wait(10*time.Second))
+		r.ch.refuse = func(call string) error {
+			if call == "send other" {
+				return wait(time.Hour)
+			}
+			return refused(call)
+		}
+		r.Outbox = outbox.New(outbox.Options{
+			Store: r.store, Channels: map[string]channels.Channel{"net": reactingBoards{r.ch}}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
+		})
+		stop := runOutbox(t, r.Outbox)
+		r.answer()
+		r.ReactWhenSent(ann, "1", r.board.Inbound, channels.Finished)
+		postText(t, r.Outbox, ann, "other")
+		postText(t, r.Outbox, ann, "one more")
+		time.Sleep(9 * time.Second)
+		r.check("[]", 1)
+		time.Sleep(2 * time.Second)
+		r.check("[send answer react done]", 1)
+		stop()
+	})
+}

@@ -65,21 +65,17 @@ func (box *Outbox) removeMessage(ctx context.Context, editor channels.Editor, e 
 }
 
 // awaitAnswersSent waits until no message waits to be sent to a chat, except for one that gives
-// way. It returns the newest deliveries that failed, and false when ctx ends.
-func (box *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask,
-	chat channels.Chat,
-) (newest []store.Delivery, ok bool) {
+// way, or until ctx ends.
+func (box *Outbox) awaitAnswersSent(ctx context.Context, task *backgroundTask, chat channels.Chat) {
 	box.setAwaitsAnswers(task, chat, true)
 	defer box.setAwaitsAnswers(task, chat, false)
-	for {
+	for ctx.Err() == nil {
 		box.await(ctx, func() bool { return !box.isBusy(chat) })
-		if newest, ok = box.lookAtChat(ctx, chat); ok && ctx.Err() == nil {
-			return newest, true
+		if box.Empty(ctx, chat) {
+			return
 		}
 		// The store cannot be read, the chat is left on disk for now, or a message came just now.
-		if !retry.Sleep(ctx, firstBackoff) {
-			return nil, false
-		}
+		retry.Sleep(ctx, firstBackoff)
 	}
 }
 
