@@ -37,7 +37,7 @@ func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 			usage := terminal.Frame{Kind: terminal.Message, Silent: true, Text: sizeUsage(t.Words)}
 			return terminal.Outcome{Status: terminal.Done}, t.Emit(usage)
 		}
-		if err := p.chooseSize(ctx, t, args); err != nil {
+		if err := p.chooseSize(ctx, t, &args); err != nil {
 			return terminal.Outcome{}, err
 		}
 	}
@@ -49,7 +49,7 @@ func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 		p.typeMessage(ctx, t, s, opened)
 		s.awaitTurnQuiet(ctx)
 		d.end()
-		if err := p.chooseSize(ctx, t, s.takeChosenSize()); err != nil {
+		if err := p.chooseSize(ctx, t, s.chosenSize.Swap(nil)); err != nil {
 			return terminal.Outcome{}, err
 		}
 		return p.showEnd(ctx, t, s)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nanobot/terminal"
@@ -37,16 +38,17 @@ type session struct {
 	// after all of them.
 	typingMu sync.Mutex
 
+	chosenSize atomic.Pointer[string] // by /size during the turn; nil: none
+
 	mu           sync.Mutex
 	screen       *screen.Screen
 	lastActivity time.Time     // time of the last output or keystroke
 	change       chan struct{} // closed at the next output; nil if nobody waits
 	takeover     takeover
 	size         process.Size
-	chosenSize   string // by /size during the turn; "": none
-	keyRow       int    // index of the row of keys that is shown
-	hasTurn      bool   // a turn is using the session
-	expired      bool   // the chat has begun a new conversation: no other turn may use the session
+	keyRow       int  // index of the row of keys that is shown
+	hasTurn      bool // a turn is using the session
+	expired      bool // the chat has begun a new conversation: no other turn may use the session
 }
 
 // openOptions configures a session.

@@ -24,14 +24,10 @@ const autoSize = "auto"
 // terminal can have.
 func parseSize(text string) (process.Size, bool) {
 	width, height, _ := strings.Cut(strings.ToLower(strings.ReplaceAll(text, "×", "x")), "x")
-	cols, err := strconv.Atoi(strings.TrimSpace(width))
-	rows, err2 := strconv.Atoi(strings.TrimSpace(height))
-	ok := err == nil && err2 == nil && cols >= minCols && cols <= maxCols && rows >= minRows && rows <= maxRows &&
-		cols*rows <= picture.MaxCells
-	if !ok {
-		return process.Size{}, false
-	}
-	return process.Size{Columns: uint16(cols), Rows: uint16(rows)}, true
+	cols, _ := strconv.ParseUint(strings.TrimSpace(width), 10, 16) // 0 and the greatest value are no sizes
+	rows, _ := strconv.ParseUint(strings.TrimSpace(height), 10, 16)
+	return process.Size{Columns: uint16(cols), Rows: uint16(rows)}, cols >= minCols && cols <= maxCols &&
+		rows >= minRows && rows <= maxRows && cols*rows <= picture.MaxCells
 }
 
 // sizeUsage says how to write /size.
@@ -48,22 +44,18 @@ func (p *terminals) runSize(s *session, r terminal.ControlRequest) terminal.Cont
 	case !ok:
 		return terminal.ControlReply{Text: sizeUsage(r.Words)}
 	}
+	s.chosenSize.Store(&r.Args)
 	s.resize(size)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.chosenSize = r.Args
 	return terminal.ControlReply{}
 }
 
 // chooseSize stores the size that the people of the chat have chosen, by the message of a turn or
-// during it.
-func (p *terminals) chooseSize(ctx context.Context, t terminal.Turn, size string) error {
-	if size == "" {
+// during it; nil: none.
+func (p *terminals) chooseSize(ctx context.Context, t terminal.Turn, chosen *string) error {
+	if chosen == nil {
 		return nil
 	}
-	if size == autoSize {
-		size = ""
-	}
+	size := strings.TrimPrefix(*chosen, autoSize)
 	return t.Memory().Save(context.WithoutCancel(ctx), terminal.LastingMemory, size)
 }
 
@@ -99,12 +91,4 @@ func (s *session) resize(size process.Size) {
 	s.recording.addOutput(redrawSequence(s.screen.Snapshot()), s.screen)
 	_ = s.agent.Resize(size)
 	s.notifyWatchersLocked()
-}
-
-// takeChosenSize returns the size that was chosen since the last call; "": none.
-func (s *session) takeChosenSize() (size string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	size, s.chosenSize = s.chosenSize, ""
-	return size
 }
