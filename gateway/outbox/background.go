@@ -23,19 +23,17 @@ func (box *Outbox) spawn(task func(ctx context.Context, b *backgroundTask)) {
 	defer box.mu.Unlock()
 	b := &backgroundTask{}
 	taken := box.tasks.Go(func(ctx context.Context) {
-		defer box.endTask(b) // runs after spawn has unlocked mu
+		defer func() { // runs after spawn has unlocked mu
+			box.mu.Lock()
+			defer box.mu.Unlock()
+			delete(box.background, b)
+			box.changed.Broadcast()
+		}()
 		task(ctx, b)
 	})
 	if taken {
 		box.background[b] = true
 	}
-}
-
-func (box *Outbox) endTask(b *backgroundTask) {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	delete(box.background, b)
-	box.changed.Broadcast()
 }
 
 // Idle returns when nothing is being sent, except for chats that wait for the time of a delivery,

@@ -1,11 +1,19 @@
 package outbox
 
-import "sync"
+import (
+	"errors"
+	"sync"
 
-// calls are the network calls of deliveries that are in progress.
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// calls are the network calls of deliveries: those in progress, and what they have left over.
 type calls struct {
 	mu     sync.Mutex
 	cancel map[int64]func() // by delivery
+	// partial are the deliveries of which a channel sends only the rest; see channels.SendError.
+	partial map[int64]bool
 }
 
 // set registers the function that cancels the call of a delivery; nil unregisters it.
@@ -19,15 +27,15 @@ func (c *calls) set(delivery int64, cancel func()) {
 	}
 }
 
-// Sending reports whether a network call of a delivery is in progress.
-func (c *calls) Sending() bool {
+// inProgress reports whether a network call of a delivery is in progress.
+func (c *calls) inProgress() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.cancel) > 0
 }
 
-// Abort cancels the network calls of deliveries that must not be repeated.
-func (c *calls) Abort(deliveries []int64) {
+// abort cancels the network calls of deliveries that must not be repeated.
+func (c *calls) abort(deliveries []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, delivery := range deliveries {
@@ -35,4 +43,24 @@ func (c *calls) Abort(deliveries []int64) {
 			cancel()
 		}
 	}
+}
+
+// setPartial records whether the next try of a delivery sends only the rest of it.
+func (c *calls) setPartial(id int64, state store.State, err error) {
+	var se *channels.SendError
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case state == store.Pending && errors.As(err, &se) && se.Partial:
+		c.partial[id] = true
+	case state != store.Pending:
+		delete(c.partial, id)
+	}
+}
+
+// isPartial reports whether the next try of a delivery sends only the rest of it.
+func (c *calls) isPartial(id int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.partial[id]
 }

@@ -24,13 +24,13 @@ const (
 
 // chatSender is the state of a chat that has a goroutine.
 type chatSender struct {
-	first    *store.Delivery // already marked as sending, or nil
-	more     bool            // a message was stored in the meantime
-	givesWay bool            // it waits for the time of a delivery that can be overtaken, the newest one
-	idle     bool            // it waits for the time of a delivery
-	sending  *store.Delivery // the delivery that is being sent; nil: none, or the next one is looked up
-	gaveWay  int64           // the silent delivery that waits because it gave way, or 0
-	woken    chan struct{}   // receives when more is set
+	first       *store.Delivery // already marked as sending, or nil
+	more        bool            // a message was stored in the meantime
+	overtakable bool            // it waits for the time of a delivery that can be overtaken, the newest one
+	idle        bool            // it waits for the time of a delivery
+	sending     *store.Delivery // the delivery that is being sent; nil: none, or the next one is looked up
+	givesWay    int64           // the silent delivery that waits because it gives way, or 0
+	woken       chan struct{}   // receives when more is set
 }
 
 // canBeOvertaken reports whether newer messages of its chat are sent before a delivery that gives
@@ -77,7 +77,7 @@ func (box *Outbox) isServed(chat channels.Chat) bool {
 // memory knows. The caller holds mu.
 func (box *Outbox) isBusy(chat channels.Chat) bool {
 	q, served := box.chats[chat]
-	return box.enqueuing[chat] > 0 || served && !q.givesWay
+	return box.enqueuing[chat] > 0 || served && !q.overtakable
 }
 
 // Empty reports whether no message waits to be sent to a chat, other than one that gives way.
@@ -171,8 +171,8 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		case err == nil && canBeOvertaken(delivery.Out) && box.isSuperfluous(ctx, delivery):
 			box.leaveOut(ctx, delivery)
 			continue
-		case err == nil && delivery.ID == q.gaveWay && box.isAwaited(ctx, delivery):
-			q.gaveWay = 0
+		case err == nil && delivery.ID == q.givesWay && box.isAwaited(ctx, delivery):
+			q.givesWay = 0
 			box.storeResult(ctx, delivery, store.Settlement{State: store.Pending, Doubtful: delivery.Doubtful})
 			continue
 		case err == nil && canBeOvertaken(delivery.Out):
@@ -202,10 +202,10 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 
 // setIdle records whether a chat waits for the time of a delivery, and whether of one that can be
 // overtaken.
-func (box *Outbox) setIdle(q *chatSender, idle, givesWay bool) {
+func (box *Outbox) setIdle(q *chatSender, idle, overtakable bool) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
-	q.idle, q.givesWay = idle, givesWay
+	q.idle, q.overtakable = idle, overtakable
 	box.changed.Broadcast()
 }
 
@@ -247,7 +247,7 @@ func (box *Outbox) callOrGiveWay(ctx context.Context, ch channels.Channel, deliv
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if q := box.chats[delivery.Out.Chat]; q != nil {
-		q.gaveWay = delivery.ID
+		q.givesWay = delivery.ID
 	}
 	return receipt, safe, err
 }
@@ -273,7 +273,12 @@ func (box *Outbox) rest(ctx context.Context, wait time.Duration, newer <-chan st
 	box.resting++
 	box.changed.Broadcast()
 	box.mu.Unlock()
-	defer box.addTo(&box.resting, -1)
+	defer func() {
+		box.mu.Lock()
+		defer box.mu.Unlock()
+		box.resting--
+		box.changed.Broadcast()
+	}()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

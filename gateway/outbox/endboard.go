@@ -44,20 +44,20 @@ type EndedBoard struct {
 func (box *Outbox) EndBoard(e EndedBoard) {
 	editor, ok := box.o.Channels[e.Board.Chat.Channel].(channels.Editor)
 	id := messageID{e.Board.Chat, e.Board.ID}
-	if !ok || id.id != "" && !box.beginRemoval(id) {
+	if !ok || id.id != "" && !box.removals.begin(id) {
 		return
 	}
 	if e.Ended.IsZero() {
 		e.Ended = time.Now()
 	}
 	box.spawn(func(ctx context.Context, task *backgroundTask) {
-		defer box.endRemoval(id)
+		defer box.removals.end(id)
 		defer box.replacements.forget(id)
-		box.awaitAnswersBriefly(ctx, task, e.Board.Chat, e.Ended)
-		if out := box.failedReplacement(ctx, e.Board); e.Folded == nil && out != nil {
+		box.removals.awaitAnswersBriefly(ctx, task, e.Board.Chat, e.Ended)
+		if out := box.removals.failedReplacement(ctx, e.Board); e.Folded == nil && out != nil {
 			e.Folded = out // it may be all that the chat has of an answer
 		}
-		if !box.foldBoard(ctx, editor, e) && (ctx.Err() != nil || !box.replaceBoard(ctx, editor, e)) {
+		if !box.removals.foldBoard(ctx, editor, e) && (ctx.Err() != nil || !box.removals.replaceBoard(ctx, editor, e)) {
 			return
 		}
 		drop := box.o.Store.DropTransient
@@ -71,7 +71,7 @@ func (box *Outbox) EndBoard(e EndedBoard) {
 }
 
 // foldBoard edits a board into its folded form. It reports whether the network has confirmed that.
-func (box *Outbox) foldBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
+func (r *removals) foldBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
 	if e.Folded == nil || e.Board.ID == "" {
 		return false
 	}
@@ -80,21 +80,21 @@ func (box *Outbox) foldBoard(ctx context.Context, editor channels.Editor, e Ende
 	until := e.Ended.Add(foldTimeout)
 	trying, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	err := box.tryUntil(trying, e.Board.Chat, time.Until(until), func(ctx context.Context) error {
+	err := r.box.networks.tryUntil(trying, e.Board.Chat, time.Until(until), func(ctx context.Context) error {
 		return editor.Edit(ctx, e.Board.ID, out)
 	})
 	if err != nil && ctx.Err() == nil {
-		box.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+		r.box.o.Log.Info("board not folded, it is removed", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 	}
 	return err == nil
 }
 
 // failedReplacement returns the delivery that was to replace a message and has failed; nil: none.
-func (box *Outbox) failedReplacement(ctx context.Context, transient store.Transient) *channels.Outgoing {
+func (r *removals) failedReplacement(ctx context.Context, transient store.Transient) *channels.Outgoing {
 	if transient.Board || transient.ID == "" {
 		return nil
 	}
-	newest, err := box.o.Store.Undelivered(ctx, transient.Chat, maxLookedAt)
+	newest, err := r.box.o.Store.Undelivered(ctx, transient.Chat, maxLookedAt)
 	i := slices.IndexFunc(newest, func(delivery store.Delivery) bool {
 		return delivery.Out.Replace == transient.ID && delivery.State != store.Pending
 	})
@@ -106,34 +106,34 @@ func (box *Outbox) failedReplacement(ctx context.Context, transient store.Transi
 
 // awaitAnswersBriefly waits until the answers of a chat are sent, at most for maxEndDelay after the
 // end of a turn.
-func (box *Outbox) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, chat channels.Chat, ended time.Time) {
+func (r *removals) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, chat channels.Chat, ended time.Time) {
 	soon, cancel := context.WithDeadline(ctx, ended.Add(maxEndDelay))
 	defer cancel()
-	box.awaitAnswersSent(soon, task, chat)
+	r.box.awaitAnswersSent(soon, task, chat)
 }
 
 // replaceBoard posts the message that replaces a board which could not be folded, and then removes
 // the board. It reports whether the store's record of the board is no longer needed.
-func (box *Outbox) replaceBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
-	if err := box.postFallback(ctx, e); err != nil {
-		box.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
+func (r *removals) replaceBoard(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
+	if err := r.postFallback(ctx, e); err != nil {
+		r.box.o.Log.Warn("details of turn not sent", zap.Stringer("chat", e.Board.Chat), zap.Error(err))
 		if errors.Is(err, ErrNotStored) {
 			return false // the board stays
 		}
 	}
-	return e.Board.ID == "" || box.removeMessage(ctx, editor, e)
+	return e.Board.ID == "" || r.removeMessage(ctx, editor, e)
 }
 
 // postFallback posts the message that replaces a board. The store records that before: the board is
 // not folded after a crash, since its details would be shown twice.
-func (box *Outbox) postFallback(ctx context.Context, e EndedBoard) error {
+func (r *removals) postFallback(ctx context.Context, e EndedBoard) error {
 	if e.Fallback == nil {
 		return nil
 	}
 	if e.Stored {
-		if err := box.o.Store.ReplaceFold(ctx, e.Board.Inbound); err != nil {
+		if err := r.box.o.Store.ReplaceFold(ctx, e.Board.Inbound); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotStored, err)
 		}
 	}
-	return box.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
+	return r.box.Post(context.WithoutCancel(ctx), e.Fallback) // after a shutdown the next start sends it
 }

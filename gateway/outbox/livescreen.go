@@ -23,6 +23,7 @@ type liveScreen struct {
 
 // liveScreens are the records of the live screens of chats.
 type liveScreens struct {
+	box   *Outbox
 	store store.Memories
 	log   *zap.Logger
 
@@ -132,7 +133,7 @@ func (box *Outbox) MoveScreenDown(ctx context.Context, chat channels.Chat) {
 func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64, ended time.Time) {
 	if !ended.IsZero() {
 		box.spawn(func(ctx context.Context, task *backgroundTask) {
-			box.awaitAnswersBriefly(ctx, task, chat, ended)
+			box.removals.awaitAnswersBriefly(ctx, task, chat, ended)
 			box.EndScreen(ctx, chat, run, time.Time{})
 		})
 		return
@@ -164,15 +165,15 @@ func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64,
 // errSuperseded says that something newer is shown instead.
 var errSuperseded = &channels.SendError{Err: errors.New("something newer is shown"), Permanent: true}
 
-// showLive shows a screen of a running turn as the live screen of its chat, and returns the ID of
+// show shows a screen of a running turn as the live screen of its chat, and returns the ID of
 // its message. The last message of the turn may have been sent while this call waited; t.Current
 // then reports false.
-func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transient) (string, error) {
+func (l *liveScreens) show(ctx context.Context, ch channels.Channel, t Transient) (string, error) {
 	editor, ok := ch.(channels.Editor)
 	if !ok {
 		return "", fmt.Errorf("channel %s edits no messages", t.Out.Chat.Channel)
 	}
-	old, unlock := box.screens.lock(ctx, t.Out.Chat)
+	old, unlock := l.lock(ctx, t.Out.Chat)
 	defer unlock()
 	if !t.Current() {
 		return "", errSuperseded
@@ -180,10 +181,10 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	if old.ID != "" && !old.Below {
 		if old.Run != t.Inbound { // before the screen has a Stop button
 			old.Run = t.Inbound
-			box.screens.record(ctx, t.Out.Chat, old)
+			l.record(ctx, t.Out.Chat, old)
 		}
-		err := box.unlessRemoved(ctx, messageID{t.Out.Chat, old.ID}, func(ctx context.Context) error {
-			return box.edit(ctx, editor, old.ID, t)
+		err := l.box.replacements.unlessRemoved(ctx, messageID{t.Out.Chat, old.ID}, func(ctx context.Context) error {
+			return l.box.edit(ctx, editor, old.ID, t)
 		})
 		var se *channels.SendError
 		if err == nil || !errors.As(err, &se) || !se.Permanent || se.Closed {
@@ -192,19 +193,19 @@ func (box *Outbox) showLive(ctx context.Context, ch channels.Channel, t Transien
 	}
 	replaced := store.Transient{Chat: t.Out.Chat, ID: old.ID}
 	if old.ID != "" {
-		box.recordTransient(ctx, replaced) // before the record of the new one, so that a crash leaves none
+		l.box.recordTransient(ctx, replaced) // before the record of the new one, so that a crash leaves none
 	}
 	var receipt channels.Receipt
-	err := box.Call(t.Out.Chat, func() (err error) {
+	err := l.box.Call(t.Out.Chat, func() (err error) {
 		receipt, err = ch.Send(ctx, t.Out)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	box.screens.recordShown(ctx, old, liveScreen{ID: receipt.ID, Run: t.Inbound}, t.Out)
+	l.recordShown(ctx, old, liveScreen{ID: receipt.ID, Run: t.Inbound}, t.Out)
 	if old.ID != "" {
-		box.Remove(replaced)
+		l.box.Remove(replaced)
 	}
 	return receipt.ID, nil
 }

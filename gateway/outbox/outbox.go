@@ -48,15 +48,15 @@ type Options struct {
 // Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that
 // a chat that must wait delays no other.
 type Outbox struct {
-	*calls
-	*reach
 	o            Options
 	tasks        *tasks.Group // the goroutines of Run
 	replacements replacements
 	screens      liveScreens
-
-	reactions latest[messageID, pendingReaction] // to messages of people
-	questions latest[string, questionChange]     // changes of the messages of questions, by ID
+	networks     *networkState
+	calls        calls
+	removals     removals
+	reactions    reactions
+	questions    latest[string, questionChange] // changes of the messages of questions, by ID
 
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes
@@ -64,23 +64,23 @@ type Outbox struct {
 	resting    int                           // number of chats that wait for the time of their next delivery
 	enqueuing  map[channels.Chat]int         // number of messages that are being stored
 	background map[*backgroundTask]bool      // other tasks, such as removing a message
-	removing   map[messageID]bool            // the messages that are being removed or folded
 	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
-	partial    map[int64]bool                // deliveries of which a channel sends only the rest; see channels.SendError
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
-		background: map[*backgroundTask]bool{}, removing: map[messageID]bool{}, partial: map[int64]bool{},
-		calls: &calls{cancel: map[int64]func(){}}, reach: newReach(),
+		background: map[*backgroundTask]bool{},
+		calls:      calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(),
 		replacements: replacements{pending: map[messageID]*replacement{}},
 		screens: liveScreens{
 			store: o.Store, log: o.Log, locked: map[channels.Chat]chan struct{}{}, covered: map[channels.Chat]bool{},
 		},
 	}
 	out.changed = sync.NewCond(&out.mu)
+	out.reactions.box, out.screens.box = out, out
+	out.removals = removals{box: out, ongoing: map[messageID]bool{}}
 	return out
 }
 
@@ -88,13 +88,20 @@ func New(o Options) *Outbox {
 // messages stay on disk.
 func (box *Outbox) Run(ctx context.Context) { box.tasks.Run(ctx) }
 
-// addTo changes one of the counters.
-func (box *Outbox) addTo(counter *int, by int) {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	*counter += by
-	box.changed.Broadcast()
+// Call makes a network call about a chat, unless the chat accepts nothing: then it returns the
+// error that has said so.
+func (box *Outbox) Call(chat channels.Chat, call func() error) error {
+	return box.networks.call(chat, call)
 }
+
+// Reopen is called when somebody has written in a chat, which may accept messages again.
+func (box *Outbox) Reopen(chat channels.Chat) { box.networks.reopen(chat) }
+
+// Sending reports whether a network call of a delivery is in progress.
+func (box *Outbox) Sending() bool { return box.calls.inProgress() }
+
+// Abort cancels the network calls of deliveries that must not be repeated.
+func (box *Outbox) Abort(deliveries []int64) { box.calls.abort(deliveries) }
 
 // await waits for a condition, which is checked with mu locked, or for the end of ctx.
 func (box *Outbox) await(ctx context.Context, condition func() bool) {
@@ -109,11 +116,4 @@ func (box *Outbox) await(ctx context.Context, condition func() bool) {
 	for !condition() && ctx.Err() == nil {
 		box.changed.Wait()
 	}
-}
-
-// holds reports whether a condition holds, which is checked with mu locked.
-func (box *Outbox) holds(condition func() bool) bool {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	return condition()
 }

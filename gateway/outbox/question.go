@@ -127,7 +127,7 @@ func (box *Outbox) changeQuestion(q store.Question, change questionChange) {
 			if id == "" {
 				continue
 			}
-			err := box.tryUntil(ctx, q.Chat, CallTimeout, func(ctx context.Context) error {
+			err := box.networks.tryUntil(ctx, q.Chat, CallTimeout, func(ctx context.Context) error {
 				if box.questions.hasNext(q.ID) {
 					return errSuperseded
 				}

@@ -28,20 +28,26 @@ type pendingReaction struct {
 	answered int64
 }
 
+// reactions are the reactions to messages of people that are being shown.
+type reactions struct {
+	box    *Outbox
+	latest latest[messageID, pendingReaction]
+}
+
 // ReactWhenSent is React after the network has confirmed the answers to an inbound message. A
 // message whose answer could not be delivered is shown as failed.
 func (box *Outbox) ReactWhenSent(chat channels.Chat, id string, inbound int64, r channels.Reaction) {
-	box.react(chat, id, pendingReaction{r, inbound})
+	box.reactions.add(chat, id, pendingReaction{r, inbound})
 }
 
 // React shows a reaction to a message in the background, if the channel uses reactions in the chat.
 // The reaction is only a hint: it is not stored, and it is repeated only until it says nothing new.
 func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
-	box.react(chat, id, pendingReaction{Reaction: r})
+	box.reactions.add(chat, id, pendingReaction{Reaction: r})
 }
 
-func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
-	reactor, ok := box.o.Channels[chat.Channel].(channels.Reactor)
+func (all *reactions) add(chat channels.Chat, id string, r pendingReaction) {
+	reactor, ok := all.box.o.Channels[chat.Channel].(channels.Reactor)
 	if !ok || id == "" || !reactor.Reacts(chat) {
 		return
 	}
@@ -49,21 +55,21 @@ func (box *Outbox) react(chat channels.Chat, id string, r pendingReaction) {
 	if r.Reaction == channels.Taken {
 		limit = maxReactions
 	}
-	if box.reactions.add(m, r, limit) {
-		box.spawn(func(ctx context.Context, task *backgroundTask) { box.showReactions(ctx, task, reactor, m) })
+	if all.latest.add(m, r, limit) {
+		all.box.spawn(func(ctx context.Context, task *backgroundTask) { all.show(ctx, task, reactor, m) })
 	}
 }
 
-// showReactions shows the reactions of a message until none is left. It repeats a call that the
+// show shows the reactions of a message until none is left. It repeats a call that the
 // network refuses for the moment, unless a newer reaction is to be shown.
-func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reactor channels.Reactor, m messageID) {
-	for next, ok := box.reactions.next(m); ok; next, ok = box.reactions.next(m) {
-		shown, limit := box.awaitAnswered(ctx, task, m.chat, next), lastReactionTimeout
+func (all *reactions) show(ctx context.Context, task *backgroundTask, reactor channels.Reactor, m messageID) {
+	for next, ok := all.latest.next(m); ok; next, ok = all.latest.next(m) {
+		shown, limit := all.awaitAnswered(ctx, task, m.chat, next), lastReactionTimeout
 		if shown == channels.Taken {
 			limit = reactionTimeout
 		}
-		err := box.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
-			if box.reactions.hasNext(m) {
+		err := all.box.networks.tryUntil(ctx, m.chat, limit, func(ctx context.Context) error {
+			if all.latest.hasNext(m) {
 				return errSuperseded
 			}
 			ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
@@ -71,36 +77,39 @@ func (box *Outbox) showReactions(ctx context.Context, task *backgroundTask, reac
 			return reactor.React(ctx, m.chat, m.id, shown)
 		})
 		if err != nil {
-			box.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
+			all.box.o.Log.Debug("reaction not shown", zap.Stringer("chat", m.chat), zap.Error(err))
 		}
 	}
 }
 
 // awaitAnswered waits until the answers that a reaction tells of were sent, whatever else waits in
 // the chat, and returns the reaction to show.
-func (box *Outbox) awaitAnswered(ctx context.Context, task *backgroundTask, chat channels.Chat,
+func (all *reactions) awaitAnswered(ctx context.Context, task *backgroundTask, chat channels.Chat,
 	r pendingReaction,
 ) channels.Reaction {
 	if r.answered == 0 {
 		return r.Reaction
 	}
-	box.setAwaitsAnswers(task, chat, true)
-	defer box.setAwaitsAnswers(task, chat, false)
+	all.box.setAwaitsAnswers(task, chat, true)
+	defer all.box.setAwaitsAnswers(task, chat, false)
 	own := func(is func(store.Delivery) bool) func(store.Delivery) bool {
 		return func(delivery store.Delivery) bool { return delivery.Inbound == r.answered && is(delivery) }
 	}
 	for ctx.Err() == nil {
-		settled := func() bool { return !box.maySend(chat, r.answered) }
-		box.await(ctx, settled)
-		newest, err := box.o.Store.Undelivered(ctx, chat, maxLookedAt)
-		if err == nil && !slices.ContainsFunc(newest, own(waits)) && box.holds(settled) {
+		settled := func() bool { return !all.box.maySend(chat, r.answered) } // with mu locked
+		all.box.await(ctx, settled)
+		newest, err := all.box.o.Store.Undelivered(ctx, chat, maxLookedAt)
+		all.box.mu.Lock()
+		sent := err == nil && !slices.ContainsFunc(newest, own(waits)) && settled()
+		all.box.mu.Unlock()
+		if sent {
 			if slices.ContainsFunc(newest, own(func(d store.Delivery) bool { return d.State == store.Failed })) {
 				return channels.Broken
 			}
 			break
 		}
-		box.await(ctx, func() bool { return box.chats[chat] == nil || !settled() }) // for the next try
-		if !box.isServed(chat) {                                                    // it is left on disk for now
+		all.box.await(ctx, func() bool { return all.box.chats[chat] == nil || !settled() }) // for the next try
+		if !all.box.isServed(chat) {                                                        // it is left on disk for now
 			retry.Sleep(ctx, firstBackoff)
 		}
 	}

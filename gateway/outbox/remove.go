@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,42 +25,49 @@ const (
 // its chat are sent, after maxEndDelay at the latest, and a message of a person at once.
 func (box *Outbox) Remove(transient store.Transient) {
 	if transient.Incoming {
-		box.removeIncoming(transient)
+		box.removals.removeIncoming(transient)
 		return
 	}
 	box.EndBoard(EndedBoard{Board: transient})
 }
 
-// beginRemoval records that a message is being removed. It reports false if it is already.
-func (box *Outbox) beginRemoval(id messageID) bool {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	if box.removing[id] {
+// removals remove and fold transient messages.
+type removals struct {
+	box     *Outbox
+	mu      sync.Mutex
+	ongoing map[messageID]bool // the messages that are being removed or folded
+}
+
+// begin records that a message is being removed. It reports false if it is already.
+func (r *removals) begin(id messageID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ongoing[id] {
 		return false
 	}
-	box.removing[id] = true
+	r.ongoing[id] = true
 	return true
 }
 
-func (box *Outbox) endRemoval(id messageID) {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	delete(box.removing, id)
+func (r *removals) end(id messageID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.ongoing, id)
 }
 
 // removeMessage removes a message. It is the only way in which the outbox removes messages of its
 // own. It reports whether the store's record of the message is no longer needed: the message is
 // gone, cannot be removed, or has to stay. Otherwise the next start removes it.
-func (box *Outbox) removeMessage(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
+func (r *removals) removeMessage(ctx context.Context, editor channels.Editor, e EndedBoard) bool {
 	transient := e.Board
-	box.replacements.remove(messageID{transient.Chat, transient.ID})
-	err := box.tryUntil(ctx, transient.Chat, removeTimeout, func(ctx context.Context) error {
+	r.box.replacements.remove(messageID{transient.Chat, transient.ID})
+	err := r.box.networks.tryUntil(ctx, transient.Chat, removeTimeout, func(ctx context.Context) error {
 		return editor.Remove(ctx, transient.Chat, transient.ID)
 	})
 	var se *channels.SendError
 	permanent := errors.As(err, &se) && se.Permanent
 	if err != nil && (permanent || ctx.Err() == nil) {
-		box.o.Log.Warn("transient message not removed", zap.Stringer("chat", transient.Chat), zap.Error(err))
+		r.box.o.Log.Warn("transient message not removed", zap.Stringer("chat", transient.Chat), zap.Error(err))
 	}
 	return err == nil || permanent
 }
@@ -84,28 +92,4 @@ func (box *Outbox) setAwaitsAnswers(task *backgroundTask, chat channels.Chat, aw
 	defer box.mu.Unlock()
 	task.awaitsAnswers, task.chat = awaits, chat
 	box.changed.Broadcast()
-}
-
-// tryUntil makes a network call about a chat until it succeeds, is refused permanently or limit has
-// passed.
-func (r *reach) tryUntil(ctx context.Context, chat channels.Chat, limit time.Duration,
-	call func(ctx context.Context) error,
-) error {
-	until := time.Now().Add(limit)
-	for pause := min(firstBackoff, limit/8); ; pause = min(2*pause, maxRemovePause) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
-		err := r.Call(chat, func() error { return call(callCtx) })
-		cancel()
-		var se *channels.SendError
-		if err == nil || errors.As(err, &se) && se.Permanent {
-			return err
-		}
-		wait := max(RetryAfter(err), pause)
-		if time.Now().Add(wait).After(until) || !retry.Sleep(ctx, wait) {
-			return err
-		}
-	}
 }

@@ -51,7 +51,7 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 		if !superseded {
 			out := delivery.Out
 			out.Repeat = false // a repeated edit is invisible
-			err := box.unlessRemoved(ctx, messageID{out.Chat, out.Replace}, func(ctx context.Context) (err error) {
+			err := box.replacements.unlessRemoved(ctx, messageID{out.Chat, out.Replace}, func(ctx context.Context) (err error) {
 				receipt, err = r.Replace(ctx, out.Replace, out)
 				return err
 			})
@@ -63,21 +63,6 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 	}
 	receipt, err = box.sendAsNew(ctx, ch, delivery, gone)
 	return receipt, repeatable(ch), err
-}
-
-// unlessRemoved makes a call that changes a shown message. The message is gone if it is removed
-// before the network confirms that.
-func (box *Outbox) unlessRemoved(ctx context.Context, id messageID, call func(ctx context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	err := context.Canceled
-	if box.replacements.begin(id, cancel) {
-		err = call(ctx)
-	}
-	if !box.replacements.end(id, err == nil) {
-		return &channels.SendError{Err: channels.ErrGone, Permanent: true}
-	}
-	return err
 }
 
 // replacer returns the channel as a Replacer, if it can replace a message by out.

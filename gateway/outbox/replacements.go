@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"sync"
 
 	"nanobot/channels"
@@ -40,6 +41,21 @@ func (r *replacements) expect(id messageID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entry(id)
+}
+
+// unlessRemoved makes a call that changes a shown message. The message is gone if it is removed
+// before the network confirms that.
+func (r *replacements) unlessRemoved(ctx context.Context, id messageID, call func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := context.Canceled
+	if r.begin(id, cancel) {
+		err = call(ctx)
+	}
+	if !r.end(id, err == nil) {
+		return &channels.SendError{Err: channels.ErrGone, Permanent: true}
+	}
+	return err
 }
 
 // begin records that a call is about to replace a message. It reports false if the message is being

@@ -59,23 +59,23 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	delivery.Out.Key = delivery.Key()
 	delivery.Out.Repeat = delivery.Doubtful && !repeatable(ch)
 	callCtx, cancel := context.WithTimeout(ctx, callTimeout(delivery.Out))
-	box.set(delivery.ID, cancel)
+	box.calls.set(delivery.ID, cancel)
 	var receipt channels.Receipt
 	var safe bool
 	err := box.Call(delivery.Out.Chat, func() (err error) {
 		receipt, safe, err = box.callOrGiveWay(callCtx, ch, delivery)
 		return err
 	})
-	box.set(delivery.ID, nil)
+	box.calls.set(delivery.ID, nil)
 	cancel()
-	state, after := box.classify(ctx, safe, delivery, err)
+	state, after := box.o.classify(ctx, safe, delivery, err)
 	stuck := false
 	if state == store.Pending {
 		if stuck, after = box.setAside(ctx, delivery, err, after); stuck {
 			state = store.Failed
 		}
 	}
-	box.setPartial(delivery.ID, state, err)
+	box.calls.setPartial(delivery.ID, state, err)
 	defer box.o.Events.Report(events.Event{Type: outcomes[state], Chat: delivery.Out.Chat, Inbound: delivery.Inbound})
 	if state == store.Sent {
 		more = box.storeResult(ctx, delivery, store.Settlement{State: state, Receipt: receipt.ID})
@@ -155,7 +155,7 @@ func failureReason(err error, safe, before bool) (reason string, doubtful bool) 
 
 // classify returns the new state of a delivery after a send, and the wait before the next try. safe
 // says that repeating has no second effect.
-func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (
+func (o Options) classify(ctx context.Context, safe bool, delivery store.Delivery, err error) (
 	store.State, time.Duration,
 ) {
 	var se *channels.SendError
@@ -165,7 +165,7 @@ func (box *Outbox) classify(ctx context.Context, safe bool, delivery store.Deliv
 		return store.Sent, 0
 	case known && se.Permanent, delivery.Tries >= minTries && delivery.Age > giveUpAfter:
 		return store.Failed, 0
-	case known && se.Unknown && !safe && box.o.AtMostOnce():
+	case known && se.Unknown && !safe && o.AtMostOnce():
 		return store.Unknown, 0
 	case known && se.After > 0:
 		return store.Pending, min(se.After, maxWait)
@@ -183,7 +183,7 @@ func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end
 		defer box.keepReplaced(ctx, delivery)()
 	}
 	if end.State != store.Pending {
-		box.forgetFailures(delivery.ID)
+		box.networks.forgetFailures(delivery.ID)
 		defer box.replacements.forget(messageID{delivery.Out.Chat, delivery.Out.Replace})
 	}
 	_ = retry.Until(ctx, func() (err error) {
@@ -261,20 +261,5 @@ func (box *Outbox) mustNotRepeat(ch channels.Channel, delivery store.Delivery) b
 	if !delivery.Doubtful || !box.o.AtMostOnce() || edits || ch != nil && repeatable(ch) {
 		return false
 	}
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	return !box.partial[delivery.ID]
-}
-
-// setPartial records whether the next try of a delivery sends only the rest of it.
-func (box *Outbox) setPartial(id int64, state store.State, err error) {
-	var se *channels.SendError
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	switch {
-	case state == store.Pending && errors.As(err, &se) && se.Partial:
-		box.partial[id] = true
-	case state != store.Pending:
-		delete(box.partial, id)
-	}
+	return !box.calls.isPartial(delivery.ID)
 }

@@ -24,7 +24,7 @@ func (box *Outbox) setAside(ctx context.Context, delivery store.Delivery, err er
 	if !errors.As(err, &se) || !se.Unknown || se.Partial || ctx.Err() != nil {
 		return false, after
 	}
-	stuck, left := box.countFailure(delivery)
+	stuck, left := box.networks.countFailure(delivery)
 	if !stuck {
 		if left > 0 {
 			after = min(after, left)

@@ -59,7 +59,7 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	defer cancel()
 	t.Out.Transient = true
 	if t.Out.Live {
-		return box.showLive(ctx, ch, t)
+		return box.screens.show(ctx, ch, t)
 	}
 	if t.ID != "" {
 		editor, ok := ch.(channels.Editor)
@@ -106,7 +106,7 @@ func (box *Outbox) RemoveLeft(ctx context.Context, chat channels.Chat, inbound i
 			continue
 		}
 		box.spawn(func(ctx context.Context, task *backgroundTask) {
-			box.awaitAnswersBriefly(ctx, task, chat, ended)
+			box.removals.awaitAnswersBriefly(ctx, task, chat, ended)
 			if box.replacements.remove(messageID{chat, id}) {
 				box.EndBoard(e)
 			}

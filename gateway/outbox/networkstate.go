@@ -1,11 +1,13 @@
 package outbox
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -23,9 +25,9 @@ const (
 	maxClosed = 4096
 )
 
-// reach records what the calls of this run say about the networks: whether a network works, which
-// deliveries it fails to carry out, and which chats accept nothing.
-type reach struct {
+// networkState records what the calls of this run say about the networks: whether a network works,
+// which deliveries it fails to carry out, and which chats accept nothing.
+type networkState struct {
 	mu        sync.Mutex
 	succeeded map[string]success // by channel
 	failing   map[int64]failing  // by delivery
@@ -57,70 +59,70 @@ type closedChat struct {
 	at  time.Time
 }
 
-func newReach() *reach {
-	return &reach{
+func newNetworkState() *networkState {
+	return &networkState{
 		succeeded: map[string]success{}, failing: map[int64]failing{}, closed: map[channels.Chat]closedChat{},
 	}
 }
 
-// Call makes a network call about a chat, unless the chat accepts nothing: then it returns the
+// call makes a network call about a chat, unless the chat accepts nothing: then it returns the
 // error that has said so.
-func (r *reach) Call(chat channels.Chat, call func() error) error {
-	if err := r.closedBy(chat); err != nil {
+func (n *networkState) call(chat channels.Chat, call func() error) error {
+	if err := n.closedBy(chat); err != nil {
 		return err
 	}
 	err := call()
 	var se *channels.SendError
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	switch {
 	case err == nil:
 		now := time.Now()
-		r.succeeded[chat.Channel] = success{now, r.succeeded[chat.Channel].workedUntil(now)}
+		n.succeeded[chat.Channel] = success{now, n.succeeded[chat.Channel].workedUntil(now)}
 	case errors.As(err, &se) && se.Closed:
-		if len(r.closed) >= maxClosed {
-			clear(r.closed)
+		if len(n.closed) >= maxClosed {
+			clear(n.closed)
 		}
-		r.closed[chat] = closedChat{err, time.Now()}
+		n.closed[chat] = closedChat{err, time.Now()}
 	}
 	return err
 }
 
 // closedBy returns the error that says that a chat accepts nothing; nil: it may accept messages.
-func (r *reach) closedBy(chat channels.Chat) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	closed, ok := r.closed[chat]
+func (n *networkState) closedBy(chat channels.Chat) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	closed, ok := n.closed[chat]
 	if ok && time.Since(closed.at) > closedFor {
-		delete(r.closed, chat)
+		delete(n.closed, chat)
 		return nil
 	}
 	return closed.err
 }
 
-// Reopen is called when somebody has written in a chat, which may accept messages again.
-func (r *reach) Reopen(chat channels.Chat) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.closed, chat)
+// reopen is called when somebody has written in a chat, which may accept messages again.
+func (n *networkState) reopen(chat channels.Chat) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.closed, chat)
 }
 
 // countFailure records that a network has failed to carry out a delivery. It reports whether it has
 // failed for stuckAfter while other calls succeeded, and returns the time until then; 0: the whole
 // network may be down, as no call has succeeded since the last try.
-func (r *reach) countFailure(delivery store.Delivery) (stuck bool, left time.Duration) {
+func (n *networkState) countFailure(delivery store.Delivery) (stuck bool, left time.Duration) {
 	now := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	other := r.succeeded[delivery.Out.Chat.Channel]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	other := n.succeeded[delivery.Out.Chat.Channel]
 	worked := other.workedUntil(now)
-	f, again := r.failing[delivery.ID]
+	f, again := n.failing[delivery.ID]
 	works := again && other.at.After(f.last)
 	if !again {
 		f.worked = worked
 	}
 	f.last = now
-	r.failing[delivery.ID] = f
+	n.failing[delivery.ID] = f
 	if !works {
 		return false, 0
 	}
@@ -129,8 +131,32 @@ func (r *reach) countFailure(delivery store.Delivery) (stuck bool, left time.Dur
 }
 
 // forgetFailures is called when a delivery is settled.
-func (r *reach) forgetFailures(delivery int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.failing, delivery)
+func (n *networkState) forgetFailures(delivery int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.failing, delivery)
+}
+
+// tryUntil makes a network call about a chat until it succeeds, is refused permanently or limit has
+// passed.
+func (n *networkState) tryUntil(ctx context.Context, chat channels.Chat, limit time.Duration,
+	call func(ctx context.Context) error,
+) error {
+	until := time.Now().Add(limit)
+	for pause := min(firstBackoff, limit/8); ; pause = min(2*pause, maxRemovePause) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
+		err := n.call(chat, func() error { return call(callCtx) })
+		cancel()
+		var se *channels.SendError
+		if err == nil || errors.As(err, &se) && se.Permanent {
+			return err
+		}
+		wait := max(RetryAfter(err), pause)
+		if time.Now().Add(wait).After(until) || !retry.Sleep(ctx, wait) {
+			return err
+		}
+	}
 }
