@@ -71,8 +71,9 @@ type Incoming struct {
 	// does not wait, and does nothing if the press can no longer be answered. nil: the channel
 	// cannot do that.
 	Respond func(text string) `json:"-"`
-	// Room is the size of a terminal that fits the person's screen, such as 80x24; "": unknown.
-	Room string `json:"room,omitempty"`
+	// FittingSize is the size of a terminal that fits the person's screen, such as 80x24; "":
+	// unknown.
+	FittingSize string `json:"room,omitempty"`
 	// Pressed says that Text is the text of a button that the person pressed.
 	Pressed bool `json:"pressed,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media

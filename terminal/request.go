@@ -19,8 +19,9 @@ type Request struct {
 	// Task names the part of the message in this request, if the agent gets a message in several
 	// parts; "": the whole message.
 	Task string
-	// Room is the size of a terminal that fits the person's screen, such as 80x24; "": unknown.
-	Room string
+	// FittingSize is the size of a terminal that fits the person's screen, such as 80x24; "":
+	// unknown.
+	FittingSize string
 	// Token proves to the gateway which chat the agent's processes work for; "": none.
 	Token string
 }

@@ -146,7 +146,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	defer context.AfterFunc(ctx, func() { chat.Report(Cancelled{}) })()
 	chat.Report(ClockStarted{Pause: pause})
 	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words, Room: req.Room,
+		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words, FittingSize: req.FittingSize,
 		Settings: Settings{
 			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine,
 			MaxOutput: cfg.MaxOutput,

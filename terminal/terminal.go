@@ -68,9 +68,9 @@ type Restarter interface {
 type Turn struct {
 	Envelope Envelope
 	// Run identifies the message permanently: it stays the same when the message is run again.
-	Run   string
-	Words words.Words // for the person
-	Room  string      // see Request
+	Run         string
+	Words       words.Words // for the person
+	FittingSize string      // see Request
 	Settings
 	Chat
 	Host

@@ -44,9 +44,9 @@ var textTooLong = shownError(http.StatusRequestEntityTooLarge, words.PageTextToo
 
 // postedMessage is the body of a request that sends a message.
 type postedMessage struct {
-	Text     string `json:"text"`
-	ClientID string `json:"client_id"`
-	Room     string `json:"room"` // the columns and rows of a terminal that fit the page, such as 80x24
+	Text        string `json:"text"`
+	ClientID    string `json:"client_id"`
+	FittingSize string `json:"room"` // the columns and rows of a terminal that fit the page, such as 80x24
 
 	media    []history.Media
 	problems []string          // why files were refused, in the sender's language
@@ -91,7 +91,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		MaxChats: maxOwnedChats,
 		Body: history.Body{
 			From: fromUser, User: actor.User, Language: requestLanguage(r), Kind: string(channels.Answer),
-			Text: p.Text, Media: p.media, ClientID: p.ClientID, Room: p.Room,
+			Text: p.Text, Media: p.media, ClientID: p.ClientID, FittingSize: p.FittingSize,
 		},
 	}
 	if p.ClientID != "" {
@@ -141,7 +141,7 @@ func (p *postedMessage) validate() error {
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) ||
 		!utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
-	case p.Room != "" && !isRoom(p.Room):
+	case p.FittingSize != "" && !isRoom(p.FittingSize):
 		return badRequest("room: must be columns and rows, such as 80x24.")
 	}
 	for _, problem := range p.problems { // the agent and the person read which files are missing
@@ -215,7 +215,7 @@ func (c *Channel) readForm(r *http.Request, chat string, p *postedMessage) error
 		case "client_id":
 			p.ClientID, err = readField(part, maxClientID)
 		case "room":
-			p.Room, err = readField(part, maxClientID)
+			p.FittingSize, err = readField(part, maxClientID)
 		case "file":
 			if len(p.media) == maxFiles {
 				return shownError(http.StatusBadRequest, words.PageTooManyFiles, maxFiles)

@@ -129,7 +129,7 @@ func (c *Channel) toIncoming(e history.Event) channels.Incoming {
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID,
 		User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
-		Text: e.Text, Title: e.ChatTitle, Room: e.Room,
+		Text: e.Text, Title: e.ChatTitle, FittingSize: e.FittingSize,
 	}
 	if e.Type == history.Pressed {
 		in.ID, in.Press = e.Press, e.Data

@@ -100,7 +100,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
 		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, RunID: run, Attempt: 1,
 	}}
-	req.Room = in.Room
+	req.FittingSize = in.FittingSize
 	if in.User != (channels.User{}) {
 		req.User = (*terminal.User)(&in.User)
 	}

@@ -71,7 +71,7 @@ func (p *terminals) sizeFor(ctx context.Context, t terminal.Turn) (size process.
 			return size, true
 		}
 	}
-	if size, known = parseSize(t.Room); known {
+	if size, known = parseSize(t.FittingSize); known {
 		return size, true
 	}
 	command, args := splitCommand(t.Envelope.Text)

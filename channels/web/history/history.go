@@ -53,24 +53,24 @@ type Event struct {
 
 // Body is the content of an event.
 type Body struct {
-	From     string            `json:"from,omitempty"`     // user or bot
-	User     string            `json:"user,omitempty"`     // the sender, if several users may use the chat
-	Language string            `json:"language,omitempty"` // of the sender, a BCP 47 tag
-	Kind     string            `json:"kind,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Format   channels.Format   `json:"format,omitempty"`  // of the text of a bot's message
-	Details  string            `json:"details,omitempty"` // Markdown, folded below the text
-	Media    []Media           `json:"media,omitempty"`
-	Buttons  []channels.Button `json:"buttons,omitempty"`
-	ClientID string            `json:"client_id,omitempty"`
-	Room     string            `json:"room,omitempty"`     // the columns and rows of a terminal that fit the sender's page
-	ReplyTo  string            `json:"reply_to,omitempty"` // ID of the message that this one answers
-	Outcome  string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
-	Inserted bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows
-	Removed  bool              `json:"removed,omitempty"`  // the content was removed
-	Data     string            `json:"data,omitempty"`     // of the pressed button
-	Press    string            `json:"press,omitempty"`    // ID of the press itself
-	Terminal *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours
+	From        string            `json:"from,omitempty"`     // user or bot
+	User        string            `json:"user,omitempty"`     // the sender, if several users may use the chat
+	Language    string            `json:"language,omitempty"` // of the sender, a BCP 47 tag
+	Kind        string            `json:"kind,omitempty"`
+	Text        string            `json:"text,omitempty"`
+	Format      channels.Format   `json:"format,omitempty"`  // of the text of a bot's message
+	Details     string            `json:"details,omitempty"` // Markdown, folded below the text
+	Media       []Media           `json:"media,omitempty"`
+	Buttons     []channels.Button `json:"buttons,omitempty"`
+	ClientID    string            `json:"client_id,omitempty"`
+	FittingSize string            `json:"room,omitempty"`     // the columns and rows of a terminal that fit the sender's page
+	ReplyTo     string            `json:"reply_to,omitempty"` // ID of the message that this one answers
+	Outcome     string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
+	Inserted    bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows
+	Removed     bool              `json:"removed,omitempty"`  // the content was removed
+	Data        string            `json:"data,omitempty"`     // of the pressed button
+	Press       string            `json:"press,omitempty"`    // ID of the press itself
+	Terminal    *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours
 }
 
 // Terminal is a terminal screen in a message.
