@@ -40,7 +40,7 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 		receipt, err = ch.Send(ctx, delivery.Out)
 		return receipt, repeatable(ch), err
 	case canReplace && delivery.Out.Unchanged:
-		return channels.Receipt{ID: delivery.Out.Replace}, true, nil
+		return channels.Receipt{ID: delivery.Out.Replace}, true, errNoCall
 	}
 	gone := false
 	if canReplace {

@@ -183,3 +183,25 @@ func TestNothingIsSetAsideInAnOutageThatBeginsWithSomeCallsThatSucceed(t *testin
 		stop()
 	})
 }
+
+func TestAMessageThatNeedsNoCallDoesNotSayThatTheNetworkWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := &busyReplacer{fakeChannel: failOn("bad")}, openStore(t)
+		box := newChannelOutbox(s, n)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "bad")
+		for range 60 {
+			time.Sleep(5 * time.Second)
+			shown := outbox.Shown{ID: "m1", Out: channels.Outgoing{Text: "same"}}
+			musttest.Do(t, box.Post(t.Context(), &outbox.Message{
+				Message: channels.Message{Chat: bob, Kind: channels.Answer, Text: "same"}, Replace: []outbox.Shown{shown},
+			}))
+		}
+		synctest.Wait()
+		left := musttest.Get(s.Undelivered(t.Context(), channels.Chat{}, 9))(t)
+		if len(left) != 1 || left[0].State != store.Pending || len(n.replaced) > 0 {
+			t.Errorf("left is %+v, replaced %q", left, n.replaced)
+		}
+		stop()
+	})
+}
