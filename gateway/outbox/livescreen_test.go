@@ -113,7 +113,7 @@ func TestALiveScreenLosesItsStopButtonWithinTwoSecondsOfItsTurn(t *testing.T) {
 	}
 }
 
-func TestTheResultOfASendIsStoredWhileAScreenHangs(t *testing.T) {
+func TestMessagesAreSentAndTheirResultsStoredWhileAScreenHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, s := &fakeChannel{}, &settledStore{Store: openStore(t)}
 		box := newOutbox(s, screenNetwork{fakeChannel: n, edit: hang}, nil)
@@ -123,9 +123,10 @@ func TestTheResultOfASendIsStoredWhileAScreenHangs(t *testing.T) {
 		go func() { _, _ = box.Show(ctx, liveScreen()) }()
 		synctest.Wait()
 		postText(t, box, ann, "the answer")
+		postText(t, box, ann, "the next")
 		synctest.Wait()
-		wanttest.Equal(t, "sent", n.texts(), "[$ the answer]")
-		wanttest.Equal(t, "results", s.settled.Load(), 1)
+		wanttest.Equal(t, "sent", n.texts(), "[$ the answer the next]")
+		wanttest.Equal(t, "results", s.settled.Load(), 2)
 		cancel()
 		synctest.Wait()
 		stop()
