@@ -116,7 +116,7 @@ func (box *Outbox) enqueue(ctx context.Context, outbound store.Outbound) error {
 	defer box.addEnqueuing(chat, -1)
 	outbound.Claim = !box.isServed(chat)
 	for _, part := range outbound.Parts {
-		if part.Replace != "" {
+		if part.Replace != "" && !part.Unchanged { // an unchanged part has no Stop button
 			box.replacements.expect(messageID{chat, part.Replace})
 		}
 	}

@@ -1,0 +1,150 @@
+package outbox_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+)
+
+// wall is a network that shows messages, by ID from m1. A text with | has several parts.
+type wall struct {
+	channels.Channel
+	hold func(ctx context.Context, call string) error // called before a call is carried out; nil: it succeeds
+
+	mu       sync.Mutex
+	messages []channels.Outgoing // without a chat: removed
+}
+
+func (*wall) Plan(m channels.Message) (parts []channels.Outgoing, _ error) {
+	for text := range strings.SplitSeq(m.Text, "|") {
+		parts = append(parts, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: text, Notification: m.Notification})
+	}
+	parts[len(parts)-1].Buttons = m.Buttons
+	return parts, nil
+}
+
+func (w *wall) carryOut(ctx context.Context, do func(), format string, args ...any) error {
+	if w.hold != nil {
+		if err := w.hold(ctx, fmt.Sprintf(format, args...)); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do()
+	return nil
+}
+
+func (w *wall) Send(ctx context.Context, o channels.Outgoing) (r channels.Receipt, err error) {
+	err = w.carryOut(ctx, func() {
+		if o.Repeat {
+			o.Text = "↻" + o.Text
+		}
+		w.messages = append(w.messages, o)
+		r.ID = fmt.Sprint("m", len(w.messages))
+	}, "send %s", o.Text)
+	return r, err
+}
+
+func (w *wall) at(id string) *channels.Outgoing {
+	var i int
+	_, _ = fmt.Sscanf(id, "m%d", &i)
+	return &w.messages[i-1]
+}
+
+func (w *wall) Edit(ctx context.Context, id string, o channels.Outgoing) (gone error) {
+	err := w.carryOut(ctx, func() {
+		if w.at(id).Chat == (channels.Chat{}) {
+			gone = &channels.SendError{Err: channels.ErrGone, Permanent: true}
+			return
+		}
+		w.at(id).Text, w.at(id).Buttons = o.Text, o.Buttons
+	}, "edit %s %s", id, o.Text)
+	return cmp.Or(err, gone)
+}
+
+func (w *wall) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{ID: id}, w.Edit(ctx, id, o)
+}
+
+func (w *wall) Remove(ctx context.Context, _ channels.Chat, id string) error {
+	return w.carryOut(ctx, func() { *w.at(id) = channels.Outgoing{} }, "remove %s", id)
+}
+
+// shown returns the texts in the chat; ■ marks a Stop button.
+func (w *wall) shown() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, m := range w.messages {
+		if len(m.Buttons) > 0 && m.Buttons[0] == stopButton {
+			m.Text += "■"
+		}
+		if m.Chat != (channels.Chat{}) {
+			all = append(all, m.Text)
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+var stopButton = channels.Button{Label: "Stop", Data: "stop:1", Role: channels.Stops}
+
+// show shows the beginning of an answer, whose last part has the Stop button.
+func (w *wall) show(t *testing.T, box *outbox.Outbox, texts ...string) (shown []outbox.Shown, ids []string) {
+	t.Helper()
+	for i, text := range texts {
+		out := channels.Outgoing{Chat: ann, Kind: channels.Answer, Text: text}
+		if i == len(texts)-1 {
+			out.Buttons = []channels.Button{stopButton}
+		}
+		id := musttest.Get(box.Show(t.Context(), outbox.Transient{Inbound: 1, Out: out}))(t)
+		shown, ids = append(shown, outbox.Shown{ID: id, Out: out}), append(ids, id)
+	}
+	return shown, ids
+}
+
+// on returns a hold for calls that begin with one of some words.
+func on(calls string, do func(ctx context.Context) error) func(context.Context, string) error {
+	return func(ctx context.Context, call string) error {
+		for c := range strings.SplitSeq(calls, ",") {
+			if strings.HasPrefix(call, c) {
+				return do(ctx)
+			}
+		}
+		return nil
+	}
+}
+
+func answerIn(shown []outbox.Shown, text string) *outbox.Message {
+	return &outbox.Message{
+		Message: channels.Message{Chat: ann, Kind: channels.Answer, Text: text}, Inbound: 1, Sequence: 1, Replace: shown,
+	}
+}
+
+func TestAPartThatIsShownCompletelyStaysWhileItsDeliveryWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wall{}
+		box := newChannelOutbox(openStore(t), w)
+		stop := runOutbox(t, box)
+		shown, ids := w.show(t, box, "one", "tw")
+		w.hold = on("send earlier", func(context.Context) error { time.Sleep(10 * time.Second); return nil })
+		postText(t, box, ann, "earlier")
+		musttest.Do(t, box.Post(t.Context(), answerIn(shown, "one|two")))
+		musttest.Do(t, box.RemoveLeft(t.Context(), ann, 1, ids))
+		time.Sleep(2 * time.Second)
+		wanttest.Equal(t, "shown after two seconds", w.shown(), "one")
+		time.Sleep(time.Minute)
+		wanttest.Equal(t, "shown", w.shown(), "one|earlier|two")
+		stop()
+	})
+}
