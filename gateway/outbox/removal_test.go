@@ -3,15 +3,20 @@ package outbox_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
@@ -147,4 +152,86 @@ func TestAPartThatIsShownCompletelyStaysWhileItsDeliveryWaits(t *testing.T) {
 		wanttest.Equal(t, "shown", w.shown(), "one|earlier|two")
 		stop()
 	})
+}
+
+// mortal is a store that can be cut off, as by a crash of the gateway.
+type mortal struct {
+	*sqlite.Store
+	dead atomic.Bool
+}
+
+var errDead = errors.New("the gateway has died")
+
+func (s *mortal) Settle(ctx context.Context, id int64, end store.Settlement) (bool, error) {
+	if s.dead.Load() {
+		return false, errDead
+	}
+	return s.Store.Settle(ctx, id, end)
+}
+
+func (s *mortal) AddTransient(ctx context.Context, transient store.Transient) error {
+	if s.dead.Load() {
+		return errDead
+	}
+	return s.Store.AddTransient(ctx, transient)
+}
+
+func (s *mortal) DropTransient(ctx context.Context, transient store.Transient) error {
+	if s.dead.Load() {
+		return errDead
+	}
+	return s.Store.DropTransient(ctx, transient)
+}
+
+// The gateway dies after a delivery was cancelled because the message that it was to replace is
+// being removed.
+func TestACrashBetweenARemovalAndTheNewMessageLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		hangs string // the calls that hang when the gateway dies
+		dies  string // the call before whose result the gateway dies; "": it is shut down
+		want  string
+	}{
+		"the removal hangs":        {hangs: "edit,remove", want: "the answer"},
+		"the result is not stored": {hangs: "edit,remove", dies: "send", want: "the answer|↻the answer"},
+		"the message is not sent":  {hangs: "edit,send", dies: "-", want: "↻the answer"},
+		"all calls hang":           {hangs: "edit,send,remove", dies: "-", want: "↻the answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				sqlitetest.Prepare(t, dir)
+				s := &mortal{Store: musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)}
+				w := &wall{}
+				box := newChannelOutbox(s, w)
+				stop := runOutbox(t, box)
+				shown, ids := w.show(t, box, "the ans")
+				w.hold = func(ctx context.Context, call string) error {
+					if first, _, _ := strings.Cut(call, " "); first == c.dies {
+						s.dead.Store(true)
+					}
+					return on(c.hangs, hang)(ctx, call)
+				}
+				musttest.Do(t, box.Post(t.Context(), answerIn(shown, "the answer")))
+				musttest.Do(t, box.RemoveLeft(t.Context(), ann, 1, ids))
+				time.Sleep(5 * time.Second)
+				s.dead.Store(c.dies != "")
+				stop()
+				musttest.Do(t, s.Close())
+
+				w.hold = nil
+				again := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)
+				box = newChannelOutbox(again, w)
+				stop = runOutbox(t, box)
+				musttest.Do(t, box.Recover(t.Context(), musttest.Get(again.Adopt(t.Context()))(t)))
+				box.Wake(ann)
+				time.Sleep(time.Minute)
+				stop()
+				wanttest.Equal(t, "shown", w.shown(), c.want)
+				if left := musttest.Get(again.Transients(t.Context()))(t); len(left) > 0 {
+					t.Errorf("recorded are %+v", left)
+				}
+				musttest.Do(t, again.Close())
+			})
+		})
+	}
 }

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"nanobot/channels"
@@ -43,8 +44,11 @@ func (r *replacements) expect(id messageID) {
 	r.entry(id)
 }
 
-// unlessRemoved makes a call that changes a shown message. The message is gone if it is removed
-// before the network confirms that.
+// errRemoved says that a message that was to be replaced is being removed. It may still exist.
+var errRemoved = &channels.SendError{Err: errors.New("the message is being removed"), Permanent: true}
+
+// unlessRemoved makes a call that changes a shown message. It returns errRemoved if the message is
+// removed before the network confirms that.
 func (r *replacements) unlessRemoved(ctx context.Context, id messageID, call func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +57,7 @@ func (r *replacements) unlessRemoved(ctx context.Context, id messageID, call fun
 		err = call(ctx)
 	}
 	if !r.end(id, err == nil) {
-		return &channels.SendError{Err: channels.ErrGone, Permanent: true}
+		return errRemoved
 	}
 	return err
 }
