@@ -157,7 +157,8 @@ func TestAPartThatIsShownCompletelyStaysWhileItsDeliveryWaits(t *testing.T) {
 // mortal is a store that can be cut off, as by a crash of the gateway.
 type mortal struct {
 	*sqlite.Store
-	dead atomic.Bool
+	dead         atomic.Bool
+	diesAtRecord bool // after the next record of a transient message
 }
 
 var errDead = errors.New("the gateway has died")
@@ -173,7 +174,17 @@ func (s *mortal) AddTransient(ctx context.Context, transient store.Transient) er
 	if s.dead.Load() {
 		return errDead
 	}
+	if s.diesAtRecord {
+		defer s.dead.Store(true)
+	}
 	return s.Store.AddTransient(ctx, transient)
+}
+
+func (s *mortal) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
+	if s.dead.Load() {
+		return errDead
+	}
+	return s.Store.Remember(ctx, chat, key, value)
 }
 
 func (s *mortal) DropTransient(ctx context.Context, transient store.Transient) error {
@@ -234,4 +245,40 @@ func TestACrashBetweenARemovalAndTheNewMessageLosesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The gateway died while the live screen of a turn was being removed, before the last message of
+// the turn was tried.
+func TestACrashDuringTheRemovalOfALiveScreenLosesNoLastScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		sqlitetest.Prepare(t, dir)
+		s := &mortal{Store: musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)}
+		w := &wall{}
+		box := newChannelOutbox(s, w)
+		stop := runOutbox(t, box)
+		musttest.Get(box.Show(t.Context(), liveScreen()))(t)
+		w.hold = on("send earlier,remove", hang)
+		postText(t, box, ann, "earlier")
+		last := answerIn(nil, "the last")
+		last.Live, last.Buttons = true, []channels.Button{{Label: "Up", Data: "up"}}
+		musttest.Do(t, box.Post(t.Context(), last))
+		s.diesAtRecord = true
+		box.EndScreen(t.Context(), ann, 1, time.Now())
+		time.Sleep(5 * time.Second)
+		wanttest.Equal(t, "dead", s.dead.Load(), true)
+		stop()
+		musttest.Do(t, s.Close())
+
+		w.hold = on("send earlier", func(context.Context) error { return &channels.SendError{Err: errDead, Permanent: true} })
+		again := musttest.Get(sqlite.Open(t.Context(), dir, sqlite.Options{}))(t)
+		box = newChannelOutbox(again, w)
+		stop = runOutbox(t, box)
+		musttest.Do(t, box.Recover(t.Context(), musttest.Get(again.Adopt(t.Context()))(t)))
+		box.Wake(ann)
+		time.Sleep(time.Minute)
+		stop()
+		wanttest.Equal(t, "shown", w.shown(), "the last")
+		musttest.Do(t, again.Close())
+	})
 }

@@ -117,11 +117,9 @@ func (box *Outbox) keepReplaced(ctx context.Context, delivery store.Delivery) (s
 	return func() { box.Remove(transient) }
 }
 
-// isSuperseded reports whether an earlier try has given up replacing a message.
+// isSuperseded reports whether the message that a delivery is to replace is recorded as transient:
+// an earlier try has given up replacing it, or it is being removed since before a crash.
 func (box *Outbox) isSuperseded(ctx context.Context, delivery store.Delivery) (bool, error) {
-	if delivery.Tries <= 1 {
-		return false, nil
-	}
 	all, err := box.o.Store.Transients(ctx)
 	return slices.ContainsFunc(all, func(transient store.Transient) bool {
 		return transient.Chat == delivery.Out.Chat && transient.ID == delivery.Out.Replace
