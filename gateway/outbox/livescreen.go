@@ -166,16 +166,21 @@ func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64,
 var errSuperseded = &channels.SendError{Err: errors.New("something newer is shown"), Permanent: true}
 
 // show shows a screen of a running turn as the live screen of its chat, and returns the ID of
-// its message. The last message of the turn may have been sent while this call waited; t.Current
-// then reports false.
+// its message. The last message of the turn may have been sent while this call waited, so that
+// t.Current reports false, or the turn has ended.
 func (l *liveScreens) show(ctx context.Context, ch channels.Channel, t Transient) (string, error) {
 	editor, ok := ch.(channels.Editor)
 	if !ok {
 		return "", fmt.Errorf("channel %s edits no messages", t.Out.Chat.Channel)
 	}
-	old, unlock := l.lock(ctx, t.Out.Chat)
+	waiting, cancel := context.WithCancel(ctx) // for the last message of the turn, whose call may hang
+	defer cancel()
+	if t.Over != nil {
+		defer context.AfterFunc(t.Over, cancel)()
+	}
+	old, unlock := l.lock(waiting, t.Out.Chat)
 	defer unlock()
-	if !t.Current() {
+	if waiting.Err() != nil || !t.Current() {
 		return "", errSuperseded
 	}
 	if old.ID != "" && !old.Below {

@@ -282,3 +282,33 @@ func TestACrashDuringTheRemovalOfALiveScreenLosesNoLastScreen(t *testing.T) {
 		musttest.Do(t, again.Close())
 	})
 }
+
+func TestAScreenThatWaitsForTheLastOneDoesNotOutliveItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wall{}
+		box := newChannelOutbox(openStore(t), w)
+		stop := runOutbox(t, box)
+		musttest.Get(box.Show(t.Context(), liveScreen()))(t)
+		w.hold = on("edit", hang)
+		last := answerIn(nil, "the last")
+		last.Live, last.Buttons = true, []channels.Button{{Label: "Up", Data: "up"}}
+		musttest.Do(t, box.Post(t.Context(), last))
+		synctest.Wait()
+		over, end := context.WithCancel(t.Context())
+		screen := liveScreen()
+		screen.Over = over
+		shown := make(chan struct{})
+		go func() {
+			defer close(shown)
+			_, _ = box.Show(t.Context(), screen)
+		}()
+		time.AfterFunc(time.Minute, func() { stop() })
+		end()
+		began := time.Now()
+		<-shown
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the screen has waited for %s after its turn", took)
+		}
+		time.Sleep(time.Hour)
+	})
+}
