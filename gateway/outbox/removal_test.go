@@ -312,3 +312,28 @@ func TestAScreenThatWaitsForTheLastOneDoesNotOutliveItsTurn(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// slowMemory is a store that takes a while to store which message is the live screen.
+type slowMemory struct{ *sqlite.Store }
+
+func (s slowMemory) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
+	time.Sleep(100 * time.Millisecond)
+	return s.Store.Remember(ctx, chat, key, value)
+}
+
+func TestALastScreenThatIsConfirmedWhenItsTurnsScreenIsRemovedIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wall{}
+		box := newChannelOutbox(slowMemory{openStore(t)}, w)
+		stop := runOutbox(t, box)
+		musttest.Get(box.Show(t.Context(), liveScreen()))(t)
+		w.hold = on("edit", func(context.Context) error { time.Sleep(950 * time.Millisecond); return nil })
+		last := answerIn(nil, "the last")
+		last.Live, last.Buttons = true, []channels.Button{{Label: "Up", Data: "up"}}
+		musttest.Do(t, box.Post(t.Context(), last))
+		box.EndScreen(t.Context(), ann, 1, time.Now()) // removes the screen after 1 s
+		time.Sleep(time.Minute)
+		wanttest.Equal(t, "shown", w.shown(), "the last")
+		stop()
+	})
+}

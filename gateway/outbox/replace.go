@@ -28,7 +28,7 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 		defer unlock()
 		delivery.Out.Replace = live.ID
 		defer func() {
-			if err == nil {
+			if err == nil && receipt.ID != live.ID {
 				box.screens.recordShown(ctx, live, liveScreen{ID: receipt.ID}, delivery.Out)
 			}
 		}()
@@ -53,6 +53,9 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 			out.Repeat = false // a repeated edit is invisible
 			err := box.replacements.unlessRemoved(ctx, messageID{out.Chat, out.Replace}, func(ctx context.Context) (err error) {
 				receipt, err = r.Replace(ctx, out.Replace, out)
+				if err == nil && out.Live { // before EndScreen can take the message for that of a running turn
+					box.screens.recordShown(ctx, live, liveScreen{ID: receipt.ID}, out)
+				}
 				return err
 			})
 			if err == nil || !mustSendAsNew(delivery, err) {
