@@ -36,6 +36,9 @@ func (box *Outbox) setAside(ctx context.Context, delivery store.Delivery, err er
 	if notice == nil {
 		return true, 0
 	}
+	if inbound, ok, err := box.o.Store.Inbound(ctx, delivery.Inbound); err == nil && ok && inbound.In.Chat == notice.Chat {
+		notice.ReplyTo = inbound.In.ID // also for a later part of the answer, which is no reply
+	}
 	if err := box.Post(ctx, notice); err != nil {
 		box.o.Log.Warn("chat not told about a failed message", zap.Stringer("chat", delivery.Out.Chat), zap.Error(err))
 		return false, after

@@ -71,6 +71,37 @@ func TestAMessageThatTheNetworkFailsToTakeForThreeMinutesIsSetAside(t *testing.T
 	})
 }
 
+func TestTheNoticeOfASetAsidePartRepliesToThePersonsMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, s := &replyingChannel{fakeChannel: failOn("bad")}, openStore(t)
+		box := newOutbox(s, ch, nil)
+		stop := runOutbox(t, box)
+		got := musttest.Get(s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "7", Text: "hi"}, Claim: true}))(t)
+		musttest.Do(t, box.Post(t.Context(), outbox.Reply(got.Inbound, channels.Message{Kind: channels.Answer, Text: "bad"})))
+		for range 30 {
+			time.Sleep(10 * time.Second)
+			postText(t, box, bob, "hello")
+		}
+		synctest.Wait()
+		wanttest.Equal(t, "replies to", ch.replyTo, "7")
+		stop()
+	})
+}
+
+// replyingChannel records what the newest message with a button replies to. Its other messages are
+// no replies, like a part of an answer that is not the first.
+type replyingChannel struct {
+	*fakeChannel
+	replyTo string
+}
+
+func (c *replyingChannel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if len(m.Buttons) > 0 {
+		c.replyTo = m.ReplyTo
+	}
+	return c.fakeChannel.Plan(m)
+}
+
 func TestNothingIsSetAsideWhileTheWholeNetworkIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := time.Now().Add(time.Hour)
