@@ -16,11 +16,12 @@ import (
 // A message with a Stop button outlives its turn by at most two seconds, as long as the network
 // carries out removals: it limits edits, and hardly removals.
 const (
-	// foldTimeout is how long the folding of a board is tried. After that the board is removed,
+	// replaceTimeout is how long the folding of a board, and the replacement of another message, is
+	// tried: a chat may have to wait a second for its next edit. After that the message is removed,
 	// which may have to give way to other calls for some time.
-	foldTimeout = 1750 * time.Millisecond
-	// maxEndDelay is the longest time that the end of a transient message waits for the messages of
-	// its chat. Nothing is lost by removing it before them.
+	replaceTimeout = 1750 * time.Millisecond
+	// maxEndDelay is the longest time that the end of a board waits for the messages of its chat.
+	// Nothing is lost by removing it before them.
 	maxEndDelay = time.Second
 )
 
@@ -38,7 +39,7 @@ type EndedBoard struct {
 }
 
 // EndBoard folds or removes a transient message of an ended turn in the background, once the
-// messages of its chat were sent, but within foldTimeout. The store's record of the message is
+// messages of its chat were sent, but within replaceTimeout. The store's record of the message is
 // dropped when the network has confirmed the edit or the removal, so that the next start folds or
 // removes a message that was left.
 func (box *Outbox) EndBoard(e EndedBoard) {
@@ -53,7 +54,7 @@ func (box *Outbox) EndBoard(e EndedBoard) {
 	box.spawn(func(ctx context.Context, task *backgroundTask) {
 		defer box.removals.end(id)
 		defer box.replacements.forget(id)
-		box.removals.awaitAnswersBriefly(ctx, task, e.Board.Chat, e.Ended)
+		box.removals.awaitAnswersUntil(ctx, task, e.Board.Chat, e.Ended.Add(maxEndDelay))
 		if out := box.removals.failedReplacement(ctx, e.Board); e.Folded == nil && out != nil {
 			e.Folded = out // it may be all that the chat has of an answer
 		}
@@ -77,7 +78,7 @@ func (r *removals) foldBoard(ctx context.Context, editor channels.Editor, e Ende
 	}
 	out := *e.Folded
 	out.Transient, out.Last = true, true // it gives way to answers
-	until := e.Ended.Add(foldTimeout)
+	until := e.Ended.Add(replaceTimeout)
 	trying, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err := r.box.networks.tryUntil(trying, e.Board.Chat, time.Until(until), func(ctx context.Context) error {
@@ -104,10 +105,9 @@ func (r *removals) failedReplacement(ctx context.Context, transient store.Transi
 	return &newest[i].Out
 }
 
-// awaitAnswersBriefly waits until the answers of a chat are sent, at most for maxEndDelay after the
-// end of a turn.
-func (r *removals) awaitAnswersBriefly(ctx context.Context, task *backgroundTask, chat channels.Chat, ended time.Time) {
-	soon, cancel := context.WithDeadline(ctx, ended.Add(maxEndDelay))
+// awaitAnswersUntil waits until the answers of a chat are sent, but not beyond a time.
+func (r *removals) awaitAnswersUntil(ctx context.Context, task *backgroundTask, chat channels.Chat, until time.Time) {
+	soon, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	r.box.awaitAnswersSent(soon, task, chat)
 }

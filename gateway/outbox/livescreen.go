@@ -133,7 +133,7 @@ func (box *Outbox) MoveScreenDown(ctx context.Context, chat channels.Chat) {
 func (box *Outbox) EndScreen(ctx context.Context, chat channels.Chat, run int64, ended time.Time) {
 	if !ended.IsZero() {
 		box.spawn(func(ctx context.Context, task *backgroundTask) {
-			box.removals.awaitAnswersBriefly(ctx, task, chat, ended)
+			box.removals.awaitAnswersUntil(ctx, task, chat, ended.Add(replaceTimeout))
 			box.EndScreen(ctx, chat, run, time.Time{})
 		})
 		return

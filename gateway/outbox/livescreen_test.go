@@ -66,6 +66,20 @@ func hang(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// untilAfter refuses calls for a while, as a network does that limits the edits of a chat.
+func untilAfter(d time.Duration) func(context.Context) error {
+	var since time.Time
+	return func(context.Context) error {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if left := d - time.Since(since); left > 0 {
+			return wait(left)
+		}
+		return nil
+	}
+}
+
 func TestALiveScreenLosesItsStopButtonWithinTwoSecondsOfItsTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit, replace func(ctx context.Context) error
@@ -74,7 +88,10 @@ func TestALiveScreenLosesItsStopButtonWithinTwoSecondsOfItsTurn(t *testing.T) {
 		"the last screen is confirmed":   {removed: "[]", sent: "[$]"},
 		"the last screen gives way":      {replace: func(context.Context) error { return wait(time.Minute) }, removed: "[1]", sent: "[$ the last]"},
 		"the call of the last one hangs": {replace: hang, removed: "[1]", sent: "[$ the last]"},
-		"an edit hangs":                  {edit: hang, removed: "[]", sent: "[$]"},
+		"the last screen waits for the limit of its chat": {
+			replace: untilAfter(1500 * time.Millisecond), removed: "[]", sent: "[$]",
+		},
+		"an edit hangs": {edit: hang, removed: "[]", sent: "[$]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -102,7 +119,7 @@ func TestALiveScreenLosesItsStopButtonWithinTwoSecondsOfItsTurn(t *testing.T) {
 				musttest.Do(t, box.Post(t.Context(), m))
 				end()
 				box.EndScreen(t.Context(), ann, 1, time.Now())
-				time.Sleep(1500 * time.Millisecond)
+				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				wanttest.Equal(t, "removed", fmt.Sprint(removed), c.removed)
 				time.Sleep(5 * time.Minute)

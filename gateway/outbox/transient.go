@@ -92,7 +92,7 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 }
 
 // RemoveLeft removes the transient messages of a turn that has ended just now, except for those
-// that a delivery replaces within maxEndDelay. A later delivery is sent as a new message.
+// that a delivery replaces within replaceTimeout. A later delivery is sent as a new message.
 func (box *Outbox) RemoveLeft(ctx context.Context, chat channels.Chat, inbound int64, ids []string) error {
 	left, err := box.o.Store.Transients(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (box *Outbox) RemoveLeft(ctx context.Context, chat channels.Chat, inbound i
 			continue
 		}
 		box.spawn(func(ctx context.Context, task *backgroundTask) {
-			box.removals.awaitAnswersBriefly(ctx, task, chat, ended)
+			box.removals.awaitAnswersUntil(ctx, task, chat, ended.Add(replaceTimeout))
 			if box.replacements.remove(messageID{chat, id}) {
 				box.EndBoard(e)
 			}

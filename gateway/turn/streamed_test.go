@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -479,14 +480,15 @@ func TestAStreamedAnswerHasNoStopButtonTwoSecondsAfterItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n, until := &chatNetwork{}, time.Now().Add(time.Hour)
+				n, until := &chatNetwork{}, atomic.Pointer[time.Time]{}
+				until.Store(new(time.Now().Add(time.Hour)))
 				affects := func(calls, call string) bool {
 					first, _, _ := strings.Cut(call, " ")
-					return strings.Contains(calls, first) && time.Now().Before(until)
+					return strings.Contains(calls, first) && time.Now().Before(*until.Load())
 				}
 				n.hold = func(call string) {
 					if affects(c.hangs, call) {
-						time.Sleep(time.Until(until))
+						time.Sleep(time.Until(*until.Load()))
 					}
 				}
 				n.fault = func(call string) error {
@@ -503,7 +505,7 @@ func TestAStreamedAnswerHasNoStopButtonTwoSecondsAfterItsTurn(t *testing.T) {
 					time.Sleep(3 * time.Second)
 					emit(partial("It is"))
 					time.Sleep(2 * time.Second)
-					until = time.Now().Add(c.lasts)
+					until.Store(new(time.Now().Add(c.lasts)))
 					checkEqual(t, "stoppable", n.stoppable() != "", true)
 					emit(message("It is."))
 					time.AfterFunc(2*time.Second, func() { checkEqual(t, "stoppable", n.stoppable(), "") })
