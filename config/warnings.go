@@ -103,21 +103,40 @@ func warnPlaceholder(t agentSection) []string {
 // warnPrompt warns about a model's tool that would get the envelope as its prompt, with the setting
 // that gives it the message.
 func (c *Config) warnPrompt(t agentSection) []string {
-	command, _ := placeholder.Parse(t.Shell, t.Command) // also works for a command that is refused
-	program := command.PromptReader()
-	if program == "" || t.Stdin != "envelope" || !c.extensions.protocol(t.Protocol).SupportsWarm {
+	program, want := c.promptReader(t.Terminal)
+	command, _ := placeholder.Parse(t.Shell, t.Command)
+	if program == "" || command.HasPlaceholder() && len(t.Providers) > 0 { // warnPlaceholder says the same
 		return nil
 	}
-	want, prompt := "text", "its prompt"
-	switch {
-	case command.HasPlaceholder() && len(t.Providers) > 0:
-		return nil // warnPlaceholder says the same
-	case command.HasPlaceholder() || strings.Contains(t.Command, TextVariable):
-		want, prompt = "none", "a part of its prompt"
+	prompt := "its prompt"
+	if want == "none" {
+		prompt = "a part of its prompt"
 	}
 	m := c.commandPlaces[t.dottedKey]
 	m.Key, m.Value = t.dottedKey+".command", ""
 	m.Text = fmt.Sprintf(`%s would read the envelope, a line of JSON, as %s: add "stdin": %q to %s`, program, prompt, want,
 		t.dottedKey)
 	return []string{m.String()}
+}
+
+// promptReader returns the name of a model's tool that would get the envelope as its prompt, and
+// the value of terminal.stdin that gives it the message; "" for other agents.
+func (c *Config) promptReader(t *Terminal) (program, stdin string) {
+	command, _ := placeholder.Parse(t.Shell, t.Command) // also works for a command that is refused
+	program = command.PromptReader()
+	if program == "" || t.Stdin != "envelope" || !c.extensions.protocol(t.Protocol).SupportsWarm {
+		return "", ""
+	}
+	if command.HasPlaceholder() || strings.Contains(t.Command, TextVariable) {
+		return program, "none"
+	}
+	return program, "text"
+}
+
+// FitStdin gives the agent in Terminal the message instead of the envelope if it is a model's tool
+// that takes its standard input for a prompt.
+func (c *Config) FitStdin() {
+	if _, stdin := c.promptReader(&c.Terminal); stdin != "" {
+		c.Terminal.Stdin = stdin
+	}
 }

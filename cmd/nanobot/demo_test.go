@@ -30,12 +30,18 @@ func startDemoWith(t *testing.T, env []string, args ...string) (b *webBot, link 
 	linkProgram(t, self)
 	env = append([]string{"XDG_CACHE_HOME=" + t.TempDir()}, env...)
 	b = &webBot{program: startBinary(t, self, env, append([]string{"demo"}, args...)...), t: t}
+	return b, b.readLink()
+}
+
+// readLink waits for the next link that the program prints.
+func (b *webBot) readLink() (link string) {
+	b.t.Helper()
 	for !strings.Contains(link, "http://") {
 		link = strings.TrimSpace(b.readLine())
 	}
 	base, _, _ := strings.Cut(link, "/in/")
 	b.listen = strings.TrimPrefix(base, "http://")
-	return b, link
+	return link
 }
 
 // openLink returns a browser that has signed in with a link.
@@ -173,13 +179,10 @@ func TestDemoPrintsANewLinkForABrowserThatIsSignedOut(t *testing.T) {
 	if status, body := person.request("POST", "/out", "", nil); status != http.StatusNoContent {
 		t.Fatalf("signing out is answered %d %s", status, body)
 	}
-	if status, body := person.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "The terminal in which the demo runs shows a new link.") {
+	if status, body := person.request("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "The terminal in which nanobot runs shows a new link.") {
 		t.Fatalf("answered is %d %s", status, body)
 	}
-	next := ""
-	for !strings.HasPrefix(next, "http://") {
-		next = strings.TrimSpace(b.readLine())
-	}
+	next := b.readLink()
 	if status, body := b.openLink(next).request("GET", "/api/chats", "", nil); status != http.StatusOK || next == link {
 		t.Errorf("the new link %s leads to %d %s", next, status, body)
 	}

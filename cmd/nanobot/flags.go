@@ -60,7 +60,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "name of a configured agent")
 	flags.StringVar(&f.command, "command", "",
 		"run this command instead of the configured one; the other settings stay, so add --protocol if it needs another")
-	flags.StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
+	f.addProtocol(cmd)
 	flags.IntVar(&f.timeout, "timeout", 0, "time limit of a turn in seconds")
 	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
@@ -73,6 +73,11 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 			}
 			return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
 		})
+}
+
+// addProtocol adds the flag --protocol.
+func (f *agentFlags) addProtocol(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("protocol",
 		cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -91,19 +96,14 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	}
 	t := &cfg.Terminal
 	if cmd.Flags().Changed("command") {
-		t.Command, t.Enabled = f.command, nil
-		if strings.TrimSpace(f.command) == "" {
-			return nil, exit.Usagef("--command: must not be empty")
-		}
-		if _, err := placeholder.Parse(t.Shell, f.command); err != nil {
-			return nil, exit.Usagef("--command: %w", err)
+		if err := setCommand(cfg, "--command", f.command); err != nil {
+			return nil, err
 		}
 	}
 	if cmd.Flags().Changed("protocol") {
-		if _, ok := findProtocol(f.protocol); !ok {
-			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(protocolNames(), ", "), f.protocol)
+		if err := setProtocol(cfg, f.protocol); err != nil {
+			return nil, err
 		}
-		cfg.SetProtocol(f.protocol)
 	}
 	if cmd.Flags().Changed("timeout") {
 		if f.timeout < 1 || f.timeout > config.MaxTimeout {
@@ -112,6 +112,27 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		t.Timeout = f.timeout
 	}
 	return cfg, nil
+}
+
+// setCommand makes a command the agent of a config. name is that of the flag or argument.
+func setCommand(cfg *config.Config, name, command string) error {
+	t := &cfg.Terminal
+	t.Command, t.Enabled = command, nil
+	if strings.TrimSpace(command) == "" {
+		return exit.Usagef("%s: must not be empty", name)
+	}
+	if _, err := placeholder.Parse(t.Shell, command); err != nil {
+		return exit.Usagef("%s: %w", name, err)
+	}
+	return nil
+}
+
+func setProtocol(cfg *config.Config, name string) error {
+	if _, ok := findProtocol(name); !ok {
+		return exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(protocolNames(), ", "), name)
+	}
+	cfg.SetProtocol(name)
+	return nil
 }
 
 // chooseAgent returns the config with the agent's section as its terminal section.

@@ -74,6 +74,7 @@ func newRoot(std stdio) *cobra.Command {
 		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, passes it
 the message as one line of JSON, and shows its output in the chat: text, live progress, pictures and files.`,
 		Example: `  nanobot demo                            try it in a browser
+  nanobot web 'python3 agent.py'          talk to your program in a browser
   nanobot chat                            talk to a built-in demo agent in this terminal
   nanobot init --template python mybot    write your first agent and its config
   nanobot run --command 'uname -a' hello  send one message to a command`,
@@ -89,7 +90,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
-		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
+		newServe(std), newWeb(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
 		newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std),
 		newLogin(std), newBots(std),
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),

@@ -58,21 +58,22 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	d := daemon{cfg: cfg, ready: func(*site) {}, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
+	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
 	defer d.supervisor.Close()
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
+	d.ready = func(*site) { logLinkCommand(cfg, d.log) }
 	d.reload = func(g *gateway.Gateway, h agentHost) error { return reload(path, g, h, d.level, d.log) }
 	return d.run(ctx)
 }
 
-// daemon is the running program of serve and demo.
+// daemon is the running program of serve, web and demo.
 type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
 	level      zap.AtomicLevel
-	reload     func(*gateway.Gateway, agentHost) error
-	ready      func(*site) // called once the daemon is ready
+	reload     func(*gateway.Gateway, agentHost) error // called at SIGHUP; nil: SIGHUP ends the daemon
+	ready      func(*site)                             // called once the daemon is ready
 	supervisor *process.Supervisor
 }
 
@@ -95,7 +96,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if len(open) == 0 {
 		return exit.Error{Status: exit.Config, Err: errNoChannel}
 	}
-	ctx, stop := untilSignal(ctx)
+	ctx, stop := untilSignal(ctx, d.endSignals()...)
 	defer stop()
 	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
 	if err != nil {
@@ -108,6 +109,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer announcePage(d.cfg, page, d.log)()
 	auditLog, err := openAudit(d.cfg, false, d.log)
 	if err != nil {
 		return err
@@ -124,7 +126,9 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()),
 		zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
-	defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()
+	if d.reload != nil {
+		defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()
+	}
 	work.Go(func() error { return d.announceEnd(ctx, sd, g) })
 	// The web page is served until the turns are drained, so that people see their output.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
@@ -147,6 +151,15 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// endSignals returns the signals besides SIGINT and SIGTERM that end the daemon. A terminal that is
+// closed sends SIGHUP, which nohup ignores.
+func (d daemon) endSignals() []os.Signal {
+	if d.reload != nil || signal.Ignored(syscall.SIGHUP) {
+		return nil
+	}
+	return []os.Signal{syscall.SIGHUP}
 }
 
 // announceEnd says at the end of ctx that the daemon stops.

@@ -17,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/terminal/acp/acptest"
 )
 
 // waitTimeout is how long a test waits for the page.
@@ -31,6 +33,9 @@ var browser struct {
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if os.Getenv(acpAgent) != "" {
+		return acptest.Main(os.Args[1:])
+	}
 	if dir := os.Getenv(daemonFolder); dir != "" {
 		fmt.Fprintln(os.Stderr, beDaemon(dir, os.Getenv("NANOBOT_PAGE_ADDR")))
 		return 1
@@ -50,6 +55,11 @@ func run(m *testing.M) int {
 		browser.why = "there is no Chromium here (Debian: apt-get install chromium)"
 		return m.Run()
 	}
+	defer func() {
+		for _, dir := range removeAtEnd {
+			_ = os.RemoveAll(dir)
+		}
+	}()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()

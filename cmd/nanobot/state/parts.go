@@ -28,11 +28,14 @@ const (
 	Byproduct // part of a database, contained in its snapshot
 )
 
-// OpenPage is the page with which the demo opens a browser.
+// OpenPage is the page with which web and demo open a browser.
 const OpenPage = "open.html"
 
 // Socket is the file with the path of the running daemon's socket.
 const Socket = "socket"
+
+// Page is the file with the address of the running daemon's chat page.
+const Page = "page"
 
 // Web is the folder of the web channel's conversations, a database and files.
 const Web = web.StateFolder
@@ -68,6 +71,7 @@ func Parts(channelFolders []string) []Part {
 		{"history.new", NotCopied},
 		{OpenPage, NotCopied},
 		{Socket, NotCopied},
+		{Page, NotCopied},
 	}...)
 }
 
