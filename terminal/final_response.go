@@ -307,6 +307,9 @@ func (r *FinalResponse) appendix(t Turn, out Outcome, end AgentExit) string {
 	if shown != "" {
 		lines = append(lines, shown)
 	}
+	if r.prints && out.Status != Done && asksForTerminal(r.text.String(), end.Stderr.String()) {
+		lines = append(lines, t.Words.Text(words.NeedsTerminal))
+	}
 	return strings.Join(lines, "\n")
 }
 

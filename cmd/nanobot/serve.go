@@ -126,9 +126,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()),
 		zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
-	if d.reload != nil {
-		defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()
-	}
+	defer d.reloadOnHangup(ctx, sd, g, h)()
 	work.Go(func() error { return d.announceEnd(ctx, sd, g) })
 	// The web page is served until the turns are drained, so that people see their output.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
@@ -160,6 +158,14 @@ func (d daemon) endSignals() []os.Signal {
 		return nil
 	}
 	return []os.Signal{syscall.SIGHUP}
+}
+
+// reloadOnHangup reloads the config at each SIGHUP until stop is called.
+func (d daemon) reloadOnHangup(ctx context.Context, sd *notifier, g *gateway.Gateway, h agentHost) (stop func()) {
+	if d.reload == nil {
+		return func() {}
+	}
+	return onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })
 }
 
 // announceEnd says at the end of ctx that the daemon stops.

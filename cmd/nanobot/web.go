@@ -243,7 +243,7 @@ func (f webFlags) openRunning(ctx context.Context, cfg *config.Config, std stdio
 		if err != nil {
 			return err
 		}
-		defer s.Close()
+		defer func() { _ = closeStore(s) }() // the link is stored
 		pid, _ := os.ReadFile(filepath.Join(cfg.Gateway.StateDir, sqlite.LockFile))
 		fmt.Fprintf(std.out, "nanobot already runs in this folder (process %s). To run another program here, end it first.\n",
 			strings.TrimSpace(string(pid)))

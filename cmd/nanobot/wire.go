@@ -82,7 +82,7 @@ func identifyUser(r *http.Request) (user string, operator bool) {
 }
 
 var errNoChannel = errors.New("no channel is enabled, so nobody could talk to the bot; enable one in the config, or " +
-	"run nanobot chat to talk to it here")
+	"run nanobot web or nanobot chat to talk to it here")
 
 // agentHost has the parts of the daemon that agents are started with.
 type agentHost struct {

@@ -251,6 +251,7 @@ const (
 	PrintedNothing Key = "printedNothing"
 	KilledBy       Key = "killedBy"
 	ExitCode       Key = "exitCode"
+	NeedsTerminal  Key = "needsTerminal"
 	SwitchedOff    Key = "switchedOff"
 	MessageTooLong Key = "messageTooLong"
 	MoreNotSent    Key = "moreNotSent"

@@ -69,7 +69,7 @@ var word = regexp.MustCompile(`\pL{2,}`)
 
 // silentCalls are the functions whose arguments people in chats do not see: errors and logs are for
 // operators, expressions for programs.
-var silentCalls = regexp.MustCompile(`^(fmt\.Errorf|errors\.New|panic|regexp\.MustCompile|zap\..*|.*[lL]og\.(Debug|Info|Warn|Error|DPanic|Fatal)|.*\.(Debug|Info|Warn|Error)|.*\.(Exec|Query|QueryRow|ExecContext|QueryContext|QueryRowContext)|strings\.(NewReplacer|Contains|HasPrefix|HasSuffix|Split|CutPrefix|CutSuffix|TrimPrefix|TrimSuffix))$`)
+var silentCalls = regexp.MustCompile(`^(fmt\.Errorf|errors\.New|panic|regexp\.MustCompile|lazyregexp\.New|zap\..*|.*[lL]og\.(Debug|Info|Warn|Error|DPanic|Fatal)|.*\.(Debug|Info|Warn|Error)|.*\.(Exec|Query|QueryRow|ExecContext|QueryContext|QueryRowContext)|strings\.(NewReplacer|Contains|HasPrefix|HasSuffix|Split|CutPrefix|CutSuffix|TrimPrefix|TrimSuffix))$`)
 
 // literal is a text in the program that reads like one for people.
 type literal struct {

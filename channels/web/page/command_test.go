@@ -154,6 +154,7 @@ func TestWebShowsEveryProtocolInTheBrowser(t *testing.T) {
 	}{
 		"lines":  {`'sh agent'`, `echo "a line about $NANOBOT_TEXT"`, "a line about tea"},
 		"frames": {`'sh agent'`, `echo '{"type":"message","text":"a **frame**"}'`, "a frame"},
+		"hint":   {`'stty -a'`, "", "This program asks for a terminal. The protocol screen gives it one"},
 		"words":  {`sh agent 'two words'`, `echo "($1)"`, "(two words)"},
 		"plain":  {`--protocol plain 'sh agent'`, `echo '{"type":"message"}'`, `{"type":"message"}`},
 		"screen": {`--protocol screen 'sh agent'`, `test -t 0 && echo "a terminal"; cat`, "a terminal"},
