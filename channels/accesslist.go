@@ -10,13 +10,11 @@ import (
 	"nanobot/config"
 )
 
-// WarnAccess warns of an access list that admits everybody or nobody.
+// WarnAccess warns of an access list that admits everybody. An empty one is normal: people are
+// paired.
 func WarnAccess(at config.Scope, allowFrom []string) []string {
-	switch {
-	case slices.Contains(allowFrom, "*"):
+	if slices.Contains(allowFrom, "*") {
 		return []string{at.Key("allowFrom") + ` has "*": everybody can talk to the bot`}
-	case len(allowFrom) == 0:
-		return []string{at.Key("allowFrom") + " is empty: only paired people can talk to the bot"}
 	}
 	return nil
 }

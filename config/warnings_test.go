@@ -25,7 +25,6 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		`{"terminal":{"command":"x","enabled":false}}`: {"terminal.enabled is false: the bot only says that it is switched off"},
 		`{"terminal":{"enabled":false}}`:               {"terminal.enabled is false: the bot only says that it is switched off"},
 		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A"},"discord":{"enabled":true,"token":"env:A","allowFrom":["1","*"]}}}`: {
-			"channels.telegram.allowFrom is empty: only paired people can talk to the bot",
 			`channels.discord.allowFrom has "*": everybody can talk to the bot`,
 		},
 		`{` + quiet + `,"channels":{"telegram":{"allowFrom":["*"]},"discord":{"allowFrom":[]}}}`:     nil,

@@ -20,9 +20,9 @@ func newInit(std stdio) *cobra.Command {
 		Short: "Write a config and a first agent",
 		Long: `Init writes a commented config.json to FOLDER (default: this folder) and a small working agent to its subfolder
 work. That subfolder is the workspace, so the agent cannot write to the config. Init never overwrites a file.
-Then try the agent with: nanobot chat`,
+Then try the agent with: nanobot web`,
 		Example: `  nanobot init --template python mybot
-  cd mybot && nanobot chat
+  cd mybot && nanobot web
   nanobot init --template llm mymodel
   nanobot init --template cli myclaude   # claude -p, codex exec -, gemini, opencode run, llm`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -51,7 +51,8 @@ Then try the agent with: nanobot chat`,
 			if a.File != "" {
 				wrote = filepath.Join(folder, starter.WorkDir, a.File) + " and " + wrote
 			}
-			_, err := fmt.Fprintf(std.out, "Wrote %s.\nTalk to your agent:  %snanobot chat\n", wrote, cd)
+			_, err := fmt.Fprintf(std.out, "Wrote %s.\nTalk to your agent here:    %[2]snanobot chat\nor in your browser:         "+
+				"%[2]snanobot web\n", wrote, cd)
 			return err
 		},
 	}

@@ -5,6 +5,7 @@ package starter
 
 import (
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +47,7 @@ var agents = map[string]Agent{
 		config: plainConfig,
 	},
 	"go": {
-		File: "agent.go", Command: "go run agent.go", Protocol: rich.Name, files: templates, source: "templates/agent.go.txt",
+		File: "agent.go", Command: sayCompiling + "go run agent.go", Protocol: rich.Name, files: templates, source: "templates/agent.go.txt",
 		config: plainConfig,
 	},
 	"bash": {
@@ -59,6 +60,9 @@ var agents = map[string]Agent{
 	},
 	"cli": {Command: "claude -p", Protocol: plain.Name, Stdin: "text", config: "config-cli.json"},
 }
+
+// sayCompiling shows why the first answer of an agent in Go takes a moment.
+const sayCompiling = `echo '{"type": "progress", "text": "Compiling..."}'; `
 
 // Names returns the names of the agents, in order.
 func Names() []string { return slices.Sorted(maps.Keys(agents)) }
@@ -94,6 +98,14 @@ func Write(folder string, a Agent) error {
 	if err != nil {
 		return fmt.Errorf("read template: %w", err)
 	}
+	channels, err := templates.ReadFile("templates/channels.jsonc")
+	if err != nil {
+		return fmt.Errorf("read template: %w", err)
+	}
+	command, err := json.Marshal(a.Command)
+	if err != nil {
+		return fmt.Errorf("write command: %w", err)
+	}
 	work := filepath.Join(folder, WorkDir)
 	_, missing := os.Stat(work)
 	if err := os.MkdirAll(work, 0o755); err != nil {
@@ -106,7 +118,8 @@ func Write(folder string, a Agent) error {
 		}
 	}
 	// Mode 0600: users will add tokens to the config.
-	text := strings.NewReplacer("{{command}}", a.Command, "{{workspace}}", WorkDir).Replace(string(cfg))
+	text := strings.NewReplacer("{{command}}", string(command), "{{workspace}}", WorkDir,
+		"{{channels}}", string(channels)).Replace(string(cfg))
 	if err := WriteNew(cfgPath, []byte(text), 0o600); err != nil {
 		if a.File != "" {
 			err = errors.Join(err, os.Remove(agentPath))

@@ -2,7 +2,8 @@
 # A nanobot micro-agent: one JSON line comes in on stdin, frames go out on stdout. It needs jq.
 set -euo pipefail
 
-frame() { jq -cn --arg type "$1" --arg text "$2" '{type: $type, text: $text}'; }
+# The text goes through a pipe, because an argument has at most 128 KiB.
+frame() { printf %s "$2" | jq -Rsc --arg type "$1" '{type: $type, text: .}'; }
 
 read -r envelope
 text=$(jq -r '.text' <<<"$envelope")
