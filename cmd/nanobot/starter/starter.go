@@ -47,8 +47,8 @@ var agents = map[string]Agent{
 		config: plainConfig,
 	},
 	"go": {
-		File: "agent.go", Command: sayCompiling + "go run agent.go", Protocol: rich.Name, files: templates, source: "templates/agent.go.txt",
-		config: plainConfig,
+		File: "agent.go", Command: sayCompiling + "go run agent.go", Protocol: rich.Name, files: templates,
+		source: "templates/agent.go.txt", config: plainConfig,
 	},
 	"bash": {
 		File: "agent.sh", Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
