@@ -170,3 +170,14 @@ func TestServeSaysHowToMakeALink(t *testing.T) {
 	b := newWebBot(t)
 	b.awaitLog("nanobot link --role operator --config " + b.cfg)
 }
+
+func TestWebGivesAModelsToolTheMessageAlone(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	musttest.Do(t, os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\necho \"($(cat))\"\n"), 0o755))
+	cmd := webCommand(t, t.TempDir(), "--no-browser", "claude -p")
+	cmd.Env = append(cmd.Env, "PATH="+bin+":/usr/bin:/bin")
+	b, link := startWebCommand(t, cmd)
+	b.expectAnswer(link, "hello", "(hello)")
+	wanttest.Equal(t, "it warns:", b.log(), "")
+}
