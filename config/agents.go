@@ -76,6 +76,9 @@ func (c *Config) ForAgent(name string) (*Config, bool) {
 // ForAgent.
 func (c *Config) AgentKey() string { return c.agentSections()[0].dottedKey }
 
+// AgentPath returns the path of the section in Terminal.
+func (c *Config) AgentPath() []string { return c.agentSections()[0].path }
+
 // AgentName returns the name of the agent whose section is in Terminal.
 func (c *Config) AgentName() string { return cmp.Or(c.agentName, DefaultAgent) }
 

@@ -31,11 +31,11 @@ type Config struct {
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
-	file            string             // absolute path of the loaded file; "" if there is none
-	commandPlaces   map[string]Mistake // where each agent's command is set, by the dotted key of its section
-	containsSecrets bool               // the file contains a literal secret, not only references
-	extensions      Extensions         // the sections of channels and protocols
-	agentName       string             // the agent that ForAgent moved into Terminal; "": the default one
+	file            string                // absolute path of the loaded file; "" if there is none
+	locate          func(Problem) Mistake // adds the position; a function, since fmt would print the text of the file
+	containsSecrets bool                  // the file contains a literal secret, not only references
+	extensions      Extensions            // the sections of channels and protocols
+	agentName       string                // the agent that ForAgent moved into Terminal; "": the default one
 }
 
 // MaxTimeout is the maximum of terminal.timeout: ten years in seconds. The schema tag repeats it.
@@ -47,7 +47,7 @@ type Terminal struct {
 	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switches the agent on or off; when it is off, the bot says so. Default: on if a command is set."`
 	Command      string              `json:"command" jsonschema_description:"The shell command to run. {message} is replaced by the user's text as one quoted word; use it after --, after grep -e or as --name={message}."`
 	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on stdin: the envelope, the user's text alone, or nothing."`
-	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take before the agent is killed. Waiting for a person does not count, nor does time in which the daemon itself is suspended."`
+	Timeout      int                 `json:"timeout" unit:"seconds" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take before the agent is killed. Waiting for a person does not count, nor does time in which the daemon itself is suspended."`
 	Protocol     string              `json:"protocol"`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Whether the agent is given the paths of the user's files."`
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables for the agent."`
@@ -59,8 +59,8 @@ type Terminal struct {
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
 	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c."`
-	MaxLine      int                 `json:"maxLine" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer line is skipped, and the user is told."`
-	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. The middle of a longer output is left out, and the user is told."`
+	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer line is skipped, and the user is told."`
+	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. The middle of a longer output is left out, and the user is told."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
 	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
@@ -110,9 +110,9 @@ type Gateway struct {
 	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Maximum number of messages that wait in one chat."`
 	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the daemon crashed: the chat is told and gets a button to run it again, or it is run again, three times in all."`
 	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"What happens when nobody knows whether a message was sent: it is sent again with a leading ↻, or it is not sent again and listed as unknown."`
-	Gather        int    `json:"gather" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for further messages of the same person in the chat, in milliseconds; they become one turn. Each of them begins the wait again, up to a minute altogether. Commands and buttons do not wait. 0: every message is a turn of its own; what an app sends in pieces is one message anyway."`
+	Gather        int    `json:"gather" unit:"milliseconds" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for further messages of the same person in the chat, in milliseconds; they become one turn. Each of them begins the wait again, up to a minute altogether. Commands and buttons do not wait. 0: every message is a turn of its own; what an app sends in pieces is one message anyway."`
 	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Number of messages that a user may send per minute; 0: no limit. Commands may reach twice that number, and /stop always works. The user is told once a minute."`
-	DrainTimeout  int    `json:"drainTimeout" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
+	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
 	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
@@ -122,8 +122,8 @@ type Gateway struct {
 
 // Files configures the files that people send.
 type Files struct {
-	Max      int `json:"max" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Maximum size in MiB of all received files of one chat together; 0: no limit. A file beyond it is refused, and its message is received without it."`
-	KeepDays int `json:"keepDays" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, oldest first, if nobody has changed or moved them; 0: never."`
+	Max      int `json:"max" unit:"MiB" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Maximum size in MiB of all received files of one chat together; 0: no limit. A file beyond it is refused, and its message is received without it."`
+	KeepDays int `json:"keepDays" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, oldest first, if nobody has changed or moved them; 0: never."`
 }
 
 // Log configures logging.
@@ -162,7 +162,7 @@ const AuditOff = "off"
 // Audit configures the audit log.
 type Audit struct {
 	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
-	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
+	MaxSize int    `json:"maxSize" unit:"MiB" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
 	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Number of rotated files to keep."`
 	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
 }
@@ -239,8 +239,8 @@ func isReservedVariable(name string) bool {
 // Limits bounds the resources of the agent; 0 means no limit. Terminal.Timeout bounds its run time.
 type Limits struct {
 	// Memory is in MiB, CPU in seconds.
-	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB for the agent and its descendants together, or for each process if no cgroup can count them together; 0: no limit."`
-	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds for each process of the agent; 0: no limit."`
+	Memory    int `json:"memory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB for the agent and its descendants together, or for each process if no cgroup can count them together; 0: no limit."`
+	CPU       int `json:"cpu" unit:"seconds" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds for each process of the agent; 0: no limit."`
 	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Maximum number of processes and threads of the agent; 0: no limit. Needs a cgroup or terminal.user."`
 	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Maximum number of open files for each process of the agent; 0: no limit."`
 }

@@ -49,7 +49,7 @@ func parseDocument(types typeNode, name string, text []byte) *document {
 	// hujson requires a newline after a line comment, even at the end of the file.
 	value, err := hujson.Parse(append(d.text[:len(d.text):len(d.text)], '\n'))
 	if err != nil {
-		at, what := explainSyntaxError(d.text, err)
+		at, what := explainSyntaxError(d.name, d.text, err)
 		if what == "" {
 			d.mistakes = Mistakes{{File: d.name, Text: emptyFileText}}
 			return d

@@ -84,13 +84,13 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		"type":    {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=abc"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number (got "abc")`},
+		"type":    {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=abc"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number of seconds (got "abc")`},
 		"bounds":  {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=0"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be at least 1 (got 0)`},
-		"too big": {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=99999999999999999999"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number (got "99999999999999999999")`},
+		"too big": {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=99999999999999999999"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number of seconds (got "99999999999999999999")`},
 		"word":    {`{}`, []string{"NANOBOT_LOG__LEVEL=warning"}, `NANOBOT_LOG__LEVEL: log.level: must be "debug", "info", "warn" or "error" (got "warning"; did you mean "warn"?)`},
-		"bool":    {`{}`, []string{"NANOBOT_CHANNELS__WEB__ENABLED=yes"}, `NANOBOT_CHANNELS__WEB__ENABLED: channels.web.enabled: must be true or false (got "yes")`},
+		"bool":    {`{}`, []string{"NANOBOT_CHANNELS__WEB__ENABLED=yes"}, `NANOBOT_CHANNELS__WEB__ENABLED: channels.web.enabled: must be true or false (got "yes"; write true)`},
 		"list":    {`{}`, []string{"NANOBOT_TERMINAL__MEDIAROOTS=[1,"}, `NANOBOT_TERMINAL__MEDIAROOTS: terminal.mediaRoots: must be a list (got "[1,")`},
-		"element": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=[5]"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[0]: must be a string in quotes (got 5)`},
+		"element": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=[5]"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[0]: must be a string in quotes (got 5; write "5")`},
 		"object":  {`{}`, []string{`NANOBOT_CHANNELS={"telegram":{"token":"x"`}, `NANOBOT_CHANNELS: channels: must be an object (got a string)`},
 		"in an object": {
 			`{}`,
@@ -101,7 +101,7 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"combination": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ENABLED=true"}, `NANOBOT_CHANNELS__TELEGRAM__ENABLED: channels.telegram.token: must be set, because channels.telegram.enabled is true`},
 		"missing":     {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__MODELS=m"}, `NANOBOT_TERMINAL__PROVIDERS__a__MODELS: terminal.providers.a.apiKeys: must be set`},
 		"not an id":   {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=1,bob"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[1]: must be a numeric user ID or "*" (got "bob"; usernames can change hands)`},
-		"token":       {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=a b"}, `NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token: must not contain spaces, line breaks or invisible characters (got a string)`},
+		"token":       {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=a b"}, `NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token: must not contain spaces, line breaks or invisible characters`},
 		"env name":    {`{}`, []string{"NANOBOT_TERMINAL__ENV__=x"}, `NANOBOT_TERMINAL__ENV__: terminal.env."": a variable name must not be empty or contain "="`},
 
 		"misspelt":            {`{}`, []string{"NANOBOT_TERMINAL__COMAND=x"}, `NANOBOT_TERMINAL__COMAND: unknown setting (did you mean NANOBOT_TERMINAL__COMMAND?)`},

@@ -120,8 +120,13 @@ type Problem struct {
 	AboutKey  bool     // the key itself is wrong, not its value
 	HideValue bool     // the value may contain a secret
 
-	missing bool // the key is missing
+	missing bool   // the key is missing
+	want    string // the JSON type that the value must have, if it has another
 }
+
+// Error makes a problem the error of a check that depends on the machine, such as reading a secret.
+// Config.Locate adds the position.
+func (p Problem) Error() string { return strings.Join(p.Path, ".") + ": " + p.Text }
 
 // Channels are the settings of all channels, by name.
 type Channels map[string]ChannelSettings

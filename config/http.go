@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -83,14 +82,12 @@ func parsePrefix(s string) (netip.Prefix, error) {
 // RevealToken returns the token, or "" if there is none. The length of a referenced token is
 // checked here and not in Load, because a config may be checked on a machine without the secret.
 func (h HTTP) RevealToken() (string, error) {
-	token, err := h.Token.Reveal()
+	at := splitKey("http.token")
+	token, err := h.Token.RevealAt(at...)
 	if err == nil && h.Token != "" && len(token) < minTokenLength {
-		err = errors.New(shortTokenText)
+		return "", Problem{Path: at, Text: shortTokenText}
 	}
-	if err != nil {
-		return "", fmt.Errorf("http.token: %w", err)
-	}
-	return token, nil
+	return token, err
 }
 
 func checkListen(c *Config) []Problem {

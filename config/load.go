@@ -60,10 +60,7 @@ func Load(path string, environ []string, extensions Extensions) (*Config, error)
 	if err := c.resolvePaths(path, environ); err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
-	c.commandPlaces = map[string]Mistake{}
-	for _, agent := range c.agentSections() {
-		c.commandPlaces[agent.dottedKey] = src.locate(Problem{Path: agent.keyPath("command")})
-	}
+	c.locate = src.locate
 	c.containsSecrets = src.doc != nil && containsLiteralSecret(src.doc.root, root)
 	return c, nil
 }

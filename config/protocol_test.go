@@ -21,21 +21,21 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 
 func TestADefaultCommandBelongsToItsProtocol(t *testing.T) {
 	c := musttest.Get(loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "/bin/sh"}}}`))(t)
-	if c.Terminal.Command != "exec '/bin/sh'" || !c.Terminal.On() {
+	if c.Terminal.Command != "exec /bin/sh" || !c.Terminal.On() {
 		t.Errorf("the command is %q", c.Terminal.Command)
 	}
 	c.SetProtocol("plain")
 	wanttest.Equal(t, "another protocol has the command", c.Terminal.Command, "")
 	c.SetProtocol("screen")
-	wanttest.Equal(t, "the command is", c.Terminal.Command, "exec '/bin/sh'")
+	wanttest.Equal(t, "the command is", c.Terminal.Command, "exec /bin/sh")
 	c.Terminal.Command = "htop"
 	c.SetProtocol("plain")
 	wanttest.Equal(t, "a command that was configured is", c.Terminal.Command, "htop")
 }
 
 func TestAProtocolChecksTheSectionThatItShares(t *testing.T) {
-	_, err := loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "bash"}}}`)
-	if err == nil || !strings.Contains(err.Error(), "terminal.keys.shell: must be an absolute path") {
+	_, err := loadText(t, `{"terminal": {"protocol": "screen", "keys": {"shell": "bash '"}}}`)
+	if err == nil || !strings.Contains(err.Error(), "terminal.keys.shell: must be a program, with arguments") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -17,7 +17,13 @@ func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []Problem {
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil
 	}
-	return n.translateError(invalid)
+	all := n.translateError(invalid)
+	for i, p := range all {
+		if got, found := valueAt(value, p.Path); p.want != "" && found && !n.hidesValue(p.Path) {
+			all[i].Hint = n.suggestSpelling(p, got)
+		}
+	}
+	return all
 }
 
 // translateError converts the validator's tree of errors to problems.
@@ -31,7 +37,11 @@ func (n typeNode) translateError(e *jsonschema.ValidationError) []Problem {
 	case *kind.OneOf:
 		return n.translateOneOf(e)
 	case *kind.Type:
-		f.Text = "must be " + describeType(k.Want[0])
+		f.want = k.Want[0]
+		f.Text = "must be " + describeType(f.want)
+		if at, found := n.descend(f.Path); found && at.unit != "" {
+			f.Text += " of " + at.unit
+		}
 	case *kind.Enum:
 		f.Text = "must be " + quotedAlternatives(k.Want)
 		f.Hint = suggestAlternative(k.Got, k.Want)

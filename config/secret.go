@@ -40,13 +40,23 @@ func (s Secret) Reveal() (string, error) {
 	case "env":
 		v := strings.TrimSpace(os.Getenv(name))
 		if v == "" {
-			return "", fmt.Errorf("environment variable %s is not set", name)
+			return "", fmt.Errorf("environment variable %s is not set; set it for the daemon, or write "+
+				`"file:/path" to read the secret from a file`, name)
 		}
 		return v, nil
 	case "cred":
 		return readCredential(name)
 	}
 	return string(s), nil
+}
+
+// RevealAt returns the value like Reveal. Its error is a Problem of the key at path.
+func (s Secret) RevealAt(path ...string) (string, error) {
+	v, err := s.Reveal()
+	if err != nil {
+		return "", Problem{Path: path, Text: err.Error()}
+	}
+	return v, nil
 }
 
 // EnvName returns the name of the variable in an env: reference, or "".
@@ -162,11 +172,11 @@ func fileExists(path string) bool {
 func readSecretFile(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read secret: %w", err)
+		return "", fmt.Errorf("read secret: %w; put it there, readable for the daemon's user", err)
 	}
 	v := strings.TrimSpace(string(b))
 	if v == "" {
-		return "", fmt.Errorf("read secret: %s is empty", path)
+		return "", fmt.Errorf("read secret: %s is empty; put it there", path)
 	}
 	return v, nil
 }

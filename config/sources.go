@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 )
 
@@ -20,7 +22,7 @@ func (s sources) locate(f Problem) Mistake {
 	if v, value, ok := s.env.findSetter(f.Path); ok {
 		m.Variable = v.name
 		if !f.AboutKey {
-			m.Value = formatValue(value, "", hide)
+			m.Value = s.describeValue(f.Path, value, "", hide)
 		}
 		return m
 	}
@@ -29,7 +31,7 @@ func (s sources) locate(f Problem) Mistake {
 		if f.AboutKey {
 			offset = n.keyOffset
 		} else {
-			m.Value = formatValue(n.goValue(), string(n.literal), hide)
+			m.Value = s.describeValue(f.Path, n.goValue(), string(n.literal), hide)
 		}
 		m.File = s.doc.name
 		m.Line, m.Column = s.doc.position(offset)
@@ -37,6 +39,16 @@ func (s sources) locate(f Problem) Mistake {
 	}
 	s.locateMissing(&m, f)
 	return m
+}
+
+// describeValue formats the value at a path. A hidden string where a string is expected is left
+// out, since its type says nothing.
+func (s sources) describeValue(path []string, value any, literal string, hide bool) string {
+	node, found := s.root.descend(path)
+	if text, isText := value.(string); hide && isText && text != "" && found && node.typ.Kind() == reflect.String {
+		return ""
+	}
+	return formatValue(value, literal, hide)
 }
 
 // locateMissing sets the position for a key that is not set: that of the key that requires it, or
@@ -58,6 +70,46 @@ func (s sources) locateMissing(m *Mistake, f Problem) {
 	if v, ok := s.env.findBelow(path); ok {
 		m.Variable = v.name
 	}
+}
+
+// Locate returns the mistakes that an error reports, with their positions, or nil. Problems in the
+// error have paths relative to the section; anything else in it concerns the section as a whole.
+func (c *Config) Locate(err error, section ...string) error {
+	if all := c.collectMistakes(err, section); len(all) > 0 {
+		return all.sorted()
+	}
+	return nil
+}
+
+// collectMistakes walks the tree of a joined error.
+func (c *Config) collectMistakes(err error, section []string) (all Mistakes) {
+	var located Mistakes
+	var problem Problem
+	joined, isJoined := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+	case isJoined:
+		for _, one := range joined.Unwrap() {
+			all = append(all, c.collectMistakes(one, section)...)
+		}
+	case errors.As(err, &located):
+		return located
+	case errors.As(err, &problem):
+		return Mistakes{c.withPosition(below(section, []Problem{problem})[0])}
+	case len(section) == 0:
+		return Mistakes{{File: c.file, Text: err.Error()}}
+	default:
+		return Mistakes{c.withPosition(Problem{Path: section, Text: err.Error(), AboutKey: true})}
+	}
+	return all
+}
+
+// withPosition converts a problem to a mistake. A Config that was not loaded has no positions.
+func (c *Config) withPosition(p Problem) Mistake {
+	if c.locate == nil {
+		return Mistake{Key: c.extensions.rootNode().formatPath(p.Path), Text: p.Text, Hint: p.Hint}
+	}
+	return c.locate(p)
 }
 
 // formatValue formats a value for a mistake. Hidden values are described by their type only.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"nanobot/internal/lazyregexp"
 )
 
 // unclosedBrackets returns the offsets of brackets that are never closed, and the nesting depth of
@@ -60,7 +63,81 @@ func commentEnd(text []byte, i int) int {
 // explainSyntaxError converts the parser's error to an offset and a text that needs no knowledge of
 // the JSON grammar. The text is "" if the file has only comments. It never quotes the file, which
 // may contain secrets.
-func explainSyntaxError(text []byte, err error) (offset int, what string) {
+func explainSyntaxError(name string, text []byte, err error) (offset int, what string) {
+	if offset, format := otherFormat(name, text); format != "" {
+		return offset, fmt.Sprintf("this is %s, and the config is JSON: write {\"terminal\": {\"command\": …}}", format)
+	}
+	offset, what = explainGrammar(text, err)
+	if quote, found := findTypographicQuote(text, offset); found {
+		r, _ := utf8.DecodeRune(text[quote:])
+		return quote, fmt.Sprintf(`this is the typographic quote %c; write the straight quote "`, r)
+	}
+	return offset, what
+}
+
+// The beginnings of a config in another format: a key of YAML, and a table or a key of TOML. JSON
+// begins with a bracket, a quote or a comment.
+var (
+	yamlPattern = lazyregexp.New(`^(---|%YAML|- |[\w$-]+[ \t]*:([ \t\r\n]|$))`)
+	tomlPattern = lazyregexp.New(`^(\[\[?[\w.-]+\]\]?[ \t\r]*(\n|$)|[\w.-]+[ \t]*=)`)
+)
+
+// otherFormat recognises a config in YAML or TOML by its first line that is not blank and no
+// comment, and returns the offset of that line and the format, or "".
+func otherFormat(name string, text []byte) (offset int, format string) {
+	for line := range bytes.Lines(text) {
+		if begin := bytes.TrimLeft(line, " \t\r\n"); len(begin) > 0 && begin[0] != '#' {
+			offset += len(line) - len(begin)
+			break
+		}
+		offset += len(line)
+	}
+	switch begin := text[min(offset, len(text)):]; {
+	case yamlPattern().Match(begin):
+		return offset, "YAML"
+	case tomlPattern().Match(begin):
+		return offset, "TOML"
+	case bytes.HasPrefix(begin, []byte("{")), len(begin) == 0:
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"):
+		return offset, "YAML"
+	}
+	return 0, ""
+}
+
+// typographicQuotes are the quotation marks that word processors and phones type for " and '.
+const typographicQuotes = "“”„‟«»‹›‘’‚‛"
+
+// closingQuote matches the only typographic quote of a string's first line, if it was meant to
+// close the string: what follows it is what follows strings.
+var closingQuote = lazyregexp.New(`^"[^` + typographicQuotes + `\n]*([` + typographicQuotes + `])[ \t\r]*([:,}\]][^` + typographicQuotes +
+	`\n]*)?(\n|$)`)
+
+// findTypographicQuote returns the offset of the typographic quote that causes an error at offset:
+// it is there, or in the string that begins there or ends before.
+func findTypographicQuote(text []byte, offset int) (int, bool) {
+	if r, _ := utf8.DecodeRune(text[offset:]); strings.ContainsRune(typographicQuotes, r) {
+		return offset, true
+	}
+	begin := -1
+	for i := 0; i <= offset && i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			begin, i = i, stringEnd(text, i)-1
+		case '/':
+			i = commentEnd(text, i) - 1
+		}
+	}
+	if begin < 0 {
+		return 0, false
+	}
+	if m := closingQuote().FindSubmatchIndex(text[begin:stringEnd(text, begin)]); m != nil {
+		return begin + m[2], true
+	}
+	return 0, false
+}
+
+// explainGrammar is explainSyntaxError for a file that is meant to be JSON.
+func explainGrammar(text []byte, err error) (offset int, what string) {
 	var line, column int
 	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {
 		return 0, "is not JSON"

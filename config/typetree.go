@@ -13,6 +13,7 @@ import (
 type typeNode struct {
 	typ        reflect.Type
 	secret     bool        // values of this type and below are secret
+	unit       string      // of a number: seconds, milliseconds, days, bytes or MiB; "": none
 	extensions *Extensions // defines the sections of channels and protocols
 }
 
@@ -60,13 +61,13 @@ func (n typeNode) extensionSection(key string) (typeNode, bool) {
 	if n.typ == channelsType {
 		for _, ch := range n.extensions.Channels {
 			if ch.Name == key {
-				return typeNode{reflect.TypeOf(ch.New()), n.secret, n.extensions}.normalized(), true
+				return typeNode{typ: reflect.TypeOf(ch.New()), secret: n.secret, extensions: n.extensions}.normalized(), true
 			}
 		}
 		return typeNode{}, false
 	}
 	if pr := n.extensions.protocol(key); pr.New != nil {
-		return typeNode{reflect.TypeOf(pr.New()), n.secret, n.extensions}.normalized(), true
+		return typeNode{typ: reflect.TypeOf(pr.New()), secret: n.secret, extensions: n.extensions}.normalized(), true
 	}
 	return typeNode{}, false
 }
@@ -77,7 +78,7 @@ func (n typeNode) child(key string) (typeNode, bool) {
 	case n.typ == channelsType:
 		return n.extensionSection(key)
 	case kind == reflect.Map, kind == reflect.Slice:
-		return typeNode{n.typ.Elem(), n.secret, n.extensions}.normalized(), true
+		return typeNode{typ: n.typ.Elem(), secret: n.secret, extensions: n.extensions}.normalized(), true
 	case kind == reflect.Struct:
 		for i := range n.typ.NumField() {
 			f := n.typ.Field(i)
@@ -85,11 +86,12 @@ func (n typeNode) child(key string) (typeNode, bool) {
 				return below, true
 			}
 			if n.isSection() && jsonName(f) == key {
-				return typeNode{f.Type, n.secret || f.Tag.Get("secret") == "all", n.extensions}.normalized(), true
+				secret := n.secret || f.Tag.Get("secret") == "all"
+				return typeNode{f.Type, secret, f.Tag.Get("unit"), n.extensions}.normalized(), true
 			}
 		}
 		// An element of the list form of Reveal.
-		return typeNode{reflect.TypeFor[string](), n.secret, n.extensions}, !n.isSection()
+		return typeNode{typ: reflect.TypeFor[string](), secret: n.secret, extensions: n.extensions}, !n.isSection()
 	default:
 		return typeNode{}, false
 	}

@@ -112,10 +112,12 @@ func (c *Config) warnPrompt(t agentSection) []string {
 	if want == "none" {
 		prompt = "a part of its prompt"
 	}
-	m := c.commandPlaces[t.dottedKey]
-	m.Key, m.Value = t.dottedKey+".command", ""
-	m.Text = fmt.Sprintf(`%s would read the envelope, a line of JSON, as %s: add "stdin": %q to %s`, program, prompt, want,
-		t.dottedKey)
+	m := c.withPosition(Problem{
+		Path: t.keyPath("command"),
+		Text: fmt.Sprintf(`%s would read the envelope, a line of JSON, as %s: add "stdin": %q to %s`, program, prompt, want,
+			t.dottedKey),
+	})
+	m.Value = ""
 	return []string{m.String()}
 }
 

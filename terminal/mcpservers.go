@@ -1,7 +1,7 @@
 package terminal
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 
@@ -25,32 +25,27 @@ type MCPValue struct{ Name, Value string }
 // mcpServers reads the secrets of the servers and returns the servers sorted by name.
 func mcpServers(all map[string]config.MCPServer) ([]MCPServer, error) {
 	var servers []MCPServer
+	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
-		env, err := revealValues(s.Env)
-		if err != nil {
-			return nil, fmt.Errorf("terminal.mcpServers.%s.env.%w", name, err)
-		}
-		headers, err := revealValues(s.Headers)
-		if err != nil {
-			return nil, fmt.Errorf("terminal.mcpServers.%s.headers.%w", name, err)
-		}
+		env, err := revealValues(s.Env, "mcpServers", name, "env")
+		headers, headersErr := revealValues(s.Headers, "mcpServers", name, "headers")
+		failures = append(failures, err, headersErr)
 		servers = append(servers, MCPServer{
 			Name: name, Transport: s.Transport(), Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: headers,
 		})
 	}
-	return servers, nil
+	return servers, errors.Join(failures...)
 }
 
-// revealValues reads the secrets of a map and returns them sorted by name.
-func revealValues(secrets map[string]config.Secret) ([]MCPValue, error) {
+// revealValues reads the secrets of the map at path and returns them sorted by name.
+func revealValues(secrets map[string]config.Secret, path ...string) ([]MCPValue, error) {
 	var values []MCPValue
+	var failures []error
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		value, err := secrets[name].Reveal()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		value, err := secrets[name].RevealAt(append(slices.Clip(path), name)...)
+		failures = append(failures, err)
 		values = append(values, MCPValue{Name: name, Value: value})
 	}
-	return values, nil
+	return values, errors.Join(failures...)
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -68,7 +68,7 @@ type Runner struct {
 
 // NewRunner prepares what all turns share. It returns an error when the command would evaluate the
 // user's text, when a secret of the agent cannot be read, or when a required sandbox is not
-// available.
+// available. The error joins a config.Problem of the agent's section for each.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{
 		Controller: featureOf[Controller](o.Protocol), SecretReader: featureOf[SecretReader](o.Protocol),
@@ -77,29 +77,31 @@ func NewRunner(o Options) (*Runner, error) {
 		o:                o, providers: map[string]Provider{},
 	}
 	var err error
+	var failures []error
 	if r.command, err = placeholder.Parse(o.Config.Shell, o.Config.Command); err != nil {
-		return nil, fmt.Errorf("terminal.command: %w", err)
+		failures = append(failures, config.Problem{Path: []string{"command"}, Text: err.Error()})
 	}
 	for name, p := range o.Config.Providers {
 		provider := Provider{Models: p.Models, BaseURL: p.BaseURL, APIKeys: []string{}}
 		for i, key := range p.APIKeys {
-			v, err := key.Reveal()
-			if err != nil {
-				return nil, fmt.Errorf("terminal.providers.%s.apiKeys[%d]: %w", name, i, err)
-			}
+			v, err := key.RevealAt("providers", name, "apiKeys", strconv.Itoa(i))
+			failures = append(failures, err)
 			provider.APIKeys = append(provider.APIKeys, v)
 		}
 		r.providers[name] = provider
 	}
 	if r.servers, err = mcpServers(o.Config.MCPServers); err != nil {
+		failures = append(failures, err)
+	}
+	if r.sandbox, err = newSandbox(o); err != nil {
+		failures = append(failures, err)
+	}
+	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
 	var inEnv map[string]Provider
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
-	}
-	if r.sandbox, err = newSandbox(o); err != nil {
-		return nil, err
 	}
 	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
 	r.warm = r.newWaiting()

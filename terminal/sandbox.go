@@ -1,14 +1,10 @@
 package terminal
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"nanobot/config"
 	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
@@ -17,9 +13,6 @@ import (
 // newSandbox returns the sandbox of the agent's processes as it is configured.
 func newSandbox(o Options) (*sandbox.Sandbox, error) {
 	cfg := o.Config
-	if err := checkSandboxName(cfg.Sandbox); err != nil {
-		return nil, err
-	}
 	// The sandbox protects the state folder by Options.State.
 	secret := slices.DeleteFunc(slices.Clone(o.Private),
 		func(path string) bool { return slices.Contains(o.Readable, path) || path == o.State })
@@ -37,22 +30,6 @@ func newSandbox(o Options) (*sandbox.Sandbox, error) {
 		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.workDirs(), Private: secret, ReadOnly: fixed,
 		State: o.State, Program: o.Program, RunProgram: o.Socket != "", Socket: o.Socket,
 	})
-}
-
-// checkSandboxName refuses a sandbox command that does not exist, since no agent could run.
-func checkSandboxName(name string) error {
-	if slices.Contains([]string{"", "none", sandbox.Landlock}, name) {
-		return nil
-	}
-	program, _, _ := strings.Cut(name, " ")
-	if _, err := exec.LookPath(program); err != nil {
-		var hint string
-		if near := config.ClosestMatch(name, []string{"none", sandbox.Landlock}); near != "" {
-			hint = fmt.Sprintf(" (did you mean %q?)", near)
-		}
-		return fmt.Errorf(`terminal.sandbox: must be "none", "landlock" or a command: %w%s`, err, hint)
-	}
-	return nil
 }
 
 // workDirs returns the folders in which every agent works. A working folder that is reached through

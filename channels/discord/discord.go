@@ -39,6 +39,7 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
 	"nanobot/channels/relocated"
+	"nanobot/config"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
@@ -124,6 +125,8 @@ const maxUploads, maxDownloads = 2, 4
 
 var tokenForm = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
+func tokenProblem(text string) error { return config.Problem{Path: []string{"token"}, Text: text} }
+
 // New returns a channel. It makes no network call: Run checks the token.
 func New(o Options) (*Channel, error) {
 	o.Token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot "))
@@ -136,10 +139,9 @@ func New(o Options) (*Channel, error) {
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
-		return nil, errors.New("token: must be set; the Developer Portal gives you one, under Bot → Reset Token")
+		return nil, tokenProblem("must be set; the Developer Portal gives you one, under Bot → Reset Token")
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
-		return nil,
-			errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
+		return nil, tokenProblem("must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
 			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

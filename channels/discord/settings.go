@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"fmt"
 	"slices"
 
 	"nanobot/channels"
@@ -36,9 +35,9 @@ func Describe() channels.Description {
 
 func open(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
-	token, err := s.Token.Reveal()
+	token, err := s.Token.RevealAt("token")
 	if err != nil {
-		return nil, fmt.Errorf("token: %w", err)
+		return nil, err
 	}
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted,

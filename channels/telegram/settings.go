@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -25,7 +26,7 @@ type Settings struct {
 	Reactions      string `json:"reactions" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether the bot reacts to messages in groups to show that it works on them, where the chat allows it."`
 	GroupDocuments bool   `json:"groupDocuments" jsonschema_description:"Sends several documents, or several audio files, as an album instead of singly."`
 	// MaxDownload is in bytes.
-	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest file in bytes that the bot accepts. 0: as large as the server allows, which is 20 MB on Telegram's own."`
+	MaxDownload int64  `json:"maxDownload" unit:"bytes" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest file in bytes that the bot accepts. 0: as large as the server allows, which is 20 MB on Telegram's own."`
 	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive. webhook needs webhookUrl and http.listen."`
 	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
 	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Public URL to which Telegram delivers updates, such as https://bot.example.com/telegram."`
@@ -61,13 +62,10 @@ func Describe(timing Timing) channels.Description {
 
 func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
-	token, err := s.Token.Reveal()
-	if err != nil {
-		return nil, fmt.Errorf("token: %w", err)
-	}
-	secret, err := s.WebhookSecret.Reveal()
-	if err != nil {
-		return nil, fmt.Errorf("webhookSecret: %w", err)
+	token, err := s.Token.RevealAt("token")
+	secret, secretErr := s.WebhookSecret.RevealAt("webhookSecret")
+	if err := errors.Join(err, secretErr); err != nil {
+		return nil, err
 	}
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted,

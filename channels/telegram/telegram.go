@@ -24,6 +24,7 @@ import (
 	"nanobot/channels/telegram/pace"
 	"nanobot/channels/telegram/receiving"
 	"nanobot/channels/telegram/sending"
+	"nanobot/config"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 )
@@ -98,6 +99,8 @@ var (
 	_ channels.FileReceiver     = (*Channel)(nil)
 )
 
+func tokenProblem(text string) error { return config.Problem{Path: []string{"token"}, Text: text} }
+
 var tokenForm = lazyregexp.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
 // New returns a channel. It makes no network call: Run checks the token.
@@ -108,9 +111,9 @@ func New(o Options) (*Channel, error) {
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
-		return nil, errors.New("token: must be set; @BotFather on Telegram gives you one")
+		return nil, tokenProblem("must be set; @BotFather on Telegram gives you one")
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
-		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
+		return nil, tokenProblem("must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
 			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

@@ -11,7 +11,7 @@ import (
 // Settings is the section channels.web.
 type Settings struct {
 	Enabled   bool `json:"enabled" jsonschema_description:"Switches the chat page on. Needs http.listen."`
-	MaxUpload int  `json:"maxUpload" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Maximum size in MiB of all files of one message together."`
+	MaxUpload int  `json:"maxUpload" unit:"MiB" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Maximum size in MiB of all files of one message together."`
 }
 
 var (

@@ -58,9 +58,11 @@ func (all findings) expectFinding(t *testing.T, check string, status channels.Ve
 	t.Errorf("there is no %s of %s with %q in %+v", status, check, words, all)
 }
 
-// expectOnly fails if anything but these checks is less than well.
+// expectOnly fails if anything but these checks is less than well. The agents of these tests run as
+// the daemon's user.
 func (all findings) expectOnly(t *testing.T, checks ...string) {
 	t.Helper()
+	checks = append(checks, "isolation.user")
 	for _, f := range all {
 		if f.Status != channels.Good && !strings.Contains(strings.Join(checks, " "), f.Check) {
 			t.Errorf("and %+v", f)
@@ -162,23 +164,22 @@ func TestDoctorAssessesRealAgents(t *testing.T) {
 		status      channels.Verdict
 		words       string
 	}{
-		"rich":              {`echo '{"type":"progress","text":"x"}'; echo '{"type":"message","text":"ok"}'; echo so`, `"protocol": "rich"`, channels.Good, "1 message, 1 progress, 1 plain lines"},
-		"a log only":        {`echo '{"type":"log","text":"x"}'`, `"protocol": "rich"`, channels.Good, "1 log"},
-		"an unknown frame":  {`echo '{"type":"mesage","text":"x"}'`, `"protocol": "rich"`, channels.Doubtful, `"mesage"`},
-		"no frame":          {`echo hello`, `"protocol": "rich"`, channels.Doubtful, "no frame"},
-		"nothing":           {`:`, `"protocol": "rich"`, channels.Doubtful, "nothing at all"},
-		"an error frame":    {`echo '{"type":"error","text":"no such word","code":"X"}'`, `"protocol": "rich"`, channels.Doubtful, "no such word"},
-		"plain":             {`echo hello`, `"protocol": "plain"`, channels.Good, "plain: 1 line,"},
-		"plain and silent":  {`exit 0`, `"protocol": "plain"`, channels.Doubtful, "nothing at all"},
-		"frames in plain":   {`echo '{"type":"message","text":"x"}'`, `"protocol": "plain"`, channels.Doubtful, "looks like frames"},
-		"a failure":         {`echo first >&2; echo "it broke" >&2; exit 3`, `"protocol": "rich"`, channels.Bad, "exit status 3: it broke"},
-		"a leak":            {`echo "key $KEY and $ANTHROPIC_API_KEY" >&2; exit 3`, `"providerEnv": true, "providers": {"anthropic": {"apiKeys": ["` + secret + `"]}}, "env": {"KEY": "` + secret + `x"}`, channels.Bad, "key ***"},
-		"not found":         {`no-such-program-anywhere`, `"protocol": "rich"`, channels.Bad, "was not found"},
-		"not executable":    {`./config.json`, `"protocol": "rich"`, channels.Bad, "cannot be executed"},
-		"a crash":           {`kill -SEGV $$`, `"protocol": "rich"`, channels.Bad, "SIGSEGV"},
-		"one without end":   {`exec sleep 100`, `"protocol": "rich", "timeout": 1`, channels.Bad, "within 1 s"},
-		"a wrong folder":    {`echo hi`, `"cwd": "nowhere"`, channels.Bad, "cannot be run"},
-		"a shell not there": {`echo hi`, `"shell": "/bin/no-such-shell"`, channels.Bad, "terminal.shell"},
+		"rich":             {`echo '{"type":"progress","text":"x"}'; echo '{"type":"message","text":"ok"}'; echo so`, `"protocol": "rich"`, channels.Good, "1 message, 1 progress, 1 plain lines"},
+		"a log only":       {`echo '{"type":"log","text":"x"}'`, `"protocol": "rich"`, channels.Good, "1 log"},
+		"an unknown frame": {`echo '{"type":"mesage","text":"x"}'`, `"protocol": "rich"`, channels.Doubtful, `"mesage"`},
+		"no frame":         {`echo hello`, `"protocol": "rich"`, channels.Doubtful, "no frame"},
+		"nothing":          {`:`, `"protocol": "rich"`, channels.Doubtful, "nothing at all"},
+		"an error frame":   {`echo '{"type":"error","text":"no such word","code":"X"}'`, `"protocol": "rich"`, channels.Doubtful, "no such word"},
+		"plain":            {`echo hello`, `"protocol": "plain"`, channels.Good, "plain: 1 line,"},
+		"plain and silent": {`exit 0`, `"protocol": "plain"`, channels.Doubtful, "nothing at all"},
+		"frames in plain":  {`echo '{"type":"message","text":"x"}'`, `"protocol": "plain"`, channels.Doubtful, "looks like frames"},
+		"a failure":        {`echo first >&2; echo "it broke" >&2; exit 3`, `"protocol": "rich"`, channels.Bad, "exit status 3: it broke"},
+		"a leak":           {`echo "key $KEY and $ANTHROPIC_API_KEY" >&2; exit 3`, `"providerEnv": true, "providers": {"anthropic": {"apiKeys": ["` + secret + `"]}}, "env": {"KEY": "` + secret + `x"}`, channels.Bad, "key ***"},
+		"not found":        {`no-such-program-anywhere`, `"protocol": "rich"`, channels.Bad, "was not found"},
+		"not executable":   {`./config.json`, `"protocol": "rich"`, channels.Bad, "cannot be executed"},
+		"a crash":          {`kill -SEGV $$`, `"protocol": "rich"`, channels.Bad, "SIGSEGV"},
+		"one without end":  {`exec sleep 100`, `"protocol": "rich", "timeout": 1`, channels.Bad, "within 1 s"},
+		"a wrong folder":   {`echo hi`, `"cwd": "nowhere"`, channels.Bad, "cannot be run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeBot(t, `{"terminal": {"command": `+strconv.Quote(c.agent)+`, `+c.more+`}}`, nil)

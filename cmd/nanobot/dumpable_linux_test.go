@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -75,9 +77,13 @@ func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
 
 func TestDoctorSaysWhatAnAgentOfTheSameUserCanDo(t *testing.T) {
 	all, _, _ := runDoctor(t, writeBot(t, `{"terminal": {"command": "echo ok"}}`, nil), false)
-	want := "it can read and change every file of this user"
+	want, line := "the agent can change its config", `terminal: add the line "sandbox": "landlock",`
 	if os.Geteuid() == 0 {
-		want = "File modes do not restrict root"
+		want, line = "the agent runs as root", `terminal: add the line "user": "nanobot-agent",`
 	}
-	all.expectFinding(t, "isolation.user", channels.Good, want)
+	all.expectFinding(t, "isolation.user", channels.Doubtful, want)
+	i := slices.IndexFunc(all, func(f channels.Finding) bool { return f.Check == "isolation.user" })
+	if want := "config.json:1:2: " + line; !strings.Contains(all[i].Fix, want) {
+		t.Errorf("the fix is %q, want %q", all[i].Fix, want)
+	}
 }

@@ -17,7 +17,6 @@ import (
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
-	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -54,7 +53,7 @@ var protocols = []terminal.Description{
 	blocks.Describe(),
 }
 
-// openChannels opens the enabled channels. The error names every channel that cannot be opened.
+// openChannels opens the enabled channels. The error has the mistakes of all channels.
 func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool, state *dbfile.Watch,
 	log *zap.Logger,
 ) (map[string]channels.Channel, error) {
@@ -67,7 +66,7 @@ func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool
 			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		})
 		if err != nil {
-			failures = append(failures, fmt.Errorf("channels.%s: %w", n.Name, err))
+			failures = append(failures, cfg.Locate(err, "channels", n.Name))
 			continue
 		}
 		open[n.Name] = ch
@@ -144,7 +143,7 @@ func runbooksFolder(cfg *config.Config) string {
 	return real
 }
 
-// newAgents makes the agents of a config. The error names every agent that cannot be made.
+// newAgents makes the agents of a config. The error has the mistakes of all agents.
 func newAgents(cfg *config.Config, h agentHost, log *zap.Logger) (map[string]gateway.Agent, error) {
 	agents := map[string]gateway.Agent{}
 	var failures []error
@@ -160,7 +159,7 @@ func newAgents(cfg *config.Config, h agentHost, log *zap.Logger) (map[string]gat
 			Injectable: own.SupportsInject(), Approvers: own.Terminal.Approvers, Launch: launchRecord(runner),
 		}
 	}
-	return agents, errors.Join(failures...)
+	return agents, cfg.Locate(errors.Join(failures...))
 }
 
 // prepareOptions has the parameters of prepare.
@@ -172,8 +171,7 @@ type prepareOptions struct {
 }
 
 // prepare makes the settings and channels of a config before the daemon changes anything: it reads
-// the secrets, checks the sandbox, and opens the channels. Its error names all mistakes and ends
-// the program with status 78.
+// the secrets, checks the sandbox, and opens the channels. Its error has all mistakes.
 func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
 	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
@@ -183,7 +181,7 @@ func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string
 		err = errors.Join(err, tokenErr)
 	}
 	if err != nil {
-		return gateway.Settings{}, nil, exit.Error{Status: exit.Config, Err: errors.Join(err, closeChannels(open))}
+		return gateway.Settings{}, nil, cfg.Locate(errors.Join(err, closeChannels(open)))
 	}
 	return settings, open, nil
 }
@@ -247,8 +245,7 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (
 	*terminal.Runner, error,
 ) {
-	named := cfg.AgentName() != config.DefaultAgent
-	if named {
+	if cfg.AgentName() != config.DefaultAgent {
 		log = log.With(zap.String("agent", cfg.AgentName()))
 	}
 	program, err := os.Executable()
@@ -261,11 +258,8 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
 	})
-	if err != nil {
-		if named { // errors of a runner name only the keys of the section
-			err = fmt.Errorf("%s: %w", cfg.AgentKey(), err)
-		}
-		return nil, exit.Error{Status: exit.Config, Err: err}
+	if failures := append(cfg.CheckPrograms(), err); errors.Join(failures...) != nil {
+		return nil, cfg.Locate(errors.Join(failures...), cfg.AgentPath()...)
 	}
 	for _, missing := range runner.MissingFeatures() {
 		log.Warn(missing)

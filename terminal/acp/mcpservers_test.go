@@ -93,8 +93,8 @@ func TestASessionHasTheGatewaysOwnServerIfThereIsASocket(t *testing.T) {
 func TestASecretOfAnMCPServerThatCannotBeReadIsAnErrorOfTheStart(t *testing.T) {
 	t.Parallel()
 	for want, server := range map[string]config.MCPServer{
-		"terminal.mcpServers.a.env.KEY: environment variable ACPTEST_MISSING is not set": {Command: "a", Env: map[string]config.Secret{"KEY": "env:ACPTEST_MISSING"}},
-		"terminal.mcpServers.a.headers.Authorization: read secret: ":                     {URL: "https://example.com", Headers: map[string]config.Secret{"Authorization": "file:/nowhere"}},
+		"mcpServers.a.env.KEY: environment variable ACPTEST_MISSING is not set": {Command: "a", Env: map[string]config.Secret{"KEY": "env:ACPTEST_MISSING"}},
+		"mcpServers.a.headers.Authorization: read secret: ":                     {URL: "https://example.com", Headers: map[string]config.Secret{"Authorization": "file:/nowhere"}},
 	} {
 		cfg := config.Default().Terminal
 		cfg.Command, cfg.MCPServers = "true", map[string]config.MCPServer{"a": server}

@@ -19,14 +19,14 @@ type Settings struct {
 	// Rules override Permissions. AskTimeout is at most the hour that the gateway waits for
 	// answers.
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
-	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
-	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
+	AskTimeout int               `json:"askTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
+	Idle       int               `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
 	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of agents that stay running between turns. The one that has been idle longest is ended first."`
 	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
-	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds that such a command may run; 0: no limit."`
-	TerminalMemory  int    `json:"terminalMemory" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space that such a command may use; 0: no limit."`
+	TerminalTimeout int    `json:"terminalTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds that such a command may run; 0: no limit."`
+	TerminalMemory  int    `json:"terminalMemory" unit:"MiB" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space that such a command may use; 0: no limit."`
 	AuthMethod      string `json:"authMethod" jsonschema_description:"ID of the agent's sign-in method, if the agent asks for one."`
 }
 

@@ -31,7 +31,7 @@ func New(cfg config.Terminal) *Protocol { return &Protocol{newTerminals(cfg, age
 
 // Turn lets the agent work on a message in the terminal of the chat.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return p.withTerminal(ctx, t, []string{p.settings.Shell}, func(s *session, opened bool) (terminal.Outcome, error) {
+	return p.withTerminal(ctx, t, p.settings.shellArgs(), func(s *session, opened bool) (terminal.Outcome, error) {
 		if opened {
 			s.awaitPrompt(ctx)
 		}

@@ -3,9 +3,9 @@ package keys
 import (
 	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
+
+	"mvdan.cc/sh/v3/shell"
 
 	"nanobot/config"
 	"nanobot/terminal"
@@ -32,12 +32,15 @@ type Settings struct {
 	Cols     int    `json:"cols,omitempty" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal. Default: 160 with protocol keys, 80 with screen."`
 	Rows     int    `json:"rows,omitempty" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal. cols times rows is at most 80000, because /screen draws no larger terminal. Default: 40 with protocol keys, 24 with screen."`
 	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of responses of the agent to one message."`
-	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
-	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
+	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal, with its arguments, such as bash --norc."`
+	Idle     int    `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
 	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of terminals that stay open between messages. The one that has been idle longest is closed first."`
 }
 
-var _ config.Settings = (*Settings)(nil)
+var (
+	_ config.Settings    = (*Settings)(nil)
+	_ config.ProgramUser = (*Settings)(nil)
+)
 
 // Describe describes the protocol whose agent types into a terminal.
 func Describe() terminal.Description {
@@ -59,7 +62,7 @@ func DescribeScreen() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
 			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Persistent: true, Section: Name,
-			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
+			DefaultCommand: func(t config.Terminal) string { return SettingsOf(t).shellCommand() },
 		},
 		Open:        func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
 		AssessTrial: assessTrial, TrialText: func(config.Terminal) string { return "/screen" },
@@ -108,16 +111,36 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 				picture.MaxCells/s.Cols, s.Cols, picture.MaxCells),
 		})
 	}
-	if !filepath.IsAbs(s.Shell) {
-		all = append(all, config.Problem{Path: []string{"shell"}, Text: "must be an absolute path"})
+	if s.shellArgs() == nil {
+		all = append(all, config.Problem{
+			Path: []string{"shell"},
+			Text: `must be a program, with arguments if it needs some, such as "bash --norc"`,
+		})
 	}
 	return all
 }
 
-// Warnings reports a shell that does not exist.
-func (s *Settings) Warnings(at config.Scope) []string {
-	if _, err := os.Stat(s.Shell); err != nil {
-		return []string{at.Key("shell") + " is " + s.Shell + ", which is not there: no terminal can be opened"}
+// Warnings returns none.
+func (*Settings) Warnings(config.Scope) []string { return nil }
+
+// Programs returns the shell without its arguments, unless the protocol screen runs another
+// command.
+func (s *Settings) Programs(t config.Terminal) map[string]string {
+	if t.Protocol == ScreenName && t.Command != s.shellCommand() {
+		return nil
 	}
-	return nil
+	return map[string]string{"shell": s.shellArgs()[0]}
+}
+
+// shellCommand returns the command line that runs the shell.
+func (s *Settings) shellCommand() string { return "exec " + s.Shell }
+
+// shellArgs returns the shell and its arguments, which are split as a shell splits them; nil: there
+// is no program.
+func (s *Settings) shellArgs() []string {
+	words, err := shell.Fields(s.Shell, nil)
+	if err != nil || len(words) == 0 || words[0] == "" {
+		return nil
+	}
+	return words
 }

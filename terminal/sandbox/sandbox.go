@@ -7,13 +7,13 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"nanobot/config"
 	"nanobot/terminal/process"
 )
 
@@ -76,18 +76,19 @@ type Sandbox struct {
 }
 
 // New determines which restrictions this machine supports. It returns an error if the user cannot
-// run agents safely, or if a required restriction is missing.
+// run agents safely, or if a required restriction is missing. It is a config.Problem of the agent's
+// section.
 func New(o Options) (*Sandbox, error) {
 	s := &Sandbox{o: o}
 	var err error
 	if s.user, err = lookupUser(o.User); err != nil {
-		return nil, fmt.Errorf("terminal.user: %w", err)
+		return nil, userProblem(err)
 	}
 	if err := s.user.checkCanEnter(o.Dirs); err != nil {
-		return nil, fmt.Errorf("terminal.user: %w", err)
+		return nil, userProblem(err)
 	}
 	if err := s.user.checkCannotReplaceWorkspace(o.Workspace); err != nil {
-		return nil, fmt.Errorf("terminal.user: %w", err)
+		return nil, userProblem(err)
 	}
 	s.helperLimits = o.Limits
 	if o.Memory > 0 || o.Processes > 0 {
@@ -96,10 +97,16 @@ func New(o Options) (*Sandbox, error) {
 	s.checkSandbox()
 	s.planIsolation()
 	if o.Required && len(s.missing) > 0 {
-		return nil, errors.New("terminal.sandboxRequired is true, and this machine does not support: " +
-			strings.Join(s.missing, "; "))
+		return nil, config.Problem{
+			Path: []string{"sandboxRequired"}, AboutKey: true,
+			Text: "is true, and this machine does not support: " + strings.Join(s.missing, "; "),
+		}
 	}
 	return s, nil
+}
+
+func userProblem(err error) error {
+	return config.Problem{Path: []string{"user"}, Text: err.Error(), AboutKey: true}
 }
 
 // MissingFeatures describes restrictions that are configured and not, or not fully, available. The

@@ -33,7 +33,7 @@ func newRequired(o sandbox.Options) (*sandbox.Sandbox, error) {
 	return c, err
 }
 
-const onlySockets = "terminal.sandboxRequired is true, and this machine does not support: terminal.sandbox: the agent can leave the sandbox through sockets"
+const onlySockets = "sandboxRequired: is true, and this machine does not support: terminal.sandbox: the agent can leave the sandbox through sockets"
 
 // socketScene has one real socket of each kind, by its name in socketKinds, and folders for agents.
 type socketScene struct {

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/config"
 	"nanobot/internal/lazyregexp"
 )
 
@@ -72,7 +73,7 @@ func NewWebhook(address, secret, token string, log *zap.Logger) (*Webhook, error
 			errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, " +
 				"and nothing may follow it")
 	case secret != "" && !IsWebhookSecret(secret):
-		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
+		return nil, config.Problem{Path: []string{"webhookSecret"}, Text: "must be 1 to 256 letters, digits, _ or -"}
 	}
 	h := &Webhook{url: address, pattern: "POST " + u.Path, secret: secret, log: log}
 	if u.Path == "" || strings.HasSuffix(u.Path, "/") {

@@ -29,9 +29,6 @@ func (d *doctor) checkAgent(ctx context.Context) findings {
 	if !t.On() {
 		return nil // reported with the warnings of the config
 	}
-	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
-		return bad(d.agentKey("shell")+": "+err.Error(), "install it, or correct "+d.agentKey("shell"))
-	}
 	if !d.Turn {
 		return good("not run (--no-turn)")
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/systemd"
@@ -210,8 +212,11 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	prepared, err := d.Prepare(cfg)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			d.add(check, bad(strings.TrimSpace(line),
-				suggestSudo(err, "correct it in "+d.Path+", or create the file of the secret")))
+			fix := "correct it in " + d.Path + ", or create the file of the secret"
+			if strings.Contains(line, unix.EACCES.Error()) {
+				fix = suggestSudo(unix.EACCES, fix)
+			}
+			d.add(check, bad(strings.TrimSpace(line), fix))
 		}
 		return nil, false
 	}
