@@ -133,6 +133,9 @@ func httpNeed(s ChannelSettings) *HTTPNeed {
 	return nil
 }
 
+// ValidListen reports whether the server can listen on the address.
+func (h HTTP) ValidListen() bool { return isListenAddress(h.Listen) }
+
 // LoopbackOnly reports whether only this machine can reach the server.
 func (h HTTP) LoopbackOnly() bool { return isLoopback(h.Listen) }
 

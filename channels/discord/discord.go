@@ -125,7 +125,7 @@ const maxUploads, maxDownloads = 2, 4
 
 var tokenForm = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
-func tokenProblem(text string) error { return config.Problem{Path: []string{"token"}, Text: text} }
+func tokenProblem(err error) error { return config.Problem{Path: []string{"token"}, Text: err.Error()} }
 
 // New returns a channel. It makes no network call: Run checks the token.
 func New(o Options) (*Channel, error) {
@@ -139,9 +139,10 @@ func New(o Options) (*Channel, error) {
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
-		return nil, tokenProblem("must be set; the Developer Portal gives you one, under Bot → Reset Token")
+		return nil, tokenProblem(errors.New("must be set; the Developer Portal gives you one, under Bot → Reset Token"))
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
-		return nil, tokenProblem("must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
+		return nil, tokenProblem(
+			errors.New("must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token"))
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
 			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

@@ -99,7 +99,7 @@ var (
 	_ channels.FileReceiver     = (*Channel)(nil)
 )
 
-func tokenProblem(text string) error { return config.Problem{Path: []string{"token"}, Text: text} }
+func tokenProblem(err error) error { return config.Problem{Path: []string{"token"}, Text: err.Error()} }
 
 var tokenForm = lazyregexp.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
@@ -111,9 +111,9 @@ func New(o Options) (*Channel, error) {
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
-		return nil, tokenProblem("must be set; @BotFather on Telegram gives you one")
+		return nil, tokenProblem(errors.New("must be set; @BotFather on Telegram gives you one"))
 	case !tokenForm().MatchString(o.Token): // not shown: it may contain a valid token
-		return nil, tokenProblem("must look like 123456789:AAE… as @BotFather gave it")
+		return nil, tokenProblem(errors.New("must look like 123456789:AAE… as @BotFather gave it"))
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)",
 			strings.ReplaceAll(o.APIBase, o.Token, httpclient.RedactedSecret))

@@ -35,7 +35,13 @@ nanobot@NAME.service under its own user, with its config and tokens in /etc/nano
 		s.Extensions = extensions()
 		return s.ResolveRoot()
 	}
-	cmd.AddCommand(newBotsCreate(s), newBotsList(s), newBotsStatus(s), newBotsStart(s), newBotsStop(s), newBotsRemove(s))
+	cmd.AddCommand(newBotsCreate(s), newBotsList(s))
+	for _, c := range []*cobra.Command{
+		newBotsStatus(s), newBotsStart(s), newBotsStop(s), newBotsRestart(s), newBotsLogs(s), newBotsRemove(s),
+	} {
+		c.ValidArgsFunction = completeNames(s.Names)
+		cmd.AddCommand(c)
+	}
 	return cmd
 }
 
@@ -129,6 +135,39 @@ after the start.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
+	return cmd
+}
+
+func newBotsRestart(s *bots.Server) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "restart [flags] NAME…",
+		Short: "Restart bots, with their current config",
+		Long: `Restarts bots, after running turns were given time to finish, and starts those that are stopped. It skips bots with
+a mistake in their config, which keep running as they are.
+Exit status: 0 all are running, 1 at least one is not, 78 all are running except those with a bad config.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return s.Restart(cmd.Context(), args, all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
+	return cmd
+}
+
+func newBotsLogs(s *bots.Server) *cobra.Command {
+	var o bots.LogOptions
+	cmd := &cobra.Command{
+		Use:     "logs [flags] NAME…",
+		Short:   "Show the log of bots",
+		Long:    `Logs shows the last lines of the log of bots, from the journal of systemd.`,
+		Example: "  nanobot bots logs --follow faq",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilSignal(cmd.Context())
+			defer stop()
+			return s.Logs(ctx, args, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.All, "all", false, "every bot of this server")
+	cmd.Flags().BoolVarP(&o.Follow, "follow", "f", false, "print new lines until you press Ctrl-C")
+	cmd.Flags().UintVarP(&o.Lines, "lines", "n", 50, "how many of the last lines")
 	return cmd
 }
 

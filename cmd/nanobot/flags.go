@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -19,6 +20,34 @@ import (
 func addConfigFlag(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVarP(path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else ./config.json)")
 	_ = cmd.MarkFlagFilename("config", "json")
+}
+
+// checkedFlag is a text flag whose value is checked while the command line is parsed. So a wrong
+// value is wrong use, whatever else is wrong.
+type checkedFlag struct {
+	target *string
+	check  func(string) error
+}
+
+func (f checkedFlag) String() string { return *f.target }
+
+// Type is the name of the type in the help.
+func (checkedFlag) Type() string { return "string" }
+
+// Set stores the value if it is right.
+func (f checkedFlag) Set(value string) error {
+	if err := f.check(value); err != nil {
+		return err
+	}
+	*f.target = value
+	return nil
+}
+
+// completeNames completes the arguments of a command, or the value of a flag, with names.
+func completeNames(names func() []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return names(), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // withConfig adds the flag --config to a command that works while the daemon may be running, and
@@ -65,25 +94,28 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
-	_ = cmd.RegisterFlagCompletionFunc("agent",
-		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			cfg, err := loadConfig(configPath(f.config))
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
-		})
+	_ = cmd.RegisterFlagCompletionFunc("agent", completeNames(func() []string {
+		cfg, err := loadConfig(configPath(f.config))
+		if err != nil {
+			return nil
+		}
+		return cfg.AgentNames()
+	}))
 }
 
 // addProtocol adds the flag --protocol.
 func (f *agentFlags) addProtocol(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.protocol, "protocol", "", "protocol of the agent: "+strings.Join(protocolNames(), ", "))
+	cmd.Flags().Var(checkedFlag{&f.protocol, checkProtocol}, "protocol",
+		"protocol of the agent: "+strings.Join(protocolNames(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("protocol",
 		cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // load reads the config and applies the flags to it.
 func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
 	cfg, err := loadConfig(configPath(f.config))
 	if err != nil {
 		return nil, err
@@ -101,14 +133,9 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		}
 	}
 	if cmd.Flags().Changed("protocol") {
-		if err := setProtocol(cfg, f.protocol); err != nil {
-			return nil, err
-		}
+		cfg.SetProtocol(f.protocol)
 	}
 	if cmd.Flags().Changed("timeout") {
-		if f.timeout < 1 || f.timeout > config.MaxTimeout {
-			return nil, exit.Usagef("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
-		}
 		t.Timeout = f.timeout
 	}
 	return cfg, nil
@@ -118,20 +145,28 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 func setCommand(cfg *config.Config, name, command string) error {
 	t := &cfg.Terminal
 	t.Command, t.Enabled = command, nil
-	if strings.TrimSpace(command) == "" {
-		return exit.Usagef("%s: must not be empty", name)
-	}
 	if _, err := placeholder.Parse(t.Shell, command); err != nil {
 		return exit.Usagef("%s: %w", name, err)
 	}
 	return nil
 }
 
-func setProtocol(cfg *config.Config, name string) error {
+// checkProtocol accepts the name of a protocol.
+func checkProtocol(name string) error {
 	if _, ok := findProtocol(name); !ok {
-		return exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(protocolNames(), ", "), name)
+		return fmt.Errorf("must be one of %s", strings.Join(protocolNames(), ", "))
 	}
-	cfg.SetProtocol(name)
+	return nil
+}
+
+// check returns the error of wrong flags, whatever the config is.
+func (f *agentFlags) check(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("command") && strings.TrimSpace(f.command) == "" {
+		return exit.Usagef("--command: must not be empty")
+	}
+	if cmd.Flags().Changed("timeout") && (f.timeout < 1 || f.timeout > config.MaxTimeout) {
+		return exit.Usagef("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
+	}
 	return nil
 }
 

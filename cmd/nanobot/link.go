@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,8 +55,9 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 		}
 		return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 	})
-	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "role of the user: chat or operator")
-	cmd.Flags().StringVar(&user, "user", "",
+	role = string(httpd.Chat)
+	cmd.Flags().Var(checkedFlag{&role, checkRole}, "role", "role of the user: chat or operator")
+	cmd.Flags().Var(checkedFlag{&user, httpd.CheckUserName}, "user",
 		"name of the user: letters, digits, - and _ (default: a random name, or operator)")
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
@@ -65,12 +67,16 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 	return cmd
 }
 
+func checkRole(role string) error {
+	if !httpd.Role(role).Valid() {
+		return errors.New("must be chat or operator")
+	}
+	return nil
+}
+
 func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
 	if !web.Describe().Enabled(cfg) {
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is no chat page to sign in to", cfg.File())
-	}
-	if !role.Valid() {
-		return exit.Usagef("--role: must be chat or operator (got %q)", role)
 	}
 	base, err := access.Address(cfg.HTTP)
 	if err != nil {

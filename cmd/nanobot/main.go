@@ -36,12 +36,15 @@ type stdio struct {
 }
 
 func run(ctx context.Context, args []string, std stdio) int {
-	root := newRoot(std)
+	root, helpFailed := newRoot(std)
 	root.SetArgs(args)
 	root.SetIn(std.in)
 	root.SetOut(std.out)
 	root.SetErr(std.err)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = *helpFailed
+	}
 	if err == nil {
 		return 0
 	}
@@ -66,9 +69,11 @@ func run(ctx context.Context, args []string, std stdio) int {
 	return status.Status
 }
 
-func newRoot(std stdio) *cobra.Command {
+// newRoot makes all commands. The error is that of a help that was asked for, once the command has
+// run.
+func newRoot(std stdio) (root *cobra.Command, helpFailed *error) {
 	var showVersion bool
-	root := &cobra.Command{
+	root = &cobra.Command{
 		Use:   "nanobot",
 		Short: "Put any command-line program into a chat",
 		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, passes it
@@ -96,6 +101,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)
-	rejectUnknownTopics(root)
-	return root
+	helpFailed = new(error)
+	rejectUnknownTopics(root, helpFailed)
+	return root, helpFailed
 }

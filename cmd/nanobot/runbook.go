@@ -52,6 +52,16 @@ func (f *runbookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
 
+// runbookNames returns the names of the runbooks of the workspace, for completion.
+func (f *runbookFlags) runbookNames() []string {
+	cfg, err := loadConfig(configPath(f.config))
+	if err != nil {
+		return nil
+	}
+	names, _ := runbook.Folder(cfg.Runbooks.Folder).Names() // without them nothing is completed
+	return names
+}
+
 func newRunbookList(std stdio) *cobra.Command {
 	var flags runbookFlags
 	var stored bool
@@ -103,6 +113,9 @@ the name of a runbook in the workspace. Exit status: 0 no errors, 1 errors.`,
 		},
 	}
 	flags.add(cmd)
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return flags.runbookNames(), cobra.ShellCompDirectiveDefault // files, too
+	}
 	return cmd
 }
 
@@ -236,6 +249,7 @@ Exit status: 0 the run is complete, 1 it is not, 130 interrupted.`,
 		},
 	}
 	flags.add(cmd)
+	cmd.ValidArgsFunction = completeNames(flags.runbookNames)
 	cmd.Flags().StringVar(&resume, "resume", "", "continue this run")
 	return cmd
 }

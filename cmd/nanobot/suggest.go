@@ -45,10 +45,21 @@ func completion(word string, names []string) string {
 	return found[0]
 }
 
-// rejectUnknownTopics makes the help command fail for an unknown command. The help command of cobra
-// succeeds.
-func rejectUnknownTopics(root *cobra.Command) {
+// rejectUnknownTopics makes --help, the help command and the commands that only have subcommands
+// fail for an unknown command, for which cobra shows the help above it and succeeds. It stores the
+// error of --help, which has no result.
+func rejectUnknownTopics(root *cobra.Command, failed *error) {
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	showHelp := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasSubCommands() {
+			*failed = requireSubcommand(cmd, cmd.Flags().Args())
+		}
+		if *failed == nil {
+			showHelp(cmd, args)
+		}
+	})
 	help, _, _ := root.Find([]string{"help"})
 	show := help.Run
 	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
@@ -108,10 +119,10 @@ func explainFlagValue(invalid *pflag.InvalidValueError) error {
 	f := invalid.GetFlag()
 	want, ok := map[string]string{
 		"int": "must be a whole number of seconds", "duration": "must be a time such as 30s or 5m",
-		"bool": "must be true or false",
+		"uint": "must be a whole number", "bool": "must be true or false",
 	}[f.Value.Type()]
 	if !ok {
-		return exit.Error{Status: exit.Usage, Err: invalid}
+		return exit.Usagef("--%s: %w (got %q)", f.Name, errors.Unwrap(invalid), invalid.GetValue())
 	}
 	return exit.Usagef("--%s: %s (got %q)", f.Name, want, invalid.GetValue())
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,6 +67,9 @@ func loadForWeb(cmd *cobra.Command, flags agentFlags, args []string) (*config.Co
 		if flags.config != "" {
 			return nil, exit.Usagef("web: --config cannot be combined with a COMMAND")
 		}
+		if strings.TrimSpace(args[0]) == "" {
+			return nil, exit.Usagef("COMMAND: must not be empty")
+		}
 		path = ""
 	}
 	environ := os.Environ()
@@ -93,9 +94,7 @@ func loadForWeb(cmd *cobra.Command, flags agentFlags, args []string) (*config.Co
 		}
 	}
 	if cmd.Flags().Changed("protocol") {
-		if err := setProtocol(cfg, flags.protocol); err != nil {
-			return nil, err
-		}
+		cfg.SetProtocol(flags.protocol)
 	}
 	if len(args) > 0 {
 		cfg.FitStdin()
@@ -126,7 +125,7 @@ type webFlags struct {
 }
 
 func (f *webFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.listen, "listen", "",
+	cmd.Flags().Var(checkedFlag{&f.listen, checkLoopback}, "listen",
 		"address of the chat page, such as 127.0.0.1:8080 (default: http.listen, else any free port)")
 	cmd.Flags().BoolVar(&f.quiet, "no-browser", false, "print the link without opening a browser")
 }
@@ -193,13 +192,17 @@ func (f webFlags) enablePage(cfg *config.Config) error {
 	case cfg.HTTP.Listen == "":
 		cfg.HTTP.Listen = "127.0.0.1:0"
 	}
-	_, port, err := net.SplitHostPort(cfg.HTTP.Listen)
-	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || !cfg.HTTP.LoopbackOnly() {
-		if f.listen == "" {
-			return exit.Usagef("other machines can reach http.listen (%s); add --listen 127.0.0.1:0, or use nanobot serve",
-				cfg.HTTP.Listen)
-		}
-		return exit.Usagef("--listen: must be an address of this machine only, such as 127.0.0.1:8080 (got %q)", f.listen)
+	if !cfg.HTTP.LoopbackOnly() {
+		return exit.Usagef("other machines can reach http.listen (%s); add --listen 127.0.0.1:0, or use nanobot serve",
+			cfg.HTTP.Listen)
+	}
+	return nil
+}
+
+// checkLoopback accepts addresses that only this machine can reach.
+func checkLoopback(address string) error {
+	if h := (config.HTTP{Listen: address}); !h.ValidListen() || !h.LoopbackOnly() {
+		return errors.New("must be an address of this machine only, such as 127.0.0.1:8080")
 	}
 	return nil
 }

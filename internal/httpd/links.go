@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,6 +28,14 @@ type link struct {
 	Expires time.Time `json:"expires"`
 }
 
+// CheckUserName returns an error if a text cannot be the name of a user.
+func CheckUserName(name string) error {
+	if !userPattern().MatchString(name) {
+		return errors.New("must be 1 to 40 letters, digits, - or _")
+	}
+	return nil
+}
+
 // Make returns the code of a new link for a user. Without a name, a chat user gets a random one and
 // an operator is named "operator". Make also removes expired links.
 func (g Grants) Make(ctx context.Context, user string, role Role) (code string, err error) {
@@ -39,8 +48,8 @@ func (g Grants) Make(ctx context.Context, user string, role Role) (code string, 
 	switch {
 	case !role.Valid():
 		return "", fmt.Errorf("role: must be chat or operator (got %q)", role)
-	case !userPattern().MatchString(user):
-		return "", fmt.Errorf("user: must be 1 to 40 letters, digits, - or _ (got %q)", user)
+	case CheckUserName(user) != nil:
+		return "", fmt.Errorf("user: %w (got %q)", CheckUserName(user), user)
 	case !role.allowsUser(user):
 		return "", fmt.Errorf("user: %q is reserved for operators and scripts; with the role %s choose another name", user,
 			role)

@@ -83,7 +83,6 @@ var exceptions = map[string]string{
 	"terminal/process":               forLog,
 	"terminal/sandbox":               forOperator,
 	"terminal/excerpt.go AuditQuote": forLog,
-	"terminal/sandbox.go":            forOperator,
 	"terminal/line_reader.go":        forLog,
 	"terminal/questions.go":          forLog,
 	"terminal/warm/waiting.go Claim": forLog,
