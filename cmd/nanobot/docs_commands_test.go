@@ -13,9 +13,10 @@ import (
 )
 
 // TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in
-// one folder, which begins as a copy of testdata/docs/PAGE. A block that cannot be run here says so
-// in the page: <!-- not tested: reason -->. In a console block each line after "$ " is a command
-// and the lines below are its output, in which … stands for any text.
+// one folder, which begins as a copy of testdata/docs/PAGE; programs in its folder bin are found
+// first. A block that cannot be run here says so in the page: <!-- not tested: reason -->. In a
+// console block each line after "$ " is a command and the lines below are its output, in which …
+// stands for any text.
 func TestTheCommandsOfThePagesWork(t *testing.T) {
 	t.Parallel()
 	for _, p := range docsPages(t) {
@@ -57,11 +58,13 @@ type pageReader struct {
 	page   docsPage
 	folder string // the reader's working directory
 	home   string
+	bin    string // a folder with programs that stand for others, which need a network
 }
 
 func newPageReader(t *testing.T, p docsPage) *pageReader {
 	t.Helper()
 	r := &pageReader{T: t, page: p, folder: t.TempDir(), home: t.TempDir()}
+	r.bin = filepath.Join(r.folder, "bin")
 	files := filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(p.path, ".md"), "/", "-"))
 	if _, err := os.Stat(files); err == nil {
 		musttest.Do(t, os.CopyFS(r.folder, os.DirFS(files)))
@@ -72,8 +75,8 @@ func newPageReader(t *testing.T, p docsPage) *pageReader {
 // runBlock runs a block and compares the output, if the page shows one.
 func (r *pageReader) runBlock(b fencedBlock) {
 	r.Helper()
-	if strings.Contains(b.code, "python") {
-		if _, err := exec.LookPath("python3"); err != nil {
+	for word, program := range map[string]string{"python": "python3", "vim": "vim"} {
+		if _, err := exec.LookPath(program); err != nil && strings.Contains(b.code, word) {
 			r.Skip(err)
 		}
 	}
@@ -101,7 +104,7 @@ func (r *pageReader) run(commands string) (output string, err error) {
 	r.Helper()
 	changed := filepath.Join(r.home, "folder")
 	cmd := exec.Command("sh", "-eu", "-c", commands+"\npwd >"+changed)
-	cmd.Dir, cmd.Env = r.folder, append(environWithoutTestSettings(), "HOME="+r.home, "NO_COLOR=1")
+	cmd.Dir, cmd.Env = r.folder, append(environWithoutTestSettings(), "HOME="+r.home, "NO_COLOR=1", "PATH="+r.bin+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if folder, readErr := os.ReadFile(changed); readErr == nil {
 		r.folder = strings.TrimSpace(string(folder))
