@@ -58,13 +58,43 @@ func TestARecipeHasAtMostTwentyLinesAndShowsItsBotsAnswer(t *testing.T) {
 	}
 }
 
-func TestThePictureOfTheRecipeHasTheBarsOfTheMessage(t *testing.T) {
-	t.Parallel()
-	r := newPageReader(t, recipes(t)["A Python bot with a picture"])
+// followRecipe runs the blocks of a recipe.
+func followRecipe(t *testing.T, title string) *pageReader {
+	t.Helper()
+	r := newPageReader(t, recipes(t)[title])
 	blocks, _ := r.page.fencedBlocks()
 	for _, b := range blocks {
 		r.runBlock(b)
 	}
+	return r
+}
+
+func TestTheRunbookOfTheRecipeDeploysFromAChat(t *testing.T) {
+	t.Parallel()
+	folder := followRecipe(t, "A team's deploy runbook").folder
+	musttest.Do(t, os.RemoveAll(filepath.Join(folder, "work", "live"))) // by the run in the terminal
+	b, link := startWebCommand(t, webCommand(t, folder, "--no-browser"))
+	person := b.openLink(link)
+	next := person.openEventStream()
+	chat := person.newChat()
+	person.sendMessage(chat, "/run deploy")
+	question := next("message")
+	for len(question.data.Buttons) == 0 {
+		question = next("message")
+	}
+	if !strings.Contains(question.data.Text, "Put the site live?") {
+		t.Errorf("the question is %+v", question)
+	}
+	person.pressButton(chat, question.data.ID, question.data.Buttons[0].Data)
+	for len(next("message").data.Media) == 0 { // until the records are sent
+	}
+	page := musttest.Get(os.ReadFile(filepath.Join(folder, "work", "live", "index.html")))(t)
+	wanttest.Equal(t, "live is", string(page), "<title>Our site</title>\n")
+}
+
+func TestThePictureOfTheRecipeHasTheBarsOfTheMessage(t *testing.T) {
+	t.Parallel()
+	r := followRecipe(t, "A Python bot with a picture")
 	file := musttest.Get(os.ReadFile(filepath.Join(r.home, "chart-bot", "work", "users", "local", "chart.png")))(t)
 	picture := musttest.Get(png.Decode(bytes.NewReader(file)))(t)
 	wanttest.Equal(t, "size", picture.Bounds().Size().String(), "(120,100)")
