@@ -187,7 +187,7 @@ func TestACommandThatCannotBeStartedIsAnError(t *testing.T) {
 	}
 	b = newTurnFixture(t, "plain", "true")
 	b.opts.Config.Providers = map[string]config.Provider{"p": {APIKeys: []config.Secret{"file:/no/such/key"}}}
-	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "terminal.providers.p.apiKeys[0]") {
+	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "providers.p.apiKeys.0: read secret") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
@@ -85,6 +86,11 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	b.api.UserSends(8, "let me in")
 	if !b.api.AwaitPending(0, telegramtest.WaitLimit) {
 		t.Fatal("it was not received")
+	}
+	// The message first waits for what may belong to it.
+	state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
+	if !b.api.AwaitFor(telegramtest.WaitLimit, func() bool { return sqlitetest.CountWaiting(t, state, "let me in") == 1 }) {
+		t.Fatal("the message is not the newest one")
 	}
 	if out := b.mustRunPair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaiting, code "+code) {
 		t.Errorf("the list is %q", out)

@@ -39,7 +39,7 @@ func TestWrongUseOfEveryCommandIsStatus2WhateverTheConfigIs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	musttest.Do(t, os.WriteFile("config.json", []byte(`{"terminal": {"comand": "x"}}`), 0o600))
 	root, _ := newRoot(stdio{os.Stdin, &bytes.Buffer{}, &bytes.Buffer{}})
-	takesMore := []string{"run", "bots status", "bots start", "bots stop", "bots restart", "bots logs"}
+	takesMore := []string{"run", "web", "bots status", "bots start", "bots stop", "bots restart", "bots logs"}
 	commands := 0
 	eachCommand(root, nil, func(cmd *cobra.Command, path []string) {
 		commands++
@@ -58,7 +58,7 @@ func TestWrongUseOfEveryCommandIsStatus2WhateverTheConfigIs(t *testing.T) {
 	}
 	for _, args := range []string{
 		"serv --help", "bots star --help", "completion nope", "link --user a/b", "link --role admin", "link --json",
-		"demo --listen 99999", "demo --listen 0.0.0.0:80", "demo --listen localhost:99999", "run", "run --timeout 0 hi",
+		"demo --listen 99999", "demo --listen 0.0.0.0:80", "web --listen 99999 x", "web --protocol ritch x", "web --config c.json x", "demo --listen localhost:99999", "run", "run --timeout 0 hi",
 		"run --timeout 60s hi", "run --protocol ritch hi", "chat --protocol ritch", "run --media no-such-file hi",
 		"run --command= hi", "init --template cobol", "words --lang xx", "parse --protocol ritch", "parse", "backup", "restore",
 		"pair", "pair --list CODE", "login a b", "runbook check", "runbook run", "runbook verify", "runbook verify --require dog x",

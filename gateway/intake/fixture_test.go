@@ -344,6 +344,7 @@ func (d *fullDiskStore) SettlePending(ctx context.Context, id int64) error {
 // fakeLanes runs nothing: a turn lasts until the test finishes it.
 type fakeLanes struct {
 	store *sqlite.Store
+	mu    sync.Mutex // for turns, which commands read in the background
 	turns map[channels.Chat]*fakeTurn
 	// claiming are turns that run on disk and cannot be found before AwaitClaim.
 	claiming map[channels.Chat]*fakeTurn
@@ -367,7 +368,9 @@ func (l *fakeLanes) Accept(ctx context.Context, request store.ReceiveRequest) (s
 	request.Claim = !l.full
 	result, err := l.store.Receive(ctx, request)
 	if err == nil && result.Disposition == store.Claimed {
+		l.mu.Lock()
 		l.turns[request.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller, reader: l.reader}
+		l.mu.Unlock()
 		if l.onClaim != nil {
 			l.onClaim()
 		}
@@ -385,6 +388,8 @@ func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
 func (l *fakeLanes) Wake()                              { l.woken++ }
 
 func (l *fakeLanes) RunningTurn(chat channels.Chat) intake.Turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if t := l.turns[chat]; t != nil {
 		return t
 	}

@@ -65,6 +65,13 @@ func CountBoards(t testing.TB, dir string) int {
 	return count(t, dir, "transient WHERE board > 0")
 }
 
+// CountWaiting counts the people without access in the state in dir whose newest message contains a
+// text. A daemon may be using the state.
+func CountWaiting(t testing.TB, dir, text string) int {
+	t.Helper()
+	return count(t, dir, "pairing WHERE message LIKE '%"+text+"%'")
+}
+
 func count(t testing.TB, dir, rows string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro&_pragma=busy_timeout(60000)")
