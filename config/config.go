@@ -58,7 +58,7 @@ type Terminal struct {
 	RevealErrors Reveal              `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
-	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c."`
+	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c. A command without shell syntax and builtins is executed directly, except in a sandbox."`
 	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer line is skipped, and the user is told."`
 	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. The middle of a longer output is left out, and the user is told."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`

@@ -23,7 +23,14 @@ func (r *Runner) LaunchRecord() (argv []string, dir string, env []string) {
 		env = append(env, name)
 	}
 	slices.Sort(env)
-	return []string{cfg.Shell, "-c", r.Redact(cfg.Command)}, dir, slices.Compact(env)
+	argv = []string{cfg.Shell, "-c", r.Redact(cfg.Command)}
+	if r.plain != nil {
+		argv = make([]string, len(r.plain))
+		for i, word := range r.plain {
+			argv[i] = r.Redact(word)
+		}
+	}
+	return argv, dir, slices.Compact(env)
 }
 
 // Redact replaces the secrets that the gateway knows in a text.

@@ -56,6 +56,7 @@ type Runner struct {
 	Restarter
 	o          Options
 	command    placeholder.Command
+	plain      []string // the words of the command if it needs no shell, see plainWords; nil: it needs one, or has a placeholder
 	env        []string
 	providers  map[string]Provider
 	servers    []MCPServer
@@ -103,7 +104,11 @@ func NewRunner(o Options) (*Runner, error) {
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
 	}
-	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
+	folder := []string{"PWD=" + r.workDir()} // as a shell sets it
+	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron(), folder), o.Secrets, inEnv, o.Config.Env)
+	if !r.command.HasPlaceholder() {
+		r.plain = r.plainWords(o.Config.Command)
+	}
 	r.warm = r.newWaiting()
 	return r, nil
 }

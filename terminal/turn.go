@@ -45,16 +45,13 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 		t.waiting = nil
 		return t.begin(ctx, child, in), nil
 	}
-	cfg := t.o.Config
 	command := t.command.Expand(t.req.Text, ShellQuote)
 	if len(command) > maxCommand {
 		return nil, errCommandTooLong
 	}
 	start := func(env []string) (*Agent, error) {
-		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(),
-			Env: slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv()), Input: in.First, KeepInput: in.KeepOpen,
-		})
+		o := t.sandboxed(t.commandOptions(command, slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv())))
+		o.Input, o.KeepInput = in.First, in.KeepOpen
 		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onAllExited
 		}

@@ -40,10 +40,9 @@ func (r *Runner) WarmAgents() int { return r.warm.Count() }
 
 // warmOptions returns the options of a process that is started before its message.
 func (r *Runner) warmOptions(env []string) process.Options {
-	return process.Options{
-		Args: []string{r.o.Config.Shell, "-c", r.command.Expand("", ShellQuote)}, Dir: r.workDir(), Env: env,
-		DelayInput: true, Grace: outputGrace, StderrTail: stderrTail,
-	}
+	o := r.commandOptions(r.command.Expand("", ShellQuote), env)
+	o.DelayInput, o.Grace, o.StderrTail = true, outputGrace, stderrTail
+	return o
 }
 
 // prepareNext starts the process for the next turn of the chat. The temporary files are removed
@@ -80,15 +79,15 @@ func (t *turn) begin(ctx context.Context, child *process.Child, in Input) *Agent
 
 // LaunchPersistent implements Host.
 func (t *turn) LaunchPersistent(o PersistentOptions) (*Agent, error) {
-	if o.Args == nil {
-		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
-	}
 	if _, err := t.sandbox.PrepareChat(t.userDir, nil, true); err != nil {
 		return nil, err
 	}
-	agent, err := launch(context.Background(), t.sandboxed(process.Options{
-		Args: o.Args, Dir: t.workDir(), Env: slices.Concat(t.persistentEnv(), o.Env), KeepInput: true, Terminal: o.Terminal,
-	}), nil)
+	program := t.commandOptions(t.o.Config.Command, slices.Concat(t.persistentEnv(), o.Env))
+	if o.Args != nil {
+		program.Path, program.Args, program.Fallback = "", o.Args, nil
+	}
+	program.KeepInput, program.Terminal = true, o.Terminal
+	agent, err := launch(context.Background(), t.sandboxed(program), nil)
 	if err == nil {
 		t.persistent.add(agent)
 		t.Report(Launched(agent.Pid()))

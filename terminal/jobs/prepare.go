@@ -3,7 +3,6 @@ package jobs
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,6 @@ import (
 	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
 )
-
-// defaultPath is the PATH of an environment without one.
-const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // shellSpecial are the characters that have a meaning for the shell.
 const shellSpecial = " \t\r\n|&;<>()$`\\\"'*?[]#~=!{}"
@@ -60,11 +56,11 @@ func (o Options) outputLimit(c Command) int {
 
 // resolveProgram returns the file to execute and its arguments, including argv[0].
 func (o Options) resolveProgram(c Command, dir string) (path string, args []string, err error) {
-	path, err = findProgram(c.Line, dir, c.Env)
+	path, err = process.FindProgram(c.Line, dir, c.Env)
 	if err == nil || len(c.Args) > 0 || !strings.ContainsAny(c.Line, shellSpecial) {
 		return path, append([]string{c.Line}, c.Args...), err
 	}
-	path, err = findProgram(o.Shell, dir, c.Env)
+	path, err = process.FindProgram(o.Shell, dir, c.Env)
 	if err != nil {
 		return "", nil, fmt.Errorf("shell: %w", err)
 	}
@@ -73,46 +69,6 @@ func (o Options) resolveProgram(c Command, dir string) (path string, args []stri
 		line = " " + line // otherwise the shell would parse it as an option
 	}
 	return path, []string{o.Shell, "-c", line}, nil
-}
-
-// findProgram finds a program as a shell in dir with this environment would.
-func findProgram(name, dir string, env []string) (string, error) {
-	if strings.Contains(name, "/") {
-		path := absPath(dir, name)
-		return path, checkExecutable(path)
-	}
-	path := defaultPath
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			path = value
-		}
-	}
-	for _, folder := range filepath.SplitList(path) {
-		if file := filepath.Join(absPath(dir, folder), name); checkExecutable(file) == nil {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("unknown command: there is no program %q in PATH", name)
-}
-
-func absPath(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-func checkExecutable(file string) error {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return fmt.Errorf("unknown command: %w", err)
-	case info.IsDir():
-		return fmt.Errorf("unknown command: %s is a folder", file)
-	case info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is not a program: %w", file, fs.ErrPermission)
-	}
-	return nil
 }
 
 // resolveDir returns the working folder without symbolic links, which must be inside the roots.

@@ -22,11 +22,14 @@ import (
 
 // Options configures a child.
 type Options struct {
-	Args  []string // the program and its arguments
-	Path  string   // the program's file; "": Args[0] is looked up in the PATH of this process
-	Dir   string
-	Env   []string
-	Input []byte // written to stdin, which is then closed
+	Args []string // the program and its arguments
+	Path string   // the program's file; "": Args[0] is looked up in the PATH of this process
+	// Fallback are the arguments of the program that is started if Path cannot be executed; nil:
+	// Start fails.
+	Fallback []string
+	Dir      string
+	Env      []string
+	Input    []byte // written to stdin, which is then closed
 	// KeepInput leaves stdin open after Input, for Write, until CloseInput or the exit of the
 	// child.
 	KeepInput bool
@@ -154,9 +157,13 @@ type Child struct {
 func Start(o Options) (*Child, error) {
 	c, err := start(o)
 	if errno, _ := Shortage(err); (errno == syscall.EMFILE || errno == syscall.ENFILE) && o.Supervisor.closeIdleCgroups() {
-		return start(o)
+		c, err = start(o)
 	}
-	return c, err
+	if _, short := Shortage(err); err == nil || short || o.Fallback == nil || errors.Is(err, syscall.E2BIG) {
+		return c, err
+	}
+	o.Path, o.Args, o.Fallback = "", o.Fallback, nil
+	return Start(o)
 }
 
 func start(o Options) (*Child, error) {

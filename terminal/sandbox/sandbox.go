@@ -201,11 +201,15 @@ func (s *Sandbox) Apply(o process.Options, chat ChatDirs) process.Options {
 	}
 	o.Memory, o.Processes, o.Supervisor = s.cgroupLimits.Memory, s.cgroupLimits.Processes, s.o.Supervisor
 	o.User = s.user.credential()
+	p := s.plan(chat)
+	p.Limits = s.helperLimits
+	if o.Fallback != nil && (s.usesCommand() || p != (helperPlan{})) { // a file may not be there inside of a sandbox
+		o.Path, o.Args, o.Fallback = "", o.Fallback, nil
+	}
 	if s.usesCommand() {
 		o.Path, o.Args = s.wrapCommand(o.Path, o.Args)
 	}
-	p := s.plan(chat)
-	if p.Limits = s.helperLimits; p == (helperPlan{}) {
+	if p == (helperPlan{}) {
 		return o
 	}
 	if p.Mounts != nil {
