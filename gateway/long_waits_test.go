@@ -98,7 +98,7 @@ func (p pruneCounter) Prune(ctx context.Context, keep store.Retention) error {
 	return p.Store.Prune(ctx, keep)
 }
 
-func TestOldDataIsPrunedEveryHour(t *testing.T) {
+func TestOldDataIsPrunedSoonAfterTheStartAndEveryHour(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32
 	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) {
@@ -106,9 +106,11 @@ func TestOldDataIsPrunedEveryHour(t *testing.T) {
 	}
 	runInSynctest(t, idle, func(s store.Store) store.Store { return pruneCounter{s, &n} }, func(l *countingChannel) {
 		l.receiveText(t, "hello")
-		time.Sleep(3*time.Hour + time.Minute)
+		time.Sleep(5 * time.Minute)
+		wanttest.Equal(t, "pruned … times in five minutes:", n.Load(), 1)
+		time.Sleep(3 * time.Hour)
 	})
-	wanttest.Equal(t, "pruned … times in three hours:", n.Load(), 3)
+	wanttest.Equal(t, "pruned … times in three hours:", n.Load(), 4)
 }
 
 func TestAFailingChannelDoesNotAffectOthers(t *testing.T) {

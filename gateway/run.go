@@ -170,8 +170,12 @@ func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err erro
 // retention is how long finished rows are kept, for /status and the history.
 var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
+// firstPrune is the time from the start to the first pruning: a daemon that is often restarted has
+// to prune, too.
+const firstPrune = 2 * time.Minute
+
 func (g *Gateway) prune(ctx context.Context) error {
-	for retry.Sleep(ctx, time.Hour) {
+	for wait := firstPrune; retry.Sleep(ctx, wait); wait = time.Hour {
 		g.intake.ResetRefusalLog()
 		g.pruneFiles(ctx)
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {

@@ -145,7 +145,8 @@ func removeDatabase(path string) error {
 
 // runScripts runs scripts in one transaction.
 func runScripts(ctx context.Context, path string, scripts []string) (err error) {
-	conn, err := Connect(ctx, path, "journal_mode(DELETE)", "synchronous(OFF)") // publish writes it to disk
+	// With auto_vacuum the file can shrink later. publish writes it to disk.
+	conn, err := Connect(ctx, path, "auto_vacuum(INCREMENTAL)", "journal_mode(DELETE)", "synchronous(OFF)")
 	if err != nil {
 		return err
 	}

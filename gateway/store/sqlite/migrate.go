@@ -113,6 +113,17 @@ func (c *conn) copyBeforeMigration(ctx context.Context, path string, have int) e
 	return nil
 }
 
+// enableVacuum rewrites a database of an earlier nanobot once, so that its file can shrink.
+func (c *conn) enableVacuum() error {
+	const incremental = 2
+	var mode int
+	if _, err := c.queryRow("PRAGMA auto_vacuum", nil, &mode); err != nil || mode == incremental {
+		return err
+	}
+	_ = c.execScript("PRAGMA auto_vacuum = INCREMENTAL; VACUUM") // on a full disk the next start tries again
+	return nil
+}
+
 // fullCheckLimit is the size up to which the whole database is checked at the start, which takes a
 // few milliseconds. Of a larger database only one row of each table is read; Verify finds other
 // damage.

@@ -8,13 +8,17 @@ import (
 	"os"
 	"time"
 
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
 const (
-	// pruneBatch is the number of rows that one transaction deletes, so that other writes do not
-	// wait long.
-	pruneBatch = 500
+	// pruneBatch is the number of rows that one transaction deletes, and vacuumBatch the number of
+	// pages that one frees, so that other writes do not wait long. After each of them the pruning
+	// pauses for pruneRest times as long as it took.
+	pruneBatch, vacuumBatch, pruneRest = 100, 64, 3
+	// maxFreePages is how many unused pages the file keeps for new rows.
+	maxFreePages = 256
 	// seenAge is how long the IDs of received messages are stored at least. Networks offer a
 	// message again within days.
 	seenAge = 90 * 24 * time.Hour
@@ -68,7 +72,42 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.pruneSpool(ctx, now.Add(-unreferencedCopyAge)); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}
+	if err := s.shrinkFile(ctx); err != nil {
+		return fmt.Errorf("shrink the database: %w", err)
+	}
 	return nil
+}
+
+// inBatches repeats a write, which returns how much it has done, until that is less than a batch.
+// It pauses in between, so that turns are not slowed down.
+func (s pruner) inBatches(ctx context.Context, batch int, write func(t *tx) int) error {
+	for {
+		began := time.Now()
+		n, err := changed(ctx, s.state, "prune", write)
+		if err != nil || n < batch {
+			return err
+		}
+		if !retry.Sleep(ctx, pruneRest*time.Since(began)) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// shrinkFile gives the space of deleted rows back to the file system.
+func (s pruner) shrinkFile(ctx context.Context) error {
+	free, err := readValue[int](ctx, s.state, "count free pages", "PRAGMA freelist_count")
+	if err != nil {
+		return err
+	}
+	return s.inBatches(ctx, vacuumBatch, func(t *tx) int {
+		n := min(free-maxFreePages, vacuumBatch)
+		if n <= 0 {
+			return 0
+		}
+		t.exec(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", n))
+		free -= n
+		return n
+	})
 }
 
 // closeExpiredQuestions closes the questions that were not answered in time.
@@ -91,12 +130,7 @@ func (s pruner) pruneTable(ctx context.Context, f prunableTable, keep store.Rete
 	query := fmt.Sprintf(`DELETE FROM %[1]s WHERE %[2]s IN (SELECT %[2]s FROM %[1]s
 		WHERE %[3]s > 0 AND (%[3]s, %[2]s) <= (?, ?) AND NOT %[4]s ORDER BY %[3]s, %[2]s LIMIT ?)`, f.table, f.id, f.ended,
 		keepCondition)
-	for {
-		n, err := changed(ctx, s.state, "delete rows", func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
-		if err != nil || n < pruneBatch {
-			return err
-		}
-	}
+	return s.inBatches(ctx, pruneBatch, func(t *tx) int { return t.execCount(query, ended, id, pruneBatch) })
 }
 
 // newestToPrune returns the end and the ID of the newest row that is beyond the retention.
@@ -145,14 +179,17 @@ func (s pruner) pruneSeen(ctx context.Context, before time.Time) error {
 // outside the writer, because it may take long.
 func (s pruner) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
 	for {
-		keys, err := readAll(ctx, s.state, "find rows", column[any], find, limit, pruneBatch)
+		keys, err := readAll(ctx, s.state, "find rows", column[any], find, limit, 100*pruneBatch)
 		if err != nil || len(keys) == 0 {
 			return err
 		}
-		err = s.change(ctx, "delete rows", func(t *tx) {
-			for _, k := range keys {
+		err = s.inBatches(ctx, pruneBatch, func(t *tx) int {
+			n := min(len(keys), pruneBatch)
+			for _, k := range keys[:n] {
 				t.exec(remove, k)
 			}
+			keys = keys[n:]
+			return n
 		})
 		if err != nil {
 			return err

@@ -248,7 +248,10 @@ func (c *conn) prepareDatabase(ctx context.Context, path string, locked bool) er
 	if err := c.migrate(); err != nil {
 		return err
 	}
-	return c.checkDatabase(path)
+	if err := c.checkDatabase(path); err != nil || !locked {
+		return err
+	}
+	return c.enableVacuum()
 }
 
 // Close waits for the writes in progress and closes the state. Later calls return ErrClosed.
