@@ -30,7 +30,7 @@ func NewClient(given *http.Client, token string) *Client {
 		own = *given
 	} else {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 8
+		t.MaxIdleConnsPerHost = t.MaxIdleConns // with HTTP/1, as many as calls at the same time
 		// Pings detect a broken connection; otherwise each of its requests would have to time out.
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
 		own.Transport = t

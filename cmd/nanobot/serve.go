@@ -58,7 +58,9 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
+	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{
+		IdleCgroups: cfg.Gateway.MaxConcurrent,
+	})}
 	defer d.supervisor.Close()
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)

@@ -144,7 +144,7 @@ func (c *cgroup) release(u Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.limited || c.unusable.Load() || !hasEvents(c.eventsFD, "populated 0", "frozen 0") ||
-		len(p.idle) >= maxIdleCgroups {
+		len(p.idle) >= p.maxIdle {
 		c.remove()
 		return
 	}

@@ -22,9 +22,6 @@ const (
 	// moves to where the kernel requires it; no other program uses its name.
 	cgroupPrefix = "nanobot-"
 	selfCgroup   = "self.nanobot"
-	// maxIdleCgroups bounds the empty cgroups that are kept for later children: creating a cgroup
-	// takes longer than reusing one.
-	maxIdleCgroups = 16
 	// killTimeout is how long killed processes may take to die. One that takes longer hangs in the
 	// kernel.
 	killTimeout = 2 * time.Second
@@ -36,6 +33,8 @@ type cgroups struct {
 	path        string   // of dir, as the kernel names it
 	lock        *os.File // dir, locked until we exit
 
+	maxIdle int // see SupervisorOptions.IdleCgroups
+
 	mu          sync.Mutex
 	created     int
 	idle        []*cgroup
@@ -43,7 +42,7 @@ type cgroups struct {
 }
 
 // openCgroups creates the pool's folder in our own cgroup, or returns why that is not possible.
-func openCgroups() (*cgroups, string) {
+func openCgroups(maxIdle int) (*cgroups, string) {
 	if runtime.GOOS != "linux" {
 		return nil, "this system has none"
 	}
@@ -71,7 +70,7 @@ func openCgroups() (*cgroups, string) {
 		}
 		p := &cgroups{
 			parent: parent, dir: dir, path: filepath.Join(path, filepath.Base(dir)), lock: lock,
-			controllers: map[string]bool{},
+			controllers: map[string]bool{}, maxIdle: maxIdle,
 		}
 		if err := p.checkUsable(); err != nil {
 			p.close()
