@@ -51,6 +51,9 @@ frames. A change of the program's file is seen with the next message. Ctrl-C end
 			if err != nil {
 				return err
 			}
+			if cfg.File() == "" && cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
+				return flags.openCommand(cmd.Context(), cfg, std)
+			}
 			return flags.run(cmd.Context(), cfg, std, func(context.Context, string) error { return nil })
 		},
 	}
@@ -98,10 +101,6 @@ func loadForWeb(cmd *cobra.Command, flags agentFlags, args []string) (*config.Co
 	}
 	if len(args) > 0 {
 		cfg.FitStdin()
-	}
-	if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil && path == "" {
-		return nil, exit.Usagef("web: there is no config.json in this folder; add a COMMAND such as 'python3 agent.py', "+
-			"run %q to write a first agent, or try %q", "nanobot init", "nanobot demo")
 	}
 	return cfg, nil
 }
@@ -234,14 +233,33 @@ func ensureWritable(cfg *config.Config, stderr io.Writer) (cleanUp func(), err e
 	return func() { _ = os.RemoveAll(dir) }, nil
 }
 
+// openCommand offers the page of a command that already runs in this folder, for web without a
+// COMMAND and without a config.
+func (f webFlags) openCommand(ctx context.Context, cfg *config.Config, std stdio) error {
+	if _, err := os.Lstat(filepath.Join(cfg.Gateway.StateDir, state.Page)); err == nil {
+		err = asStateOwner(cfg, std, func() error {
+			release, err := sqlite.Lock(cfg.Gateway.StateDir)
+			if err != nil {
+				return err
+			}
+			return release() // the file is that of a daemon that was killed
+		})
+		if errors.Is(err, store.ErrLocked) {
+			return f.openRunning(ctx, cfg, std, err)
+		}
+	}
+	return exit.Usagef("web: there is no config.json in this folder; add a COMMAND such as 'python3 agent.py', "+
+		"run %q to write a first agent, or try %q", "nanobot init", "nanobot demo")
+}
+
 // openRunning offers the page of the daemon that already uses the state. locked is returned if it
 // has none.
 func (f webFlags) openRunning(ctx context.Context, cfg *config.Config, std stdio, locked error) error {
-	base, err := os.ReadFile(filepath.Join(cfg.Gateway.StateDir, state.Page))
-	if err != nil {
-		return fmt.Errorf("%w: it has no chat page", locked)
-	}
 	return asStateOwner(cfg, std, func() error {
+		base, err := os.ReadFile(filepath.Join(cfg.Gateway.StateDir, state.Page))
+		if err != nil {
+			return fmt.Errorf("%w: it has no chat page", locked)
+		}
 		s, err := openStore(ctx, cfg, true)
 		if err != nil {
 			return err

@@ -85,6 +85,22 @@ func TestWebUsesTheConfigOfItsFolder(t *testing.T) {
 	other.expectAnswer(link, "hello", "commanded")
 }
 
+func TestWebWithoutACommandOpensThePageOfTheCommandThatRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, link := startWebCommand(t, webCommand(t, dir, "--no-browser", "echo commanded"))
+	b.expectAnswer(link, "hello", "commanded")
+	again, link := startWebCommand(t, webCommand(t, dir, "--no-browser"))
+	again.openLink(link)
+	wanttest.Equal(t, "it is the same page:", again.listen, b.listen)
+	wanttest.Equal(t, "status", again.awaitExit(), 0)
+	b.kill() // which leaves the file with the address
+	status, said := failWeb(t, webCommand(t, dir, "--no-browser"))
+	if status != exit.Usage || !strings.Contains(said, "there is no config.json in this folder") {
+		t.Errorf("status %d, %s", status, said)
+	}
+}
+
 func TestWebBesideADaemonWithoutAPageSaysSo(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{agent: echo})
