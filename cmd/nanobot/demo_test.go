@@ -245,20 +245,12 @@ func TestDemoSaysThatPythonIsMissing(t *testing.T) {
 
 func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	t.Parallel()
-	bin, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
-	script := "#!/bin/sh\necho \"$@\" >" + out + ".new; mv " + out + ".new " + out + "\n"
-	musttest.Do(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700))
-	b, link := startDemoWith(t, []string{"PATH=" + bin + ":/usr/bin:/bin"})
-	var shown []byte
-	for deadline := time.Now().Add(waitTimeout); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
-		shown, _ = os.ReadFile(out)
-		if time.Now().After(deadline) {
-			t.Fatal("the browser was never opened")
-		}
-	}
+	path, awaitOpened := recordBrowser(t)
+	b, link := startDemoWith(t, []string{path})
+	shown := awaitOpened()
 	_, code, _ := strings.Cut(link, "/in/")
-	door, isFile := strings.CutPrefix(strings.TrimSpace(string(shown)), "file://")
-	if strings.Contains(string(shown), code) || !isFile {
+	door, isFile := strings.CutPrefix(shown, "file://")
+	if strings.Contains(shown, code) || !isFile {
 		t.Errorf("everybody can see %q", shown)
 	}
 	if info, err := os.Stat(door); err != nil || info.Mode().Perm() != 0o600 {
@@ -273,6 +265,25 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	b.awaitExit()
 	if _, err := os.Stat(door); err == nil {
 		t.Error("the file stays")
+	}
+}
+
+// recordBrowser returns a PATH with a browser, and a function that waits for what it is opened
+// with.
+func recordBrowser(t *testing.T) (path string, awaitOpened func() string) {
+	bin, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	script := "#!/bin/sh\necho \"$@\" >" + out + ".new; mv " + out + ".new " + out + "\n"
+	musttest.Do(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700))
+	return "PATH=" + bin + ":/usr/bin:/bin", func() string {
+		t.Helper()
+		for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
+			if shown, err := os.ReadFile(out); err == nil {
+				return strings.TrimSpace(string(shown))
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the browser was never opened")
+			}
+		}
 	}
 }
 

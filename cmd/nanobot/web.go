@@ -149,10 +149,7 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
 	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	redirectPage := filepath.Join(cfg.Gateway.StateDir, state.OpenPage)
-	running := false
 	d.ready = func(s *site) {
-		running = true
 		base := "http://" + s.server.Addr().String()
 		if err := greet(ctx, base); err != nil {
 			d.log.Warn("first message not sent", zap.Error(err))
@@ -165,12 +162,9 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 		}
 		fmt.Fprintf(std.out, "Ctrl-C ends nanobot. The chats stay in %s\n", cfg.Gateway.StateDir)
 		s.access.OfferLinks(links.offer)
-		f.browse(ctx, link, redirectPage)
+		f.browse(ctx, cfg, link)
 	}
 	err = d.run(ctx)
-	if running {
-		_ = os.Remove(redirectPage) // its link is used or will expire
-	}
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return f.openRunning(ctx, cfg, std, err)
@@ -273,22 +267,27 @@ func (f webFlags) openRunning(ctx context.Context, cfg *config.Config, std stdio
 		if err != nil {
 			return err
 		}
-		f.browse(ctx, link, filepath.Join(cfg.Gateway.StateDir, state.OpenPage)) // which the running daemon removes
+		f.browse(ctx, cfg, link)
 		return nil
 	})
 }
 
-func (f webFlags) browse(ctx context.Context, link, redirectPage string) {
+// browse opens a link by a file in the state, which the daemon that holds the state's lock removes.
+func (f webFlags) browse(ctx context.Context, cfg *config.Config, link string) {
 	if !f.quiet {
-		openBrowser(ctx, link, redirectPage)
+		openBrowser(ctx, link, filepath.Join(cfg.Gateway.StateDir, state.OpenPage))
 	}
 }
 
 // announcePage writes the address of the chat page to a file in the state folder, for web in the
-// same folder. withdraw removes the file. The caller must hold the lock of the state.
+// same folder. withdraw removes the file and that of browse, whose link is used or will expire. The
+// caller must hold the lock of the state.
 func announcePage(cfg *config.Config, s *site, log *zap.Logger) (withdraw func()) {
 	path := filepath.Join(cfg.Gateway.StateDir, state.Page)
-	withdraw = func() { _ = os.Remove(path) }
+	withdraw = func() {
+		_ = os.Remove(path)
+		_ = os.Remove(filepath.Join(cfg.Gateway.StateDir, state.OpenPage))
+	}
 	withdraw() // of a daemon that was killed
 	if !web.Describe().Enabled(cfg) {
 		return withdraw

@@ -101,6 +101,25 @@ func TestWebWithoutACommandOpensThePageOfTheCommandThatRuns(t *testing.T) {
 	}
 }
 
+func TestServeRemovesTheLinkThatWebHasOpened(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	path, awaitOpened := recordBrowser(t)
+	cmd := webCommand(t, t.TempDir(), "--config", b.cfg)
+	cmd.Env = append(cmd.Env, path)
+	again := startCommand(t, cmd, t.TempDir())
+	wanttest.Equal(t, "status", again.awaitExit(), 0)
+	door := strings.TrimPrefix(awaitOpened(), "file://")
+	if _, err := os.Stat(door); err != nil {
+		t.Error(err)
+	}
+	b.signal(syscall.SIGTERM)
+	b.awaitExit()
+	if _, err := os.Stat(door); err == nil {
+		t.Error("the file stays")
+	}
+}
+
 func TestWebBesideADaemonWithoutAPageSaysSo(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{agent: echo})
