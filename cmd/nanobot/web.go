@@ -137,11 +137,15 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 	if err := f.enablePage(cfg); err != nil {
 		return err
 	}
-	cleanUp, err := ensureWritable(cfg, std.err)
+	temporary, err := ensureWritable(cfg, std.err)
 	if err != nil {
 		return err
 	}
-	defer cleanUp()
+	end := "Ctrl-C ends nanobot. The chats stay in "
+	if temporary != "" {
+		end = "Ctrl-C ends nanobot and removes the chats in "
+		defer func() { _ = os.RemoveAll(temporary) }()
+	}
 	if cfg.Log.Level == config.Default().Log.Level {
 		cfg.Log.Level = "warn"
 	}
@@ -160,7 +164,7 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 			d.log.Error("sign-in link not made", zap.Error(err))
 			return
 		}
-		fmt.Fprintf(std.out, "Ctrl-C ends nanobot. The chats stay in %s\n", cfg.Gateway.StateDir)
+		fmt.Fprintln(std.out, end+cfg.Gateway.StateDir)
 		s.access.OfferLinks(links.offer)
 		f.browse(ctx, cfg, link)
 	}
@@ -201,20 +205,20 @@ func checkLoopback(address string) error {
 }
 
 // ensureWritable moves the chats of a command into a temporary folder if its folder is read-only.
-// cleanUp removes that folder.
-func ensureWritable(cfg *config.Config, stderr io.Writer) (cleanUp func(), err error) {
+// It returns the temporary folder, which the caller removes, or "".
+func ensureWritable(cfg *config.Config, stderr io.Writer) (temporary string, err error) {
 	err = unix.Access(cfg.Workspace, unix.W_OK)
 	if err == nil || errors.Is(err, unix.ENOENT) {
-		return func() {}, nil
+		return "", nil
 	}
 	if cfg.File() != "" {
-		return nil, exit.Error{Status: exit.Config, Err: fmt.Errorf(
+		return "", exit.Error{Status: exit.Config, Err: fmt.Errorf(
 			"%s: the workspace %s is read-only (%w): agents and chats need a folder that this user can write to",
 			cfg.File(), cfg.Workspace, err)}
 	}
 	dir, err := os.MkdirTemp("", "nanobot-")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary folder, since %s is read-only: %w", cfg.Workspace, err)
+		return "", fmt.Errorf("make a temporary folder, since %s is read-only: %w", cfg.Workspace, err)
 	}
 	fmt.Fprintf(stderr, "nanobot: %s is read-only, so the chats are in a temporary folder and are removed at the end.\n",
 		cfg.Workspace)
@@ -224,7 +228,7 @@ func ensureWritable(cfg *config.Config, stderr io.Writer) (cleanUp func(), err e
 	if cfg.Audit.On() {
 		cfg.Audit.File = filepath.Join(cfg.Gateway.StateDir, "audit.jsonl")
 	}
-	return func() { _ = os.RemoveAll(dir) }, nil
+	return dir, nil
 }
 
 // openCommand offers the page of a command that already runs in this folder, for web without a

@@ -176,7 +176,7 @@ func testReadOnlyFolder(t *testing.T, dir string, as func(*exec.Cmd) *exec.Cmd) 
 	b, link := startWebCommand(t, as(webCommand(t, dir, "--no-browser", "sh agent.sh")))
 	wanttest.Equal(t, "it says", b.log(), "nanobot: "+dir+" is read-only, so the chats are in a temporary folder and are removed at the end.\n")
 	b.expectAnswer(link, "hello", "read from "+dir)
-	_, chats, _ := strings.Cut(b.readLineWith("The chats stay in"), "stay in ")
+	_, chats, _ := strings.Cut(b.readLineWith("Ctrl-C ends nanobot and removes the chats in "), "chats in ")
 	b.signal(syscall.SIGINT)
 	wanttest.Equal(t, "status", b.awaitExit(), 0)
 	if _, err := os.Stat(chats); err == nil {
