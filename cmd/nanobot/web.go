@@ -57,18 +57,27 @@ frames. A change of the program's file is seen with the next message. Ctrl-C end
 			return flags.run(cmd.Context(), cfg, std, func(context.Context, string) error { return nil })
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if err = explainFlagError(cmd, err); cmd.Flags().NArg() == 0 {
+			return err
+		}
+		return exit.Usagef("%w; %s", err, quoteHint)
+	})
 	addConfigFlag(cmd, &agent.config)
 	agent.addProtocol(cmd)
 	flags.add(cmd)
 	return cmd
 }
 
+// quoteHint says how an option after a COMMAND becomes the COMMAND's own, such as -c of python3.
+const quoteHint = "quote a COMMAND that has options of its own, as in nanobot web 'htop -d 5'"
+
 // loadForWeb returns the config of web: that of a file, or one for a command.
 func loadForWeb(cmd *cobra.Command, flags agentFlags, args []string) (*config.Config, error) {
 	path := configPath(flags.config)
 	if len(args) > 0 {
 		if flags.config != "" {
-			return nil, exit.Usagef("web: --config cannot be combined with a COMMAND")
+			return nil, exit.Usagef("web: --config cannot be combined with a COMMAND; %s", quoteHint)
 		}
 		if strings.TrimSpace(args[0]) == "" {
 			return nil, exit.Usagef("COMMAND: must not be empty")
