@@ -56,7 +56,7 @@ type Runner struct {
 	Restarter
 	o          Options
 	command    placeholder.Command
-	plain      []string // the words of the command if it needs no shell, see plainWords; nil: it needs one, or has a placeholder
+	plain      []string // the words of the command if it needs no shell, see plainWords
 	env        []string
 	providers  map[string]Provider
 	servers    []MCPServer
@@ -153,7 +153,8 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	defer context.AfterFunc(ctx, func() { chat.Report(Cancelled{}) })()
 	chat.Report(ClockStarted{Pause: pause})
 	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words, FittingSize: req.FittingSize,
+		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
+		FittingSize: req.FittingSize,
 		Settings: Settings{
 			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine,
 			MaxOutput: cfg.MaxOutput,

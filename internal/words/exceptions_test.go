@@ -94,7 +94,7 @@ var exceptions = map[string]string{
 	"terminal/rich/interactive.go": forLog,
 	"terminal/rich/rich.go":        forLog,
 
-	"terminal/blocks/approve.go ask":  forLog,
+	"terminal/blocks/approve.go ask":          forLog,
 	"terminal/blocks/changes_diff.go":         "the format of diff and git",
 	"terminal/blocks/earlier.go":              forModel,
 	"terminal/blocks/execute.go readCommands": forModel,

@@ -202,6 +202,7 @@ type Spare struct {
 }
 
 var (
+	// Deletion are deletions of messages.
 	Deletion = Spare{tokens: 1 + cleanupReserve, maxDelay: maxDeletionDelay}
 	// Reaction are reactions and chat actions.
 	Reaction = Spare{tokens: 1 + cleanupReserve, maxDelay: maxReactionDelay}
