@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"strconv"
 	"time"
 )
@@ -92,6 +93,9 @@ func (p *soakPage) shown() []soakShown {
 		}
 		for _, m := range list.Messages {
 			if m.From == "bot" {
+				if quote, rest, found := strings.Cut(m.Text, "\n\n"); found && strings.HasPrefix(quote, "> ") {
+					m.Text = rest // a report quotes what it is about
+				}
 				p.seen[m.ID] = soakShown{text: m.Text, reply: m.Reply, call: m.Seq, files: len(m.Media), at: m.Time}
 			}
 		}
