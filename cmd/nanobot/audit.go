@@ -39,8 +39,7 @@ func auditFiles(cfg *config.Config) []string {
 
 // launchRecord returns how a runner starts agents, for the audit log.
 func launchRecord(r *terminal.Runner) audit.Launch {
-	argv, dir, env := r.LaunchRecord()
-	return audit.Launch{Argv: argv, Cwd: dir, Env: env}
+	return audit.NewLaunch(r.LaunchRecord())
 }
 
 // callerUID is the user who has started this program. If root has, the process may switch to

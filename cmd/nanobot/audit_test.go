@@ -73,11 +73,14 @@ func TestTheAuditLogRecordsWhoStartedWhat(t *testing.T) {
 		begun.Run == 0 || begun.Attempt != 1 || begun.Message == "" || begun.In != (audit.Size{Bytes: len("please fail privately"), Media: 2}) {
 		t.Errorf("the start is %+v", begun)
 	}
-	if want := []string{"/bin/sh", "-c", "PASSWORD=[secret] sh agent.sh {message}"}; !slices.Equal(begun.Argv, want) || begun.Cwd != filepath.Dir(b.cfg) {
-		t.Errorf("started is %q in %s", begun.Argv, begun.Cwd)
+	started := b.awaitAudit("how it is started", isEvent(audit.Launched))
+	if want := []string{"/bin/sh", "-c", "PASSWORD=[secret] sh agent.sh {message}"}; !slices.Equal(started.Argv, want) ||
+		started.Cwd != filepath.Dir(b.cfg) || started.Digest == "" || started.Digest != begun.Digest {
+		t.Errorf("started is %q in %s, with the digests %s and %s", started.Argv, started.Cwd, started.Digest, begun.Digest)
 	}
-	if !slices.Contains(begun.Env, "API_KEY") || !slices.Contains(begun.Env, "PATH") || slices.ContainsFunc(begun.Env, func(n string) bool { return strings.Contains(n, "=") }) {
-		t.Errorf("the environment is %q", begun.Env)
+	if !slices.Contains(started.Env, "API_KEY") || !slices.Contains(started.Env, "PATH") ||
+		slices.ContainsFunc(started.Env, func(n string) bool { return strings.Contains(n, "=") }) {
+		t.Errorf("the environment is %q", started.Env)
 	}
 	ended := b.awaitAudit("the end", isEvent(audit.TurnEnd))
 	if ended.Run != begun.Run || ended.User != begun.User || ended.End == nil || ended.End.Exit != 3 || ended.End.Status != "failed" || ended.Out.Media != 2 || ended.Out.Bytes < 10 {

@@ -27,10 +27,12 @@ type Options struct {
 
 // Log is an audit log. It is safe for concurrent use. A nil Log writes nothing.
 type Log struct {
-	o    Options
-	mu   sync.Mutex
-	file *os.File // nil: it could not be opened
-	lost int      // records that could not be written since the last successful write
+	o         Options
+	mu        sync.Mutex
+	file      *os.File        // nil: it could not be opened
+	info      os.FileInfo     // of file, when it was opened
+	described map[string]bool // the digests of the launches that file describes since it was opened
+	lost      int             // records that could not be written since the last successful write
 }
 
 // Open opens or creates a log. An incomplete last line, left by a crash, is removed. A full disk is
@@ -77,19 +79,15 @@ func (l *Log) Close() {
 
 // write writes records in one system call.
 func (l *Log) write(records []Record) error {
-	var lines []byte
-	for _, r := range records {
-		if !l.o.Text {
-			r.Text = ""
-		}
-		r.Time = r.Time.UTC().Truncate(time.Millisecond)
-		line, err := json.Marshal(r)
-		if err != nil {
-			return fmt.Errorf("write audit record: %w", err)
-		}
-		lines = append(append(lines, line...), '\n')
+	file := l.file
+	lines, err := l.encode(records)
+	if err != nil {
+		return err
 	}
 	size, err := l.prepareWrite(int64(len(lines)))
+	if err == nil && l.file != file { // a new file, which describes no launch yet
+		lines, err = l.encode(records)
+	}
 	if err != nil {
 		return err
 	}
@@ -97,7 +95,33 @@ func (l *Log) write(records []Record) error {
 	if err != nil && n > 0 { // an incomplete line would corrupt the next one
 		err = errors.Join(err, l.file.Truncate(size))
 	}
+	if launch := records[len(records)-1].Digest; err == nil && launch != "" {
+		l.described[launch] = true
+	}
 	return err
+}
+
+// encode encodes records, and before them the launch of the last one if the file does not describe
+// it yet.
+func (l *Log) encode(records []Record) (lines []byte, err error) {
+	if r := records[len(records)-1]; r.Digest != "" && !l.described[r.Digest] {
+		records = append([]Record{{Time: r.Time, Event: Launched, Launch: r.Launch}}, records...)
+	}
+	for _, r := range records {
+		if !l.o.Text {
+			r.Text = ""
+		}
+		if r.Event != Launched && r.Digest != "" {
+			r.Launch = Launch{Digest: r.Digest}
+		}
+		r.Time = r.Time.UTC().Truncate(time.Millisecond)
+		line, err := json.Marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("write audit record: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return lines, nil
 }
 
 // prepareWrite ensures that the right file is open and has room for a line, and returns its size.
@@ -109,7 +133,7 @@ func (l *Log) prepareWrite(line int64) (int64, error) {
 		}
 	}
 	there, err := os.Lstat(l.o.Path)
-	if here, herr := l.file.Stat(); err != nil || herr != nil || !os.SameFile(here, there) {
+	if err != nil || !os.SameFile(l.info, there) {
 		if err := l.open(); err != nil {
 			return 0, err
 		}
@@ -145,13 +169,14 @@ func (l *Log) open() error {
 		_ = f.Close()
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	l.file = f
+	l.file, l.described = f, map[string]bool{}
 	return nil
 }
 
 // checkFile checks and repairs a newly opened file.
-func (l *Log) checkFile(f *os.File) error {
+func (l *Log) checkFile(f *os.File) (err error) {
 	info, err := f.Stat()
+	l.info = info
 	switch {
 	case err != nil:
 		return err

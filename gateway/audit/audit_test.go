@@ -73,6 +73,40 @@ func TestARecordIsOneLineThatOnlyTheOwnerReads(t *testing.T) {
 	}
 }
 
+func TestEachFileDescribesALaunchOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	launch := audit.NewLaunch([]string{"agent", "--fast"}, "/srv", []string{"HOME", "PATH"})
+	other := audit.NewLaunch([]string{"agent", "--slow"}, "/srv", []string{"HOME", "PATH"})
+	write := func(l *audit.Log, launches ...audit.Launch) {
+		for _, launch := range launches {
+			l.Write(audit.Record{Event: audit.TurnStart, Launch: launch})
+			l.Write(audit.Record{Event: audit.TurnEnd})
+		}
+	}
+	events := func(path string) (events []string) {
+		for _, r := range read(t, path) {
+			described := len(r.Argv) == 2 && r.Cwd == "/srv" && len(r.Env) == 2
+			if described != (r.Event == audit.Launched) || (r.Digest == "") != (r.Event == audit.TurnEnd) {
+				t.Errorf("%s has %+v", filepath.Base(path), r)
+			}
+			events = append(events, r.Event)
+		}
+		return events
+	}
+	first := open(t, audit.Options{Path: path})
+	write(first, launch, launch, other, launch)
+	turn, described := []string{"turn.start", "turn.end"}, []string{"launch", "turn.start", "turn.end"}
+	wanttest.EqualSlices(t, "two launches", events(path), slices.Concat(described, turn, described, turn))
+
+	musttest.Do(t, os.Rename(path, path+".away"))
+	write(first, launch)
+	wanttest.EqualSlices(t, "a file after another was moved away", events(path), described)
+
+	second := open(t, audit.Options{Path: path, MaxSize: 300, Keep: 1})
+	write(second, launch, launch)
+	wanttest.EqualSlices(t, "a rotated file", events(path), described)
+}
+
 func TestTextIsWrittenOnlyWhereItIsAskedFor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	open(t, audit.Options{Path: path, Text: true}).Write(audit.Record{Text: "hello"})
@@ -243,11 +277,13 @@ func BenchmarkWrite(b *testing.B) {
 	defer l.Close()
 	r := audit.Record{
 		Event: audit.TurnStart, Decision: audit.Allowed, Channel: "telegram", Chat: "123456789", User: audit.User{ID: "123456789", Name: "Ada"},
-		Launch: audit.Launch{Argv: []string{"/bin/sh", "-c", "python3 agent.py"}, Cwd: "/srv/bot"}, In: audit.Size{Bytes: 50},
+		In: audit.Size{Bytes: 50},
 	}
+	var env []string
 	for i := range 30 {
-		r.Env = append(r.Env, fmt.Sprintf("SOME_VARIABLE_%d", i))
+		env = append(env, fmt.Sprintf("SOME_VARIABLE_%d", i))
 	}
+	r.Launch = audit.NewLaunch([]string{"/bin/sh", "-c", "python3 agent.py"}, "/srv/bot", env)
 	for b.Loop() {
 		l.Write(r)
 	}

@@ -3,6 +3,9 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"nanobot/channels"
@@ -17,8 +20,9 @@ const (
 	Command   = "command"
 	Denied    = "denied"
 	Pairing   = "pairing"
-	Tool      = "tool" // an agent used a tool of its chat; Decision says whether it succeeded
-	Lost      = "lost" // records that could not be written; Count says how many
+	Tool      = "tool"   // an agent used a tool of its chat; Decision says whether it succeeded
+	Launched  = "launch" // describes how agents are started; records after it in its file name it by its digest
+	Lost      = "lost"   // records that could not be written; Count says how many
 )
 
 // The decisions of records.
@@ -88,11 +92,19 @@ type User struct {
 	Username string `json:"username,omitempty"`
 }
 
-// Launch describes how an agent is started.
+// Launch describes how an agent is started. In a file, a record of its own describes each, and the
+// records of turns have only the digest.
 type Launch struct {
-	Argv []string `json:"argv,omitempty"` // as configured: {message} is not replaced
-	Cwd  string   `json:"cwd,omitempty"`
-	Env  []string `json:"env,omitempty"` // names only
+	Digest string   `json:"launch,omitempty"`
+	Argv   []string `json:"argv,omitempty"` // as configured: {message} is not replaced
+	Cwd    string   `json:"cwd,omitempty"`
+	Env    []string `json:"env,omitempty"` // names only
+}
+
+// NewLaunch returns a launch with its digest.
+func NewLaunch(argv []string, cwd string, env []string) Launch {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", argv, cwd, env))
+	return Launch{Digest: hex.EncodeToString(sum[:6]), Argv: argv, Cwd: cwd, Env: env}
 }
 
 // End is the outcome of a turn.
