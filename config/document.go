@@ -194,8 +194,7 @@ func (n *valueNode) goValue() any {
 }
 
 // parseNumber converts a JSON number to int64, or else to float64. Numbers out of range become the
-// largest float64, because the schema validator uses exact arithmetic and would not finish for
-// 1e999999999.
+// largest float64.
 func parseNumber(literal string) any {
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return i

@@ -34,6 +34,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add([]byte(`{}`), name, value)
 	}
 	path := filepath.Join(f.TempDir(), "config.json")
+	schema := compilePublishedSchema(f)
 	f.Fuzz(func(t *testing.T, text []byte, name, value string) {
 		musttest.Do(t, os.WriteFile(path, text, 0o600))
 		var environ []string
@@ -46,6 +47,11 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("%+v", c)
 			}
 			c.Warnings()
+			if _, err := config.Load(path, nil, extensions()); err == nil {
+				if err := schema.Validate(readStandardJSON(t, path)); err != nil {
+					t.Errorf("it is loaded, and the schema forbids it: %v", err)
+				}
+			}
 			return
 		}
 		var mistakes config.Mistakes

@@ -146,7 +146,7 @@ func (s sources) checkSchema(merged map[string]any) ([]locatedProblem, error) {
 	if s.doc != nil {
 		values = append(values, s.doc.root.goValue())
 	}
-	schema, err := s.root.extensions.compileSchema(values...)
+	schema, err := s.root.extensions.generateSchema()
 	if err != nil {
 		return nil, err
 	}

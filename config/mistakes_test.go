@@ -101,7 +101,7 @@ func loadMistakes(t *testing.T, file string, environ []string) config.Mistakes {
 
 // compilePublishedSchema compiles the output of config.Schema as any other program would, which
 // also validates it against the meta-schema.
-func compilePublishedSchema(t *testing.T) *jsonschema.Schema {
+func compilePublishedSchema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	b := musttest.Get(config.Schema(extensions()))(t)
 	doc := musttest.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(b))))(t)

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	generate "github.com/invopop/jsonschema"
-	validate "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of the config file, generated from the Go types.
@@ -180,34 +178,4 @@ func setDefaultValues(whole, section *generate.Schema, defaults map[string]any) 
 			p.Value.Default = value
 		}
 	}
-}
-
-// compileSchema returns the schema ready for the validation of values. To compile all of it would
-// take longer than all other work of Load, so it leaves out what no key of the values needs.
-func (e Extensions) compileSchema(values ...any) (*validate.Schema, error) {
-	s, err := e.generateSchema()
-	if err != nil {
-		return nil, err
-	}
-	pruneSchema(s, values)
-	b, err := json.Marshal(s)
-	if err != nil {
-		return nil, fmt.Errorf("write schema: %w", err)
-	}
-	doc, err := validate.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
-		return nil, fmt.Errorf("read schema: %w", err)
-	}
-	// The compiler does not validate schemas with this prefix against the meta-schema, which would
-	// take half the time. A test does that once.
-	const url = "https://json-schema.org/nanobot.json"
-	c := validate.NewCompiler()
-	if err := c.AddResource(url, doc); err != nil {
-		return nil, fmt.Errorf("read schema: %w", err)
-	}
-	ready, err := c.Compile(url)
-	if err != nil {
-		return nil, fmt.Errorf("compile schema: %w", err)
-	}
-	return ready, nil
 }

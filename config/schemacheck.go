@@ -1,23 +1,21 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/invopop/jsonschema"
 )
 
 // checkSchema, called on the root, validates types, bounds, enumerations and keys against the
 // schema.
 func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []Problem {
-	var invalid *jsonschema.ValidationError
-	if !errors.As(schema.Validate(value), &invalid) {
-		return nil
-	}
-	all := n.translateError(invalid)
+	all := schemaChecker{n, schema.Definitions}.check(schema, nil, value)
 	for i, p := range all {
 		if got, found := valueAt(value, p.Path); p.want != "" && found && !n.hidesValue(p.Path) {
 			all[i].Hint = n.suggestSpelling(p, got)
@@ -26,83 +24,143 @@ func (n typeNode) checkSchema(schema *jsonschema.Schema, value any) []Problem {
 	return all
 }
 
-// translateError converts the validator's tree of errors to problems.
-func (n typeNode) translateError(e *jsonschema.ValidationError) []Problem {
-	f := Problem{Path: e.InstanceLocation}
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		return n.unknownKeyProblems(e.InstanceLocation, k.Properties)
-	case *kind.Required:
-		return missingKeyProblems(e.InstanceLocation, k.Missing)
-	case *kind.OneOf:
-		return n.translateOneOf(e)
-	case *kind.Type:
-		f.want = k.Want[0]
-		f.Text = "must be " + describeType(f.want)
-		if at, found := n.descend(f.Path); found && at.unit != "" {
+// schemaChecker checks values against the part of JSON Schema that the schema of the config uses. A
+// general validator takes a third of the daemon's start only to prepare itself.
+type schemaChecker struct {
+	root        typeNode
+	definitions jsonschema.Definitions
+}
+
+// check returns the problems of the value at path.
+func (c schemaChecker) check(s *jsonschema.Schema, path []string, value any) []Problem {
+	if name, ok := strings.CutPrefix(s.Ref, definitionPrefix); ok {
+		s = c.definitions[name]
+	}
+	f := Problem{Path: path}
+	if len(s.OneOf) > 0 {
+		return c.checkForms(s.OneOf, path, value)
+	}
+	if s.Type != "" && !hasType(s.Type, value) {
+		f.want, f.Text = s.Type, "must be "+describeType(s.Type)
+		if at, found := c.root.descend(path); found && at.unit != "" {
 			f.Text += " of " + at.unit
 		}
-	case *kind.Enum:
-		f.Text = "must be " + quotedAlternatives(k.Want)
-		f.Hint = suggestAlternative(k.Got, k.Want)
-	case *kind.Minimum:
-		f.Text = "must be at least " + k.Want.RatString()
-	case *kind.Maximum:
-		f.Text = "must be at most " + k.Want.RatString()
-	case *kind.MinLength:
+		return []Problem{f}
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return c.checkObject(s, path, v)
+	case []any:
+		return c.checkList(s, path, v)
+	case string:
 		f.Text = "must not be empty"
-	case *kind.MinItems:
-		f.Text = "must have at least " + strconv.Itoa(k.Want) + " entry"
+		if s.MinLength == nil || v != "" {
+			f.Text = ""
+		}
 	default:
-		var all []Problem
-		for _, cause := range e.Causes {
-			all = append(all, n.translateError(cause)...)
-		}
-		if all == nil {
-			f.Text = "is not allowed by the schema"
-			all = []Problem{f}
-		}
-		return all
+		f.Text = boundsProblem(s, value)
+	}
+	if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
+		f.Text, f.Hint = "must be "+quotedAlternatives(s.Enum), suggestAlternative(value, s.Enum)
+	}
+	if f.Text == "" {
+		return nil
 	}
 	return []Problem{f}
 }
 
-func (n typeNode) unknownKeyProblems(path, keys []string) []Problem {
+func (c schemaChecker) checkObject(s *jsonschema.Schema, path []string, object map[string]any) []Problem {
 	var all []Problem
-	for _, key := range keys {
-		all = append(all, Problem{
-			Path: joinPath(path, key), Text: "unknown key", Hint: n.suggestKey(path, key),
-			AboutKey: true,
-		})
+	for _, key := range s.Required {
+		if _, found := object[key]; !found {
+			all = append(all, Problem{Path: joinPath(path, key), Text: "must be set", missing: true})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		at := joinPath(path, key)
+		below := s.AdditionalProperties
+		if s.Properties != nil {
+			below = cmp.Or(s.Properties.Value(key), below)
+		}
+		switch below {
+		case nil:
+		case jsonschema.FalseSchema:
+			all = append(all, Problem{Path: at, Text: "unknown key", Hint: c.root.suggestKey(path, key), AboutKey: true})
+		default:
+			all = append(all, c.check(below, at, object[key])...)
+		}
 	}
 	return all
 }
 
-func missingKeyProblems(path, keys []string) []Problem {
+func (c schemaChecker) checkList(s *jsonschema.Schema, path []string, list []any) []Problem {
+	if s.MinItems != nil && uint64(len(list)) < *s.MinItems {
+		return []Problem{{Path: path, Text: fmt.Sprintf("must have at least %d entry", *s.MinItems)}}
+	}
 	var all []Problem
-	for _, key := range keys {
-		all = append(all, Problem{Path: joinPath(path, key), Text: "must be set", missing: true})
+	for i, item := range list {
+		if s.Items != nil {
+			all = append(all, c.check(s.Items, joinPath(path, strconv.Itoa(i)), item)...)
+		}
 	}
 	return all
 }
 
-// translateOneOf lists the forms that a value may have, or returns the problems inside the form
-// that it has.
-func (n typeNode) translateOneOf(e *jsonschema.ValidationError) []Problem {
+// checkForms lists the forms that a value may have, or returns the problems inside the form that it
+// has.
+func (c schemaChecker) checkForms(forms []*jsonschema.Schema, path []string, value any) []Problem {
 	var inside []Problem
-	var forms []string
-	for _, cause := range e.Causes {
-		for _, f := range n.translateError(cause) {
-			if len(f.Path) > len(e.InstanceLocation) {
+	var texts []string
+	for _, form := range forms {
+		problems := c.check(form, path, value)
+		if problems == nil {
+			return nil
+		}
+		for _, f := range problems {
+			if len(f.Path) > len(path) {
 				inside = append(inside, f)
 			}
-			forms = append(forms, strings.TrimPrefix(f.Text, "must be "))
+			texts = append(texts, strings.TrimPrefix(f.Text, "must be "))
 		}
 	}
 	if inside != nil {
 		return inside
 	}
-	return []Problem{{Path: e.InstanceLocation, Text: "must be " + strings.Join(forms, ", or ")}}
+	return []Problem{{Path: path, Text: "must be " + strings.Join(texts, ", or ")}}
+}
+
+// hasType reports whether a value of JSON has a type of JSON Schema.
+func hasType(name string, value any) (is bool) {
+	switch v := value.(type) {
+	case bool:
+		return name == "boolean"
+	case string:
+		return name == "string"
+	case []any:
+		return name == "array"
+	case map[string]any:
+		return name == "object"
+	case int, int64:
+		return name == "integer" || name == "number"
+	case float64:
+		return name == "number" || name == "integer" && v == math.Trunc(v)
+	}
+	return false
+}
+
+// boundsProblem describes how a number violates its bounds; "": it does not, or is none.
+func boundsProblem(s *jsonschema.Schema, value any) string {
+	number, err := strconv.ParseFloat(fmt.Sprint(value), 64)
+	if err != nil {
+		return ""
+	}
+	if least, err := s.Minimum.Float64(); err == nil && number < least {
+		return "must be at least " + s.Minimum.String()
+	}
+	if most, err := s.Maximum.Float64(); err == nil && number > most {
+		return "must be at most " + s.Maximum.String()
+	}
+	return ""
 }
 
 // typeDescriptions describe the types of JSON for people.
