@@ -31,4 +31,7 @@ lint: ## formatting, vet, dependency directions and more
 bench: ## the tables of docs/performance.md, measured here and now
 	sh .ci/bench
 
-.PHONY: build package test test-long test-agents test-systemd soak lint bench
+bench-outside: ## the real binary beside bare processes, through a Bot API server in a process of its own; four minutes
+	go test -run '^$$' -bench '^BenchmarkFromOutside$$' -benchtime 1x -timeout 20m ./cmd/nanobot
+
+.PHONY: build package test test-long test-agents test-systemd soak lint bench bench-outside

@@ -15,9 +15,9 @@ import (
 
 // buildBinary builds the stripped binary as it is released and writes it to disk: the kernel counts
 // pages of a file that are not yet on disk to the private memory of the processes that map them.
-func buildBinary(b *testing.B) string {
+func buildBinary(b *testing.B, flags ...string) string {
 	path := filepath.Join(b.TempDir(), "nanobot")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", path}, flags, []string{"."})...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest/fast"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/internal/killtest"
 	"nanobot/terminal/acp/acptest"
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("TEST_ACP_PROXY"); dir != "" {
 		os.Unsetenv("TEST_ACP_PROXY") // the agent's own commands may run this binary
 		os.Exit(acptest.Proxy(dir, os.Args[1:]))
+	}
+	if os.Getenv("TEST_FAST_TELEGRAM") != "" {
+		os.Exit(fast.Main(os.Stdin, os.Stdout))
 	}
 	if os.Getenv("TEST_TOOLS_AGENT") != "" {
 		if err := toolAgent(); err != nil {
