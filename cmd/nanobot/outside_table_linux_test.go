@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -112,6 +113,7 @@ type outside struct {
 	b                    *testing.B
 	script               string              // the agent as a file
 	released             *outsideBot         // nothing is switched off
+	direct               *outsideBot         // its agent is the script, which needs no shell
 	states               map[int]*outsideBot // by the number of chats in the state
 	agents               map[int]*outsideBot // with ACP, by the number of chats that write
 	turns, memory, start *grid
@@ -134,6 +136,7 @@ func BenchmarkFromOutside(b *testing.B) {
 	fmt.Printf("\nLoad before: %s", musttest.Get(os.ReadFile("/proc/loadavg"))(b))
 	unlimited := buildUnlimited(b)
 	o.released = newOutsideBot(b, buildBinary(b), telegramSetup{command: trivialAgent}, 10)
+	o.direct = newOutsideBot(b, unlimited, telegramSetup{command: o.script}, 10)
 	for _, n := range outsideStates {
 		o.states[n] = newOutsideBot(b, unlimited, telegramSetup{command: trivialAgent}, n)
 	}
@@ -185,7 +188,7 @@ func (o *outside) startAll() {
 	o.b.Helper()
 	o.released.start()
 	o.released.ask(fast.Load{Chats: releasedChats, People: 1, Turns: releasedChats, Rest: releasedRest})
-	for _, bot := range o.states {
+	for _, bot := range append(slices.Collect(maps.Values(o.states)), o.direct) {
 		bot.start()
 		bot.ask(fast.Load{Chats: 32, People: 32, Turns: 64})
 	}
@@ -216,12 +219,19 @@ func (o *outside) measureRound() {
 		Chats: releasedChats, People: 1, Turns: releasedChats, Rest: releasedRest,
 	})
 	for _, n := range outsideStates {
-		row := fmt.Sprintf("nanobot, %d chats in the state, ", n)
-		o.states[n].measure(o.turns, row+"alone", fast.Load{Chats: 1, People: 1, Turns: 400})
-		rss := o.states[n].measure(o.turns, row+"32 chats write", fast.Load{Chats: 32, People: 32, Turns: 1600})
-		o.memory.add(fmt.Sprintf("%d chats in the state", n), private[n][0], private[n][1], rss)
+		row := fmt.Sprintf("%d chats in the state", n)
+		rss := o.states[n].measureBoth(o.turns, "nanobot, "+row)
+		o.memory.add(row, private[n][0], private[n][1], rss)
 	}
+	o.direct.measureBoth(o.turns, "nanobot, 10 chats in the state, script")
 	for _, n := range outsideAgents {
 		o.agents[n].measure(o.turns, fmt.Sprintf("nanobot, ACP, %d chats write", n), fast.Load{Chats: n, People: n, Turns: max(800, 8*n)})
 	}
+}
+
+// measureBoth measures one chat alone, and 32 chats. It returns the memory of the latter.
+func (bot *outsideBot) measureBoth(g *grid, row string) (rss float64) {
+	bot.b.Helper()
+	bot.measure(g, row+", alone", fast.Load{Chats: 1, People: 1, Turns: 400})
+	return bot.measure(g, row+", 32 chats write", fast.Load{Chats: 32, People: 32, Turns: 1600})
 }

@@ -71,13 +71,18 @@ func Main(in io.Reader, out io.Writer) int {
 		return 1
 	}
 	s := &server{more: make(chan struct{}), polled: make(chan struct{}), waiting: map[int64]waiter{}}
-	http.HandleFunc("POST /load", s.load)
-	http.HandleFunc("POST /forget", s.forgetPolls)
-	http.HandleFunc("POST /polled", s.awaitPoll)
-	http.HandleFunc("/{bot}/{method}", s.call)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /load", s.load)
+	mux.HandleFunc("POST /forget", s.forgetPolls)
+	mux.HandleFunc("POST /polled", s.awaitPoll)
+	mux.HandleFunc("/{bot}/{method}", s.call)
 	fmt.Fprintf(out, "http://%s\n", l.Addr())
-	go func() { _ = http.Serve(l, nil) }()
+	server := http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	var work sync.WaitGroup
+	work.Go(func() { _ = server.Serve(l) })
 	_, _ = io.Copy(io.Discard, in)
+	_ = server.Close()
+	work.Wait()
 	return 0
 }
 
