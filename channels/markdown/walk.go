@@ -87,6 +87,14 @@ func Walk(source string, format channels.Format, r Renderer) {
 }
 
 func walkMarkdown(source string, r Renderer) {
+	if isUnmarked(source) {
+		walkUnmarked(source, r)
+	} else {
+		parseAndWalk(source, r)
+	}
+}
+
+func parseAndWalk(source string, r Renderer) {
 	s := []byte(source)
 	w := &walker{source: s, r: r}
 	document := commonMark().Parse(text.NewReader(s))
