@@ -117,6 +117,7 @@ type outside struct {
 	states               map[int]*outsideBot // by the number of chats in the state
 	agents               map[int]*outsideBot // with ACP, by the number of chats that write
 	turns, memory, start *grid
+	fresh                map[int][]float64 // private memory after the start, by the number of chats in the state
 }
 
 var outsideStates, outsideAgents = []int{10, 10_000, 100_000}, []int{16, 100}
@@ -128,7 +129,7 @@ func BenchmarkFromOutside(b *testing.B) {
 	o := &outside{
 		b: b, script: filepath.Join(b.TempDir(), "agent"), states: map[int]*outsideBot{}, agents: map[int]*outsideBot{},
 		turns: newTurnsGrid(), start: newGrid("from exec to the first getUpdates", "ms"),
-		memory: newGrid("MiB", "idle, private", "idle, RSS", "32 chats, RSS"),
+		memory: newGrid("MiB", "after the start, private", "idle after turns, private", "the same, RSS", "32 chats write, RSS"),
 	}
 	musttest.Do(b, os.WriteFile(o.script, []byte("#!/bin/sh\n"+trivialAgent+"\n"), 0o700))
 	acpAgent := filepath.Join(b.TempDir(), "acp.sh")
@@ -186,16 +187,32 @@ func (bot *outsideBot) measureStart() float64 {
 // startAll starts all daemons, and has all chats that are going to write known.
 func (o *outside) startAll() {
 	o.b.Helper()
-	o.released.start()
+	bots := append(slices.Collect(maps.Values(o.states)), slices.Collect(maps.Values(o.agents))...)
+	for _, bot := range append(bots, o.released, o.direct) {
+		bot.start()
+	}
+	o.fresh = o.readIdleMemory("Private_Dirty")
 	o.released.ask(fast.Load{Chats: releasedChats, People: 1, Turns: releasedChats, Rest: releasedRest})
 	for _, bot := range append(slices.Collect(maps.Values(o.states)), o.direct) {
-		bot.start()
 		bot.ask(fast.Load{Chats: 32, People: 32, Turns: 64})
 	}
 	for n, bot := range o.agents {
-		bot.start()
 		bot.ask(fast.Load{Chats: n, People: n, Turns: n})
 	}
+}
+
+// readIdleMemory waits for idleTime and returns lines of smaps_rollup of the daemons with states,
+// in MiB.
+func (o *outside) readIdleMemory(names ...string) map[int][]float64 {
+	o.b.Helper()
+	time.Sleep(idleTime)
+	all := map[int][]float64{}
+	for n, bot := range o.states {
+		for _, name := range names {
+			all[n] = append(all[n], readMemory(o.b, fmt.Sprintf("/proc/%d/smaps_rollup", bot.daemon.PID()), name))
+		}
+	}
+	return all
 }
 
 // releasedChats take turns, and rest in between, because the released daemon sends no more than a
@@ -205,12 +222,7 @@ const releasedChats, releasedRest = 30, 40 * time.Millisecond
 // measureRound measures everything once.
 func (o *outside) measureRound() {
 	o.b.Helper()
-	private := map[int][2]float64{}
-	time.Sleep(idleTime)
-	for n, bot := range o.states {
-		file := fmt.Sprintf("/proc/%d/smaps_rollup", bot.daemon.PID())
-		private[n] = [2]float64{readMemory(o.b, file, "Private_Dirty"), readMemory(o.b, file, "Rss")}
-	}
+	idle := o.readIdleMemory("Private_Dirty", "Rss")
 	measureBare(o.b, o.turns, "bare `sh -c`, alone", 400, 1, "/bin/sh", "-c", trivialAgent)
 	measureBare(o.b, o.turns, "bare script, alone", 400, 1, o.script)
 	measureBare(o.b, o.turns, "bare `sh -c`, 32 at a time", 1600, 32, "/bin/sh", "-c", trivialAgent)
@@ -221,7 +233,7 @@ func (o *outside) measureRound() {
 	for _, n := range outsideStates {
 		row := fmt.Sprintf("%d chats in the state", n)
 		rss := o.states[n].measureBoth(o.turns, "nanobot, "+row)
-		o.memory.add(row, private[n][0], private[n][1], rss)
+		o.memory.add(row, o.fresh[n][0], idle[n][0], idle[n][1], rss)
 	}
 	o.direct.measureBoth(o.turns, "nanobot, 10 chats in the state, script")
 	for _, n := range outsideAgents {
