@@ -113,7 +113,7 @@ func TestAGroupIsSentNoMoreThanTwentyMessagesAMinute(t *testing.T) {
 	})
 }
 
-func TestAllChatsTogetherAreSentNoMoreThanThirtyMessagesInAnySecond(t *testing.T) {
+func TestAllChatsTogetherAreSentNoMoreThanTwentyEightMessagesInAnySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, at := newPacedChannel(t)
 		var work errgroup.Group
@@ -125,7 +125,7 @@ func TestAllChatsTogetherAreSentNoMoreThanThirtyMessagesInAnySecond(t *testing.T
 		}
 		began := time.Now()
 		musttest.Do(t, work.Wait())
-		if took := time.Since(began); took > 16*time.Second || len(at()) != 300 || maxInWindow(at(), time.Second) > 25 {
+		if took := time.Since(began); took > 10*time.Second || len(at()) != 300 || maxInWindow(at(), time.Second) > 28 {
 			t.Errorf("300 took %s, %d in one second", took, maxInWindow(at(), time.Second))
 		}
 	})
@@ -290,9 +290,13 @@ func pacedCalls(t *testing.T) (*telegram.Channel, func() map[string][]time.Time)
 
 // showOften edits a transient message as often as the channel allows, until ctx ends. It returns
 // the times at which it did.
-func showOften(ctx context.Context, ch *telegram.Channel, chat channels.Chat) (shown []time.Time) {
+func showOften(ctx context.Context, ch *telegram.Channel, chat channels.Chat) []time.Time {
+	return editOften(ctx, ch, chat, "1")
+}
+
+func editOften(ctx context.Context, ch *telegram.Channel, chat channels.Chat, id string) (shown []time.Time) {
 	for ctx.Err() == nil {
-		err := ch.Edit(ctx, "1", channels.Outgoing{Chat: chat, Kind: channels.Progress, Text: time.Now().String(), Transient: true})
+		err := ch.Edit(ctx, id, channels.Outgoing{Chat: chat, Kind: channels.Progress, Text: time.Now().String(), Transient: true})
 		var se *channels.SendError
 		pause := time.Second
 		if errors.As(err, &se) {
@@ -418,7 +422,7 @@ func TestTheFirstProgressOfAChatDoesNotWaitForEditsInOthers(t *testing.T) {
 			})
 		}
 		sends.Wait()
-		if took := time.Since(began); took > 3*time.Second { // 20 calls a second
+		if took := time.Since(began); took > 3*time.Second { // 20 of 28 calls a second are for what is no answer
 			t.Errorf("the last of 30 was shown after %s", took)
 		}
 		cancel()
@@ -426,7 +430,7 @@ func TestTheFirstProgressOfAChatDoesNotWaitForEditsInOthers(t *testing.T) {
 	})
 }
 
-func TestFiftyChatsTogetherMakeAtMostTwentyFiveCallsInAnySecond(t *testing.T) {
+func TestFiftyChatsTogetherMakeAtMostTwentyEightCallsInAnySecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch, calls := pacedCalls(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -453,7 +457,7 @@ func TestFiftyChatsTogetherMakeAtMostTwentyFiveCallsInAnySecond(t *testing.T) {
 		}
 		work.Wait()
 		got := calls()
-		if n := maxInWindow(got["all"], time.Second); n > 25 {
+		if n := maxInWindow(got["all"], time.Second); n > 28 {
 			t.Errorf("%d calls in one second", n)
 		}
 		if len(got["sendMessage"]) != 50 || len(got["deleteMessage"]) != 50 || len(got["sendChatAction"]) == 0 || len(got["editMessageText"]) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -141,6 +142,37 @@ func BenchmarkVisibleTelegramPeople(b *testing.B) {
 	}
 	b.ReportMetric(median(v.answers), "ms-end-to-answer")
 	b.ReportMetric(slices.Max(v.answers).Seconds()*1e3, "ms-last-answer")
+	b.ReportMetric(0, "ns/op")
+	reportLoad(b)
+}
+
+// BenchmarkVisibleTelegramAtOnce reports how long after 32 people wrote at once, each in a private
+// chat, the answers reach Telegram.
+func BenchmarkVisibleTelegramAtOnce(b *testing.B) {
+	var after []time.Duration
+	for b.Loop() {
+		bot := startBenchBot(b, buildBinary(b), telegramSetup{command: datedAgent})
+		const people = 32
+		for round := range 2 { // in the second one no chat is new
+			time.Sleep(3 * time.Second)
+			bot.api.SetFloodControl(telegramtest.TelegramFloodLimits)
+			began := time.Now()
+			for i := range int64(people) {
+				bot.api.UserSends(1000+i, "hello")
+			}
+			for _, c := range awaitTelegramCalls(b, bot.api, `answer`, people*(round+1)) {
+				switch isAnswer := printedAt.MatchString(c.Params["text"]); {
+				case c.Status == http.StatusTooManyRequests:
+					b.Error("a call was refused")
+				case isAnswer && round == 1 && c.At.After(began):
+					after = append(after, c.At.Sub(began))
+				}
+			}
+		}
+		bot.daemon.Kill()
+	}
+	b.ReportMetric(median(after), "ms-median")
+	b.ReportMetric(slices.Max(after).Seconds()*1e3, "ms-last-answer")
 	b.ReportMetric(0, "ns/op")
 	reportLoad(b)
 }

@@ -100,20 +100,24 @@ func execute[P, R any](ctx context.Context, c *Client, method func(*bot.Bot, con
 	params *P,
 ) (*callRecord, error) {
 	got := &callRecord{}
-	if err := c.pace.WaitOverall(ctx, 1); err != nil {
+	returned, err := c.pace.WaitOverall(ctx, 1)
+	if err != nil {
 		return got, err
 	}
-	_, err := method(c.bot, withRecord(ctx, got), params)
+	defer returned()
+	_, err = method(c.bot, withRecord(ctx, got), params)
 	return got, c.checkResponse(got, err)
 }
 
 // query makes a call for its result, by a method of the library, and decodes the result as T.
 func query[T, R any](ctx context.Context, c *Client, method func(context.Context) (R, error)) (*T, error) {
 	got := &callRecord{}
-	if err := c.pace.WaitOverall(ctx, 1); err != nil {
+	returned, err := c.pace.WaitOverall(ctx, 1)
+	if err != nil {
 		return nil, err
 	}
-	_, err := method(withRecord(ctx, got))
+	defer returned()
+	_, err = method(withRecord(ctx, got))
 	if err := c.checkResponse(got, err); err != nil {
 		return nil, err
 	}
@@ -173,7 +177,6 @@ const getUpdates = "getUpdates"
 // GetUpdates returns updates without decoding them, so that an undecodable update does not affect
 // the others.
 func (c *Client) GetUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
-	c.pace.CountCall()
 	body, err := httpclient.NewJSON(params)
 	got, err := c.postByHand(ctx, getUpdates, body, err)
 	if err != nil {

@@ -26,6 +26,11 @@ func (c *Client) Upload(ctx context.Context, method string, params any, files []
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", method, err)
 	}
+	returned, err := c.pace.WaitOverall(ctx, max(len(files), 1))
+	if err != nil {
+		return 0, err
+	}
+	defer returned()
 	form, err := httpclient.NewForm(func(w *multipart.Writer) error {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if err := w.WriteField(name, fields[name]); err != nil {
@@ -34,10 +39,6 @@ func (c *Client) Upload(ctx context.Context, method string, params any, files []
 		}
 		return nil
 	}, files)
-	if wait := c.pace.WaitOverall(ctx, max(len(files), 1)); err == nil && wait != nil {
-		form.Close()
-		return 0, wait
-	}
 	got, err := c.postByHand(ctx, method, form, err)
 	if err != nil {
 		return 0, err

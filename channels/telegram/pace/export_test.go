@@ -6,3 +6,10 @@ func (p *Pacer) Chats() int {
 	defer p.mu.Unlock()
 	return len(p.chats)
 }
+
+// Calls returns how many calls are remembered for the limit of all calls together.
+func (p *Pacer) Calls() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.overall.slots)
+}

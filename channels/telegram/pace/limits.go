@@ -11,8 +11,7 @@ const (
 	// chatEvery and chatBurst are the token bucket of every chat. The interval is a little longer
 	// than Telegram's, because calls do not take equally long.
 	chatEvery, chatBurst = 1050 * time.Millisecond, 3
-	// groupLimit is how many messages and edits a group takes in any groupPeriod. A call counts
-	// until groupPeriod after Telegram's response, since it was counted before that.
+	// groupLimit is how many messages and edits a group takes in any groupPeriod.
 	groupLimit, groupPeriod = 20, time.Minute
 	// answerReserve is how many tokens of each limit other messages leave for the next answer, and
 	// groupReserve the same for the token bucket of a group, where several topics may be answered
@@ -50,23 +49,14 @@ type waiter struct {
 	refusedUntil time.Time // when a refused call loses its place; zero: it is waiting
 }
 
-// slot is a call that counts towards the limit of a group.
-type slot struct {
-	items   int
-	kind    kind
-	takenAt time.Time
-	endsAt  time.Time // it no longer counts; zero: Telegram has not answered
-}
-
 // chatLimits are the limits of a chat and what waits for them. All topics of a group share them.
 type chatLimits struct {
+	window  // of a group
 	isGroup bool
 	bucket  *rate.Limiter
-	slots   []*slot           // the calls of the last groupPeriod, in their order
 	waiters []*waiter         // by kind, and by arrival within a kind
 	changed chan struct{}     // closed and replaced when waiters or slots change
 	running map[int]time.Time // by topic: the last ExpectAnswer
-	byItems bool              // Telegram counts an album as its items
 
 	blockedUntil      time.Time // no call before: Telegram has asked to wait
 	editsBlockedUntil time.Time // the same for edits, which must not delay an answer
@@ -74,6 +64,7 @@ type chatLimits struct {
 
 func newChatLimits(isGroup bool) *chatLimits {
 	return &chatLimits{
+		window:  window{period: groupPeriod},
 		isGroup: isGroup, bucket: rate.NewLimiter(rate.Every(chatEvery), chatBurst),
 		changed: make(chan struct{}), running: map[int]time.Time{},
 	}
@@ -110,7 +101,7 @@ func (c *chatLimits) dropExpired(now time.Time) {
 	c.waiters = slices.DeleteFunc(c.waiters, func(w *waiter) bool {
 		return !w.refusedUntil.IsZero() && !now.Before(w.refusedUntil)
 	})
-	c.slots = slices.DeleteFunc(c.slots, func(s *slot) bool { return !s.endsAt.IsZero() && !now.Before(s.endsAt) })
+	c.dropEnded(now)
 }
 
 // roomIn returns how long it takes until a waiter has room after all that wait before it. Messages
@@ -146,7 +137,12 @@ func (c *chatLimits) roomIn(now time.Time, w *waiter, n int) time.Duration {
 			most += foldRoom
 		}
 	}
-	return max(wait, c.usedAtMostIn(now, most))
+	room, over := c.usedAtMostIn(now, c.slots, most)
+	if over > 0 { // it waits for calls that wait themselves
+		periods, rest := (over-1)/groupLimit+1, (over-1)%groupLimit
+		room = max(room, groupPeriod*time.Duration(periods)+chatEvery*time.Duration(rest))
+	}
+	return max(wait, room)
 }
 
 // spacedIn returns how long edits of boards wait, so that boards do not use what they may use in a
@@ -167,36 +163,6 @@ func (c *chatLimits) spacedIn(now time.Time) time.Duration {
 	return max(boards[len(boards)-boardBurst].takenAt.Add(between).Sub(now), 0)
 }
 
-// usedAtMostIn returns how long it takes until no more than this many of the groupLimit are used.
-func (c *chatLimits) usedAtMostIn(now time.Time, most int) (wait time.Duration) {
-	over := -most
-	for _, s := range c.slots {
-		over += c.cost(s.items)
-	}
-	if over <= 0 {
-		return 0
-	}
-	ends := slices.Clone(c.slots)
-	slices.SortFunc(ends, func(a, b *slot) int { return endOf(a, now).Compare(endOf(b, now)) })
-	for i := 0; i < len(ends) && over > 0; i++ {
-		over -= c.cost(ends[i].items)
-		wait = endOf(ends[i], now).Sub(now)
-	}
-	if over > 0 { // it waits for calls that wait themselves
-		periods, rest := (over-1)/groupLimit+1, (over-1)%groupLimit
-		wait = max(wait, groupPeriod*time.Duration(periods)+chatEvery*time.Duration(rest))
-	}
-	return wait
-}
-
-// endOf is when a slot ends, at the earliest.
-func endOf(s *slot, now time.Time) time.Time {
-	if s.endsAt.IsZero() {
-		return now.Add(groupPeriod)
-	}
-	return s.endsAt
-}
-
 // expected forecasts the answers of the next minute: one of each running turn, and as many as in
 // the last minute.
 func (c *chatLimits) expected(now time.Time) (n int) {
@@ -213,15 +179,6 @@ func (c *chatLimits) expected(now time.Time) (n int) {
 		}
 	}
 	return n
-}
-
-// cost is what a call counts. Telegram does not say whether an album counts as its items, so that
-// is found out.
-func (c *chatLimits) cost(n int) int {
-	if c.byItems {
-		return n
-	}
-	return 1
 }
 
 // admit removes a waiter and counts its call.

@@ -5,44 +5,29 @@ package pace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
 )
 
-// Telegram lets a bot make about 30 calls a second in all, and send or edit about one message a
-// second in a chat, with short bursts, and 20 in any minute in a group. A token bucket lets its
-// burst and what flows into it pass in any period; these leave some room below the limits, because
-// calls do not arrive as evenly as they are made.
 const (
-	overallRate   = 20
-	overallBurst  = 5
 	sweepInterval = 2 * time.Minute
 	maxPause      = 5 * time.Second
 )
 
-const (
-	// editReserve is how many tokens of the overall limit the edit of a transient message leaves:
-	// one for the next answer, and one for the first transient message of another chat.
-	editReserve = answerReserve + 1
-	// cleanupReserve is how many tokens of the overall limit deletions, reactions and chat actions
-	// leave, for an answer and a transient message.
-	cleanupReserve = 2
-)
-
-// Pacer delays calls to stay within Telegram's rate limits. Answers wait for the next free place of
-// each limit, in the order of their arrival. Other messages are refused until the limits have more
-// room than the next answers need, so that an answer waits only for other answers. The limits of an
-// idle chat are removed.
+// Pacer delays calls to stay within Telegram's rate limits: about 30 calls a second in all, and
+// about one message or edit a second in a chat, with short bursts, and 20 in any minute in a group.
+// Answers wait for the next free place of each limit, in the order of their arrival. Other messages
+// are refused until the limits have more room than the next answers need, so that an answer waits
+// only for other answers. The limits of an idle chat are removed.
 type Pacer struct {
 	unpaced bool
 
 	mu      sync.Mutex
-	overall *rate.Limiter
+	overall overall
 	chats   map[int64]*chatLimits
 	sweptAt time.Time
 }
@@ -59,7 +44,7 @@ type Class struct {
 
 // New returns a pacer. off turns off the limits, except the waits that Telegram asks for.
 func New(off bool) *Pacer {
-	return &Pacer{unpaced: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*chatLimits{}}
+	return &Pacer{unpaced: off, overall: newOverall(), chats: map[int64]*chatLimits{}}
 }
 
 // Wait waits until a call that sends or edits a message, or an album of n items, is within the
@@ -82,7 +67,7 @@ func (p *Pacer) Wait(ctx context.Context, chat int64, n int, class Class) (retur
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		s.endsAt = time.Now().Add(groupPeriod)
+		c.end(s, time.Now())
 		c.notify()
 	}, nil
 }
@@ -96,7 +81,7 @@ func (p *Pacer) waitInQueue(ctx context.Context, chat int64, c *chatLimits, w *w
 			wait = c.roomIn(now, w, n)
 		}
 		if w.kind != answer && !p.unpaced {
-			wait = max(wait, delayOf(p.overall, now, n+overallReserve(w.class)))
+			wait = max(wait, p.overall.spareIn(now, n+overallReserve(w.class)))
 		}
 		deadline, limited := ctx.Deadline()
 		switch {
@@ -153,35 +138,32 @@ func (p *Pacer) ExpectAnswer(chat int64, topic int) {
 }
 
 // WaitOverall waits until a call is within the limit of all calls together, where an album counts
-// as its n messages. It reserves its place just before the call, so that calls that have waited for
-// their chats do not start at once.
-func (p *Pacer) WaitOverall(ctx context.Context, n int) error {
+// as its n messages. The caller calls returned when Telegram has answered. It waits just before the
+// call, so that calls that have waited for their chats do not start at once.
+func (p *Pacer) WaitOverall(ctx context.Context, n int) (returned func(), err error) {
 	if p.unpaced {
-		return ctx.Err()
+		return func() {}, ctx.Err()
 	}
-	now := time.Now()
-	p.mu.Lock()
-	delay := delayOf(p.overall, now, n)
-	if end, ok := ctx.Deadline(); ok && delay > end.Sub(now)/2 {
-		p.mu.Unlock()
-		return &channels.SendError{Err: channels.ErrBusy, After: max(delay, time.Second)}
-	}
-	for range n { // what is beyond the burst becomes a debt that delays the next call
-		p.overall.ReserveN(now, 1)
-	}
-	p.mu.Unlock()
-	if delay > 0 && !httpclient.Sleep(ctx, delay) {
-		return ctx.Err()
-	}
-	return nil
-}
-
-// CountCall counts a call that must not wait towards the limit of all calls together. It makes no
-// debt, so that it delays no answer.
-func (p *Pacer) CountCall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.overall.AllowN(time.Now(), 1)
+	s := p.overall.enqueue(time.Now(), n)
+	for arrives := true; ; arrives = false {
+		now := time.Now()
+		wait := p.overall.admitIn(now, s)
+		deadline, limited := ctx.Deadline()
+		switch {
+		case wait == 0:
+			return func() { p.mu.Lock(); defer p.mu.Unlock(); p.overall.end(s, time.Now()) }, nil
+		case arrives && limited && wait > deadline.Sub(now)/2:
+			err = &channels.SendError{Err: channels.ErrBusy, After: max(wait, time.Second)}
+		case !p.sleep(ctx, wait, nil):
+			err = ctx.Err()
+		}
+		if err != nil {
+			p.overall.slots = slices.DeleteFunc(p.overall.slots, func(other *slot) bool { return other == s })
+			return nil, err
+		}
+	}
 }
 
 const (
@@ -207,19 +189,19 @@ var (
 	// Reaction are reactions and chat actions.
 	Reaction = Spare{tokens: 1 + cleanupReserve, maxDelay: maxReactionDelay}
 	// Menu are menus, which are set when no call was made for a while.
-	Menu = Spare{tokens: overallBurst, maxDelay: maxMenuDelay, counts: true}
+	Menu = Spare{tokens: spareBurst, maxDelay: maxMenuDelay, counts: true}
 )
 
 // SpareIn returns how long calls of a class have to give way.
 func (p *Pacer) SpareIn(s Spare) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wait := delayOf(p.overall, time.Now(), s.tokens)
+	wait := p.overall.spareIn(time.Now(), s.tokens)
 	switch {
 	case p.unpaced:
 		return 0
 	case wait == 0 && s.counts:
-		p.overall.AllowN(time.Now(), 1)
+		p.overall.spare.AllowN(time.Now(), 1)
 	}
 	return wait
 }
@@ -237,12 +219,6 @@ func (p *Pacer) GiveWay(ctx context.Context, chat int64, s Spare) error {
 		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: blocked}
 	}
 	return nil
-}
-
-// delayOf returns how long after a time n messages may be sent.
-func delayOf(l *rate.Limiter, at time.Time, n int) time.Duration {
-	short := float64(min(n, l.Burst())) - l.TokensAt(at)
-	return time.Duration(max(short, 0) / float64(l.Limit()) * float64(time.Second))
 }
 
 func (p *Pacer) limitsOf(id int64) *chatLimits {
@@ -274,6 +250,7 @@ func (p *Pacer) Block(chat int64, d time.Duration, edit bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.limitsOf(chat).block(time.Now(), d, edit)
+	p.overall.learn(time.Now(), chat)
 }
 
 // BlockedFor returns how long Telegram has asked to wait with a chat.
