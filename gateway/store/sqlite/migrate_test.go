@@ -3,8 +3,10 @@ package sqlite_test
 import (
 	"database/sql"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"nanobot/channels"
@@ -12,6 +14,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // createOldestSchema creates a state with the oldest schema that is read.
@@ -31,6 +34,38 @@ func editDatabase(t *testing.T, dir string, scripts ...string) {
 		musttest.Get(db.Exec(script))(t)
 	}
 	musttest.Do(t, db.Close())
+}
+
+var update = flag.Bool("update", false, "write schema.sql again")
+
+// readSchema returns the statements that make the schema of a database.
+func readSchema(t *testing.T, dir string) string {
+	t.Helper()
+	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")))(t)
+	defer func() { musttest.Do(t, db.Close()) }()
+	rows := musttest.Get(db.Query("SELECT sql FROM sqlite_schema WHERE sql <> '' AND name <> 'sqlite_sequence' ORDER BY rowid"))(t)
+	var all strings.Builder
+	for rows.Next() {
+		var statement string
+		musttest.Do(t, rows.Scan(&statement))
+		all.WriteString(statement + ";\n")
+	}
+	musttest.Do(t, rows.Err())
+	return all.String()
+}
+
+func TestANewDatabaseHasTheSchemaThatMigrationsMake(t *testing.T) {
+	dir := createOldestSchema(t, "")
+	closeStore(t, openStore(t, dir, sqlite.Options{}))
+	migrated := readSchema(t, dir)
+	const head = "-- What the migrations make of no schema. A test writes it: go test ./gateway/store/sqlite -run NewDatabase -update\n"
+	if *update {
+		musttest.Do(t, os.WriteFile("schema.sql", []byte(head+migrated), 0o644))
+	}
+	wanttest.Equal(t, "schema.sql", string(musttest.Get(os.ReadFile("schema.sql"))(t)), head+migrated)
+	created := t.TempDir()
+	closeStore(t, openStore(t, created, sqlite.Options{}))
+	wanttest.Equal(t, "the schema of a new database", readSchema(t, created), migrated)
 }
 
 func TestASchemaThatIsTooOldIsRefused(t *testing.T) {

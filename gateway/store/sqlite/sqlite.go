@@ -152,11 +152,7 @@ func (s *state) ensureDatabase(ctx context.Context, dir string) error {
 		return err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		scripts, err := migrationScripts(0)
-		if err != nil {
-			return err
-		}
-		return dbfile.Create(ctx, s.path, scripts...)
+		return dbfile.Create(ctx, s.path, creationScripts()...)
 	}
 	if err != nil {
 		return err
