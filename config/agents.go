@@ -82,6 +82,16 @@ func (c *Config) AgentPath() []string { return c.agentSections()[0].path }
 // AgentName returns the name of the agent whose section is in Terminal.
 func (c *Config) AgentName() string { return cmp.Or(c.agentName, DefaultAgent) }
 
+// CountProtocol returns how many agents that are on have a protocol.
+func (c *Config) CountProtocol(name string) (agents int) {
+	for _, t := range c.agentSections() {
+		if t.On() && t.Protocol == name {
+			agents++
+		}
+	}
+	return agents
+}
+
 // SupportsInject reports whether the agent in Terminal accepts further messages during a turn.
 func (c *Config) SupportsInject() bool { return c.supportsInject(&c.Terminal) }
 

@@ -49,7 +49,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","words":{},"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
 		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"}},` +
-		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
+		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
 		`"keys":{"agent":"line","format":"auto","maxSteps":100,"shell":"/bin/bash","idle":900,"maxKept":16}}]`
@@ -108,7 +108,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			}, keys.Name: &keys.Settings{
 				Agent: "turn", Format: "xml", Cols: 100, Rows: 30, MaxSteps: 5, Shell: "/bin/zsh", Idle: 60, MaxKept: 3,
 			}, acp.Name: &acp.Settings{
-				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, MaxKept: 2,
+				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, KeptMemory: 512, MaxKept: 2,
 				Files: false, Terminals: false, TerminalTimeout: 5, TerminalMemory: 512, AuthMethod: "api-key",
 			}},
 			Warm:    config.Warm{Chats: 8, Spare: 2, For: 60, Watch: []string{"lib/*.py"}},

@@ -20,7 +20,7 @@ func newACPFixture(t *testing.T, flags string) *fixture {
 	t.Helper()
 	fx := newFixture(t, acpVariable+"=1 exec "+terminal.ShellQuote(os.Args[0])+" -dir "+terminal.ShellQuote(t.TempDir())+" "+flags)
 	fx.terminal.Protocol = acp.Name
-	fx.protocol = acp.New(fx.terminal)
+	fx.protocol = acp.New(terminal.OpenOptions{Config: fx.terminal})
 	fx.settings.WhileRunning = "inject"
 	return fx
 }
@@ -106,7 +106,7 @@ func TestAfterACrashOnlyMessagesThatTheAgentHasNotBegunRun(t *testing.T) {
 	fx.crash(errors.New("killed"))
 	fx.stop()
 	fx.touchFile("go")
-	fx.protocol = acp.New(fx.terminal)
+	fx.protocol = acp.New(terminal.OpenOptions{Config: fx.terminal})
 	fx.start()
 	fx.awaitText("1", "I was restarted while working on this.")
 	fx.awaitText("1", "four")
@@ -161,7 +161,7 @@ func TestWhatAnACPAgentSaysBetweenTurnsIsNotSentToPeopleWithoutAccess(t *testing
 func TestTheBoardOfAnACPTurnSaysThatItIsStopping(t *testing.T) {
 	t.Parallel()
 	fx := newACPFixture(t, "-stubborn")
-	protocol := acp.New(fx.terminal)
+	protocol := acp.New(terminal.OpenOptions{Config: fx.terminal})
 	protocol.StopTimeout = 2 * time.Second
 	fx.protocol = protocol
 	fx.start()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"nanobot/terminal"
+	"nanobot/terminal/warm"
 )
 
 // persistentProtocol has one persistent agent. It reads an envelope per line and
@@ -72,6 +73,12 @@ func (k *persistentProtocol) Idle() map[string][]string { return nil }
 
 // End does nothing: nobody loses access.
 func (k *persistentProtocol) End(string) {}
+
+// Limits returns nothing: nobody asks.
+func (k *persistentProtocol) Limits() warm.Room { return warm.Room{} }
+
+// Restarts returns nothing: the agent is always kept.
+func (k *persistentProtocol) Restarts() (int, string) { return 0, "" }
 
 // Close ends the agent.
 func (k *persistentProtocol) Close() {

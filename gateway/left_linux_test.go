@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/internal/wanttest"
+	"nanobot/terminal"
 	"nanobot/terminal/acp"
 )
 
@@ -66,7 +67,7 @@ func TestNothingOfAStoppedTurnIsLeftRunningAfterARestart(t *testing.T) {
 	fx := newACPFixture(t, "-resume").start()
 	pid := fx.leaveCommand()
 	fx.stop()
-	fx.protocol = acp.New(fx.terminal)
+	fx.protocol = acp.New(terminal.OpenOptions{Config: fx.terminal})
 	fx.start()
 	fx.net.UserPresses("1", "u", "stop:1")
 	fx.awaitText("1", "That has ended already.")

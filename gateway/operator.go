@@ -103,13 +103,17 @@ type AgentActivity struct {
 	Turns int
 	PIDs  []int // of their processes; a turn may have none yet
 	Warm  int   // processes that wait for a message
+	// Restarted is how many persistent agents were started again because there was no room to keep
+	// them.
+	Restarted int
 }
 
 // Activity returns the running turns by agent, for all configured agents.
 func (g *Gateway) Activity() map[string]AgentActivity {
 	all := map[string]AgentActivity{}
 	for name, agent := range g.currentSettings().Agents {
-		all[name] = AgentActivity{Warm: agent.Runner.WarmAgents()}
+		restarted, _ := agent.Runner.RestartedAgents()
+		all[name] = AgentActivity{Warm: agent.Runner.WarmAgents(), Restarted: restarted}
 	}
 	for _, t := range g.lanes.RunningTurns() {
 		if t.AgentEnded() { // its process has ended

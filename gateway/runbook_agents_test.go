@@ -77,7 +77,7 @@ func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"acp": {
-			acpVariable + "=1 exec " + os.Args[0], func(fx *fixture) terminal.Protocol { return acp.New(fx.terminal) },
+			acpVariable + "=1 exec " + os.Args[0], func(fx *fixture) terminal.Protocol { return acp.New(terminal.OpenOptions{Config: fx.terminal}) },
 			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
 		},
 		"refused": {

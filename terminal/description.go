@@ -14,7 +14,7 @@ import (
 type Description struct {
 	config.Protocol
 	// Open returns the protocol for an agent.
-	Open func(config.Terminal) Protocol
+	Open func(OpenOptions) Protocol
 	// SignIn returns what `nanobot login` asks an agent for its sign-in methods; nil: the agents of
 	// this protocol have none.
 	SignIn func(config.Terminal) SignIn
@@ -26,6 +26,14 @@ type Description struct {
 	// Parser parses agent output for `nanobot parse`; the zero value: not possible without a
 	// running agent.
 	Parser Parser
+}
+
+// OpenOptions says for which agent a protocol is opened, and beside what.
+type OpenOptions struct {
+	Config config.Terminal
+	// MaxConcurrent is how many turns run at the same time, and Agents how many agents have the
+	// same protocol, with this one; 0: one.
+	MaxConcurrent, Agents int
 }
 
 // SignIn is a protocol whose turn only asks an agent how people sign in to its service.

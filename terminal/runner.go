@@ -65,6 +65,8 @@ type Runner struct {
 	sent       media.SentByTurns
 	warm       *warm.Waiting
 	turns      sync.WaitGroup
+
+	restartWarning restartWarning
 }
 
 // NewRunner prepares what all turns share. It returns an error when the command would evaluate the
@@ -118,6 +120,7 @@ func NewRunner(o Options) (*Runner, error) {
 func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
+	defer r.warnAboutRestarts()
 	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {

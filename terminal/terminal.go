@@ -13,6 +13,7 @@ import (
 	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
+	"nanobot/terminal/warm"
 )
 
 // Protocol is how the gateway talks with an agent. The runner calls Turn once for each turn, from
@@ -37,6 +38,11 @@ type ProcessPool interface {
 	Idle() map[string][]string
 	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
 	End(chat string)
+	// Limits returns how many agents the pool keeps.
+	Limits() warm.Room
+	// Restarts returns how many agents were started again because there was no room to keep them,
+	// and the key of the limit for which the last one had been ended.
+	Restarts() (count int, key string)
 	// Close ends all agents that no turn uses and returns when they are dead. A turn after it
 	// works, and keeps nothing.
 	Close()

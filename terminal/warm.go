@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 	"nanobot/terminal/warm"
@@ -37,6 +39,46 @@ func (r *Runner) StartWarming(gateway string) {
 
 // WarmAgents returns how many processes wait for a message.
 func (r *Runner) WarmAgents() int { return r.warm.Count() }
+
+// RestartedAgents returns how many persistent agents were started again because there was no room
+// to keep them, and the key of the limit for which the last one had been ended.
+func (r *Runner) RestartedAgents() (count int, key string) {
+	if p := r.pool(); p != nil {
+		return p.Restarts()
+	}
+	return 0, ""
+}
+
+// KeptAgents returns how many persistent agents are kept between turns; false: the protocol has
+// none.
+func (r *Runner) KeptAgents() (warm.Room, bool) {
+	if p := r.pool(); p != nil {
+		return p.Limits(), true
+	}
+	return warm.Room{}, false
+}
+
+// restartWarning is the last log line about persistent agents that were started again.
+type restartWarning struct {
+	mu    sync.Mutex
+	count int
+	at    time.Time
+}
+
+// warnAboutRestarts logs that persistent agents are started again because there was no room to keep
+// them, at most once an hour.
+func (r *Runner) warnAboutRestarts() {
+	count, key := r.RestartedAgents()
+	w := &r.restartWarning
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if count == w.count || time.Since(w.at) < time.Hour {
+		return
+	}
+	w.count, w.at = count, time.Now()
+	r.o.Log.Warn("agents are started again because there is no room to keep them between turns",
+		zap.Int("count", count), zap.String("raise", key))
+}
 
 // warmOptions returns the options of a process that is started before its message.
 func (r *Runner) warmOptions(env []string) process.Options {

@@ -20,6 +20,7 @@ import (
 	"nanobot/internal/dbfile"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/warm"
 )
 
 func newDoctor(std stdio) *cobra.Command {
@@ -70,6 +71,16 @@ func missingFeatures(s gateway.Settings) []string {
 	return all
 }
 
+// keptAgents returns how many processes each persistent agent may keep.
+func keptAgents(s gateway.Settings) (rooms []warm.Room) {
+	for _, agent := range s.Agents {
+		if r, ok := agent.Runner.KeptAgents(); ok {
+			rooms = append(rooms, r)
+		}
+	}
+	return rooms
+}
+
 // addWiring adds the functions of this package that the doctor needs.
 func addWiring(o doctor.Options) doctor.Options {
 	o.Load, o.Protocol = loadConfig, findProtocol
@@ -84,7 +95,7 @@ func addWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
+		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings), Kept: keptAgents(settings)}, nil
 	}
 	o.ServeTools = serveTrialTools
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, socket string,

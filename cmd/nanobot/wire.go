@@ -239,7 +239,9 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
 	}
-	return p.Open(cfg.Terminal), nil
+	return p.Open(terminal.OpenOptions{
+		Config: cfg.Terminal, MaxConcurrent: cfg.Gateway.MaxConcurrent, Agents: cfg.CountProtocol(cfg.Terminal.Protocol),
+	}), nil
 }
 
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, log *zap.Logger) (

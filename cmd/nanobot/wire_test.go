@@ -156,7 +156,7 @@ func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 func TestAProtocolSaysThatItKeepsProcessesIfItDoes(t *testing.T) {
 	t.Parallel()
 	for _, p := range protocols {
-		_, keeps := p.Open(config.Default().Terminal).(terminal.PersistentProtocol)
+		_, keeps := p.Open(terminal.OpenOptions{Config: config.Default().Terminal}).(terminal.PersistentProtocol)
 		if p.Name == keys.Name { // it keeps the shell, and starts its command for each message
 			keeps = false
 		}

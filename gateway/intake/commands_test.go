@@ -60,6 +60,15 @@ Not delivered:
 	})
 }
 
+func TestStatusSaysThatAgentsAreStartedAgainForLackOfRoom(t *testing.T) {
+	runIntake(t, func(fx *fixture) {
+		fx.agents.restarted = 1
+		fx.writeMessage("ann", "/status", "Nothing is running.\nAn agent was started again 1 time because there was no room to keep it running; the operator can raise acp.keptMemory.\nWaiting: 0")
+		fx.agents.restarted = 12
+		fx.writeMessage("ann", "/status", "Nothing is running.\nAn agent was started again 12 times because")
+	})
+}
+
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		fx.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}, {Name: "long", Help: strings.Repeat("0123456789", 9)}}}}

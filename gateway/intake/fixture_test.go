@@ -573,6 +573,7 @@ type fakeAgents struct {
 	idle          map[string][]string
 	endedIdle     []string
 	endedSessions []string
+	restarted     int
 	fakeController
 }
 
@@ -595,6 +596,7 @@ func (a *fakeAgents) IdleAgents() map[string][]string { return a.idle }
 func (a *fakeAgents) EndIdleAgent(chat string)        { a.endedIdle = append(a.endedIdle, chat) }
 func (a *fakeAgents) EndSession(chat string)          { a.endedSessions = append(a.endedSessions, chat) }
 func (a *fakeAgents) WarmAgents() int                 { return 0 }
+func (a *fakeAgents) RestartedAgents() (int, string)  { return a.restarted, "acp.keptMemory" }
 
 // currentSettings returns the settings without the people who have lost their access.
 func (fx *fixture) currentPeople() access.Settings {

@@ -140,6 +140,9 @@ type Runner interface {
 	terminal.LeftCommandEnder
 	// WarmAgents returns how many processes were started before their message and wait for it.
 	WarmAgents() int
+	// RestartedAgents returns how many persistent agents were started again because there was no
+	// room to keep them, and the key of the configuration that sets the limit.
+	RestartedAgents() (count int, key string)
 	// EndSession ends the agent's session of a chat after /new.
 	EndSession(chat string)
 	// Controller carries out the commands of the agent's protocol. Without such commands, Controls

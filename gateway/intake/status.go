@@ -68,8 +68,15 @@ func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) err
 	if len(shown) > 0 {
 		b.WriteString(c.text(words.StatusAgent, strings.Join(shown, ": ")) + "\n")
 	}
-	if a, ok := c.o.Settings().Agents[agent]; ok && a.Runner.WarmAgents() > 0 { // a reload may have removed it
-		b.WriteString(c.text(words.StatusWarm, a.Runner.WarmAgents()) + "\n")
+	a, ok := c.o.Settings().Agents[agent]
+	if !ok { // a reload has removed it
+		return nil
+	}
+	if warm := a.Runner.WarmAgents(); warm > 0 {
+		b.WriteString(c.text(words.StatusWarm, warm) + "\n")
+	}
+	if restarted, key := a.Runner.RestartedAgents(); restarted > 0 {
+		b.WriteString(c.text(words.StatusRestarted, restarted, key) + "\n")
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/internal/procfs"
 )
 
 // Metrics counts events. Its Observe is for the gateway's options.
@@ -118,6 +119,11 @@ func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	for _, agent := range agents {
 		p.sample("nanobot_agents_warm", float64(working[agent].Warm), "agent", agent)
 	}
+	p.family("nanobot_agents_restarted_total", "counter",
+		"Persistent agents that were started again because there was no room to keep them, by agent, since the last reload.")
+	for _, agent := range agents {
+		p.sample("nanobot_agents_restarted_total", float64(working[agent].Restarted), "agent", agent)
+	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
 	p.gauge("nanobot_inbox_age_seconds", "Age of the oldest waiting message.", waited)
 	p.gauge("nanobot_store_up", "1 if the state can be written to.", boolValue(h.Store == ""))
@@ -125,9 +131,14 @@ func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	for _, name := range slices.Sorted(maps.Keys(h.Channels)) {
 		p.sample("nanobot_channel_up", boolValue(h.Channels[name].OK), "channel", name)
 	}
-	p.family("nanobot_agents_resident_bytes", "gauge", "Memory of the agents that run, with their children, by agent.")
+	p.family("nanobot_agents_resident_bytes", "gauge",
+		"Memory of the agents that run, with their children, without shared pages, by agent.")
 	for _, agent := range agents {
-		p.sample("nanobot_agents_resident_bytes", float64(residentMemory(working[agent].PIDs)), "agent", agent)
+		resident := int64(0)
+		for _, pid := range working[agent].PIDs {
+			resident += procfs.TreeMemory(pid)
+		}
+		p.sample("nanobot_agents_resident_bytes", float64(resident), "agent", agent)
 	}
 }
 

@@ -1,7 +1,8 @@
 package procfs
 
-// OwnCgroupIn and ParseStat parse texts of other kernels than this machine's.
+// OwnCgroupIn, ParseStat and UsableMemoryIn parse texts of other kernels than this machine's.
 var (
-	OwnCgroupIn = ownCgroup
-	ParseStat   = parseStat
+	OwnCgroupIn    = ownCgroup
+	ParseStat      = parseStat
+	UsableMemoryIn = usableMemory
 )

@@ -96,6 +96,7 @@ const (
 	StatusWaitingForYou Key = "statusWaitingForYou"
 	StatusWaiting       Key = "statusWaiting"
 	StatusWarm          Key = "statusWarm"
+	StatusRestarted     Key = "statusRestarted"
 	StatusAgent         Key = "statusAgent"
 	StatusByAgent       Key = "statusByAgent"
 	StatusLastTurns     Key = "statusLastTurns"

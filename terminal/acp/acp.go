@@ -51,6 +51,12 @@ type Timeouts struct {
 	ToolCallTime time.Duration
 }
 
+var defaultTimeouts = Timeouts{
+	StopTimeout: 10 * time.Second, CommandGrace: 500 * time.Millisecond, StartTimeout: 2 * time.Minute,
+	RestoreTimeout: time.Minute, QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
+	PushDelay: time.Second, ToolCallTime: time.Hour,
+}
+
 var (
 	_ terminal.Protocol           = (*Protocol)(nil)
 	_ terminal.PersistentProtocol = (*Protocol)(nil)
@@ -59,16 +65,12 @@ var (
 )
 
 // New returns a protocol without any agent processes.
-func New(cfg config.Terminal) *Protocol {
-	set := SettingsOf(cfg)
+func New(o terminal.OpenOptions) *Protocol {
+	cfg, set := o.Config, SettingsOf(o.Config)
 	p := &Protocol{
-		Timeouts: Timeouts{
-			StopTimeout: 10 * time.Second, CommandGrace: 500 * time.Millisecond, StartTimeout: 2 * time.Minute,
-			RestoreTimeout: time.Minute, QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
-			PushDelay: time.Second, ToolCallTime: time.Hour,
-		},
-		Agents: &warm.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
-		cfg:    cfg, settings: set, commandHash: hashCommand(cfg.Command),
+		Timeouts: defaultTimeouts,
+		Agents:   &warm.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, Room: set.room(o)},
+		cfg:      cfg, settings: set, commandHash: hashCommand(cfg.Command),
 	}
 	p.Agents.MaxInUse, p.Agents.OnLimit = maxBackground, (*agent).announceEnd
 	return p

@@ -2,11 +2,12 @@ package acp_test
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -32,11 +33,41 @@ func BenchmarkAgentChunks(b *testing.B) {
 	b.ReportMetric(float64(partials)/took, "partials/s")
 }
 
+// BenchmarkManyChats reports the turns a second of eight workers, whose turns go round the chats.
+// The rate hardly depends on the number of chats as long as there is memory for their agents.
+func BenchmarkManyChats(b *testing.B) {
+	const workers = 8
+	for _, chats := range []int{16, 96} {
+		b.Run(strconv.Itoa(chats), func(b *testing.B) {
+			d := newFixture(b, "")
+			people := make([]*person, chats)
+			for i := range people {
+				people[i] = d.person(strconv.Itoa(i))
+				people[i].send("hello")
+			}
+			b.ResetTimer()
+			var all sync.WaitGroup
+			for w := range workers {
+				all.Go(func() {
+					for i := w; i < b.N; i += workers {
+						people[i%chats/workers*workers+w].send("hello")
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+			if n, _ := d.runner.RestartedAgents(); n > 0 {
+				b.Logf("%d agents were started again", n)
+			}
+		})
+	}
+}
+
 // BenchmarkIdleAgents reports the memory that an idle persistent agent takes in the gateway.
 func BenchmarkIdleAgents(b *testing.B) {
 	const agents = 10
 	for b.Loop() {
-		d := newFixture(b, "", func(c *config.Terminal) { settings(c).MaxKept = agents })
+		d := newFixture(b, "")
 		before := memoryInUse()
 		for i := range agents {
 			d.person(string(rune('a' + i))).send("chunks 1000")

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
@@ -46,6 +47,7 @@ type fixture struct {
 	socket    string // where the gateway serves its tools
 	protocol  *acp.Protocol
 	runner    *terminal.Runner
+	logs      *observer.ObservedLogs // of the runner: warnings
 	// chatSessions are the sessions that chats have had.
 	chatSessions sync.Map
 }
@@ -84,9 +86,11 @@ func (d *fixture) restart() {
 	if d.runner != nil {
 		d.runner.Close()
 	}
-	d.protocol = acp.New(d.cfg)
+	d.protocol = acp.New(terminal.OpenOptions{Config: d.cfg})
+	core, logs := observer.New(zap.WarnLevel)
+	d.logs = logs
 	r := musttest.Get(terminal.NewRunner(terminal.Options{
-		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, FindLinks: findLinks, Log: zap.NewNop(),
+		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, FindLinks: findLinks, Log: zap.New(core),
 	}))(d.t)
 	d.runner = r
 }

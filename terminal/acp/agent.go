@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/internal/procfs"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
@@ -151,6 +152,9 @@ func (a *agent) Close() {
 
 // Reusable reports whether the next turn can use the agent.
 func (a *agent) Reusable() bool { return !a.unusable && !a.IsGone() }
+
+// Memory returns the memory in bytes of the agent and its descendants.
+func (a *agent) Memory() int64 { return procfs.TreeMemory(a.Pid()) }
 
 func (a *agent) currentSession() *session {
 	a.mu.Lock()

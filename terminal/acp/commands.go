@@ -77,7 +77,7 @@ func (p *signIn) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
-	a := newAgent(child, *SettingsOf(p.cfg), New(p.cfg).Timeouts, t.MaxLine, func(*agent) {})
+	a := newAgent(child, *SettingsOf(p.cfg), defaultTimeouts, t.MaxLine, func(*agent) {})
 	defer a.Close()
 	a.setLogOutput(t.Emit)
 	if err := a.initialize(ctx); err != nil {

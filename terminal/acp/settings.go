@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"nanobot/config"
+	"nanobot/internal/procfs"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/access"
+	"nanobot/terminal/warm"
 )
 
 // Name is the protocol's name in the configuration.
@@ -21,7 +23,8 @@ type Settings struct {
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
 	Idle       int               `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
-	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of agents that stay running between turns. The one that has been idle longest is ended first."`
+	KeptMemory int               `json:"keptMemory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for agents that stay running between turns. If they use more, the one that has been idle longest is ended first, as long as there are more than gateway.maxConcurrent. 0: a quarter of the memory of this machine, or of the cgroup or container that limits nanobot; several agents with protocol acp share it equally."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Maximum number of agents that stay running between turns, whatever memory they use. 0: only keptMemory limits them."`
 	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
@@ -41,7 +44,7 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
-		Open:   func(t config.Terminal) terminal.Protocol { return New(t) },
+		Open:   func(o terminal.OpenOptions) terminal.Protocol { return New(o) },
 		SignIn: newSignIn,
 		// The gateway handles this command itself once a session is open, so the trial costs no
 		// tokens.
@@ -52,7 +55,7 @@ func Describe() terminal.Description {
 // NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{
-		Permissions: "ask", Rules: map[string]string{}, AskTimeout: 300, Idle: 900, MaxKept: 16,
+		Permissions: "ask", Rules: map[string]string{}, AskTimeout: 300, Idle: 900,
 		Files: true, Terminals: true, TerminalTimeout: 3600,
 	}
 }
@@ -78,6 +81,25 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 
 // Warnings reports nothing.
 func (s *Settings) Warnings(config.Scope) []string { return nil }
+
+// unmeasuredKept is how many agents are kept where the memory of agents cannot be measured.
+const unmeasuredKept = 16
+
+// room returns how many agents are kept between turns.
+func (s *Settings) room(o terminal.OpenOptions) warm.Room {
+	r := warm.Room{
+		MaxProcesses: s.MaxKept, MaxMemory: int64(s.KeptMemory) << 20, MinProcesses: o.MaxConcurrent,
+		Keys: map[warm.Limit]string{warm.CountLimit: "acp.maxKept", warm.MemoryLimit: "acp.keptMemory"},
+	}
+	usable := procfs.UsableMemory()
+	if r.MaxMemory == 0 {
+		r.MaxMemory = usable / 4 / int64(max(o.Agents, 1))
+	}
+	if usable == 0 && r.MaxProcesses == 0 {
+		r.MaxProcesses = max(unmeasuredKept, o.MaxConcurrent)
+	}
+	return r
+}
 
 // askTimeout is the time that a person has to answer.
 func (s *Settings) askTimeout() time.Duration { return time.Duration(s.AskTimeout) * time.Second }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/protocoltest"
 )
@@ -19,6 +20,6 @@ func TestACPIsAProtocol(t *testing.T) {
 			text += "ask 1 execute Do it\nsay " + protocoltest.Answered + "\n"
 		}
 		text += map[protocoltest.Ending]string{protocoltest.Hangs: "await", protocoltest.Dies: "exit 3", protocoltest.Finishes: "stop end_turn"}[s.Ends]
-		return protocoltest.Agent{Protocol: acp.New(d.cfg), Config: d.cfg, Text: text}
+		return protocoltest.Agent{Protocol: acp.New(terminal.OpenOptions{Config: d.cfg}), Config: d.cfg, Text: text}
 	}})
 }

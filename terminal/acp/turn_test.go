@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/config"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
@@ -132,7 +131,7 @@ func TestUpdatesAfterTheResponseAreShownInTheNextTurn(t *testing.T) {
 
 func TestManyConcurrentChats(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, "", func(c *config.Terminal) { settings(c).MaxKept = 50 })
+	d := newFixture(t, "")
 	done := make(chan *turnResult, 20)
 	gate := d.path("go")
 	for i := range 20 {

@@ -45,7 +45,7 @@ func Describe() terminal.Description {
 			DefaultCommand:     defaultCommand,
 			SupportsProtect:    true,
 		},
-		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
+		Open:      func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
 		TrialText: trialText, AssessTrial: assessTrial,
 		Parser: parser(),
 	}

@@ -54,7 +54,9 @@ func newTerminals(cfg config.Terminal, size process.Size) *terminals {
 	set := SettingsOf(cfg)
 	return &terminals{
 		settings: set, size: set.size(size), resizable: size == personSize,
-		pool: &warm.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept},
+		pool: &warm.Pool[*session]{IdleTime: set.idle(), Room: warm.Room{
+			MaxProcesses: set.MaxKept, Keys: map[warm.Limit]string{warm.CountLimit: "keys.maxKept"},
+		}},
 	}
 }
 

@@ -50,7 +50,7 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
 		},
-		Open:        func(t config.Terminal) terminal.Protocol { return New(t) },
+		Open:        func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
 		AssessTrial: assessTrial,
 		TrialText:   func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
 		Parser:      Parser(),
@@ -64,7 +64,7 @@ func DescribeScreen() terminal.Description {
 			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Persistent: true, Section: Name,
 			DefaultCommand: func(t config.Terminal) string { return SettingsOf(t).shellCommand() },
 		},
-		Open:        func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
+		Open:        func(o terminal.OpenOptions) terminal.Protocol { return NewScreen(o.Config) },
 		AssessTrial: assessTrial, TrialText: func(config.Terminal) string { return "/screen" },
 	}
 }

@@ -18,7 +18,7 @@ func Describe() terminal.Description {
 			Name: Name, Description: "plain text in which files are found", SupportsFormat: true,
 			SupportsWarm: true,
 		},
-		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
+		Open:        func(terminal.OpenOptions) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"text":…,"media":[…],"format":…}`, Parse: parse},
 	}

@@ -21,7 +21,7 @@ func Describe() terminal.Description {
 			Name: Name, Description: "rich JSON lines", SupportsQuestions: true,
 			SupportsInject: true, SupportsFormat: true, SupportsWarm: true,
 		},
-		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
+		Open:        func(terminal.OpenOptions) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are not frames`, Parse: parse},
 	}

@@ -1,6 +1,7 @@
 package warm
 
 import (
+	"container/list"
 	"context"
 	"iter"
 	"maps"
@@ -10,7 +11,8 @@ import (
 )
 
 // Process is a process that a Pool keeps for a chat, with the protocol's state of it. If
-// it has a method InUse() bool, it is not ended as idle while that returns true.
+// it has a method InUse() bool, it is not ended as idle while that returns true. If it has a method
+// Memory() int64, which returns the bytes that it uses, it counts for Room.MaxMemory.
 type Process interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
@@ -21,33 +23,28 @@ type Process interface {
 	Reusable() bool
 }
 
-// Pool keeps one process for each chat between its turns, for a limited time and up to a limited
-// number, and runs one turn of a chat at a time. It knows nothing of what is said to the processes.
+// Pool keeps one process for each chat between its turns, for a limited time and as far as there is
+// room, and runs one turn of a chat at a time. It knows nothing of what is said to the processes.
 type Pool[P Process] struct {
-	// IdleTime is how long a process is kept after the last turn of its chat, and MaxProcesses how
-	// many are. Neither may be changed after the first turn.
-	IdleTime     time.Duration
-	MaxProcesses int
+	// IdleTime is how long a process is kept after the last turn of its chat, and Room how many
+	// are. Neither may be changed after the first turn.
+	IdleTime time.Duration
+	Room
 	// MaxInUse is how long after the last turn a process in use is kept; 0: without a limit.
 	MaxInUse time.Duration
 	// OnLimit, if not nil, is called before the pool ends a process that is in use, because of a
-	// limit. nil: processes in use are never ended for MaxProcesses.
+	// limit. nil: processes in use are never ended for Room.
 	OnLimit func(process P, limit Limit)
 
-	mu     sync.Mutex
-	chats  map[string]*Entry[P] // those with a turn or a process
-	closed bool
-	ending sync.WaitGroup // processes that are being closed
+	mu        sync.Mutex
+	chats     map[string]*Entry[P] // those with a turn or a process
+	idle      list.List            // the *Entry of each idle chat, the longest idle first
+	processes int                  // of all chats
+	memory    int64                // of these processes, as far as it was measured
+	restarts  restarts
+	closed    bool
+	ending    sync.WaitGroup // processes that are being closed
 }
-
-// Limit is the limit for which a Pool ends a process that is in use.
-type Limit string
-
-// The limits of a Pool.
-const (
-	TimeLimit  Limit = "time"  // MaxInUse
-	CountLimit Limit = "count" // MaxProcesses
-)
 
 // Entry is the entry of one chat in a Pool. The turn that has acquired it uses it until
 // Release.
@@ -59,9 +56,13 @@ type Entry[P Process] struct {
 	users  []string      // IDs of the people whose messages the process has worked on
 	idleAt time.Time     // the end of the last turn, or the last use between turns
 	turnAt time.Time     // the end of the last turn
-	timer  *time.Timer   // of IdleTime, while no turn runs or waits
+	// timer is of IdleTime, and inIdle the place in Pool.idle, while no turn runs or waits.
+	timer  *time.Timer
+	inIdle *list.Element
 	// process is changed only by the running turn, or while none runs; the zero value means none.
-	process P
+	process    P
+	memory     int64     // of the process when it was measured
+	measuredAt time.Time // zero: it was not
 }
 
 // Acquire waits until no other turn of the chat runs, and returns the chat's entry, which must be
@@ -92,7 +93,7 @@ func (p *Pool[P]) addTurn(chat, user string) *Entry[P] {
 		e.users = append(e.users, user)
 	}
 	e.turns++
-	e.stopTimer()
+	p.endIdleness(e)
 	return e
 }
 
@@ -111,12 +112,12 @@ func (p *Pool[P]) settleChat(e *Entry[P]) (closeProcess func()) {
 	switch {
 	case e.turns > 0:
 	case !e.hasProcess():
-		delete(p.chats, e.chat)
+		p.removeChat(e)
 	case p.closed:
-		delete(p.chats, e.chat)
+		p.removeChat(e)
 		return e.process.Close
 	default:
-		e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expireChat(e) })
+		p.beginIdleness(e)
 	}
 	return func() {}
 }
@@ -133,20 +134,24 @@ func (e *Entry[P]) hasProcess() bool {
 // SetProcess stores the chat's process, which was just started. If there are too many, the pool
 // ends idle ones.
 func (e *Entry[P]) SetProcess(process P) {
-	e.pool.endExcessProcesses(1)
-	e.replaceProcess(process)
+	p := e.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.countRestart(e.chat)
+	p.uncountProcess(e)
+	p.processes++
+	p.endExcessProcesses()
+	e.process = process
 }
 
 // RemoveProcess removes a process that the turn has closed.
 func (e *Entry[P]) RemoveProcess() {
+	p := e.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.uncountProcess(e)
 	var none P
-	e.replaceProcess(none)
-}
-
-func (e *Entry[P]) replaceProcess(process P) {
-	e.pool.mu.Lock()
-	defer e.pool.mu.Unlock()
-	e.process = process
+	e.process = none
 }
 
 // Release ends the turn. A process that is not reusable is dead when it returns.
@@ -156,15 +161,16 @@ func (e *Entry[P]) Release() {
 		e.RemoveProcess()
 		process.Close()
 	}
+	e.measure()
 	p.mu.Lock()
 	<-e.turn
 	e.turns--
 	e.idleAt = time.Now()
 	e.turnAt = e.idleAt
 	closeProcess := p.settleChat(e)
+	p.endExcessProcesses()
 	p.mu.Unlock()
 	closeProcess()
-	p.endExcessProcesses(0)
 }
 
 // expireChat ends the process of a chat that was idle for IdleTime.
@@ -174,7 +180,7 @@ func (p *Pool[P]) expireChat(e *Entry[P]) {
 	switch {
 	case !p.isIdle(e):
 	case e.inUse() && (p.MaxInUse == 0 || time.Since(e.turnAt) < p.MaxInUse):
-		p.restartTimer(e)
+		p.restartIdleness(e)
 	case e.inUse():
 		p.endForLimit(e, TimeLimit)
 	default:
@@ -205,15 +211,38 @@ func (p *Pool[P]) Touch(chat string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.chats[chat]; e != nil && p.isIdle(e) {
-		p.restartTimer(e)
+		p.restartIdleness(e)
 	}
 }
 
-// restartTimer restarts the idle time of an idle chat. The caller holds the mutex.
-func (p *Pool[P]) restartTimer(e *Entry[P]) {
-	e.stopTimer()
+// beginIdleness starts the idle time of a chat at its idleAt. The caller holds the mutex.
+func (p *Pool[P]) beginIdleness(e *Entry[P]) {
+	e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expireChat(e) })
+	before := p.idle.Back() // mostly the place: only a turn that did not run leaves an earlier idleAt
+	for before != nil && before.Value.(*Entry[P]).idleAt.After(e.idleAt) {
+		before = before.Prev()
+	}
+	if before == nil {
+		e.inIdle = p.idle.PushFront(e)
+	} else {
+		e.inIdle = p.idle.InsertAfter(e, before)
+	}
+}
+
+// endIdleness ends the idle time of a chat, if it is idle. The caller holds the mutex.
+func (p *Pool[P]) endIdleness(e *Entry[P]) {
+	if e.timer != nil {
+		e.timer.Stop()
+		p.idle.Remove(e.inIdle)
+		e.timer, e.inIdle = nil, nil
+	}
+}
+
+// restartIdleness restarts the idle time of an idle chat. The caller holds the mutex.
+func (p *Pool[P]) restartIdleness(e *Entry[P]) {
+	p.endIdleness(e)
 	e.idleAt = time.Now()
-	e.timer = time.AfterFunc(p.IdleTime, func() { p.expireChat(e) })
+	p.beginIdleness(e)
 }
 
 // inUse reports whether the process is used between turns.
@@ -270,54 +299,16 @@ func (p *Pool[P]) ReportDeath(chat string, process P) {
 	}
 }
 
-// endExcessProcesses ends idle processes, the longest idle first and those in use last, until there
-// is room for more. Processes that a turn uses stay.
-func (p *Pool[P]) endExcessProcesses(more int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for {
-		n, oldest, busy := more, (*Entry[P])(nil), (*Entry[P])(nil)
-		for _, e := range p.chats {
-			if !e.hasProcess() {
-				continue
-			}
-			n++
-			if !p.isIdle(e) {
-				continue
-			}
-			longest := &oldest
-			if e.inUse() {
-				longest = &busy
-			}
-			if *longest == nil || e.idleAt.Before((*longest).idleAt) {
-				*longest = e
-			}
-		}
-		switch {
-		case n <= p.MaxProcesses:
-			return
-		case oldest != nil:
-			p.endIdleProcess(oldest)
-		case busy != nil && p.OnLimit != nil:
-			p.endForLimit(busy, CountLimit)
-		default:
-			return
-		}
-	}
-}
-
 // endIdleProcess removes an idle chat and ends its process, without waiting. The caller holds the
 // mutex.
 func (p *Pool[P]) endIdleProcess(e *Entry[P]) {
-	e.stopTimer()
-	delete(p.chats, e.chat)
+	p.removeChat(e)
 	p.ending.Go(e.process.Close)
 }
 
 // endForLimit ends the process of an idle chat although it is in use. The caller holds the mutex.
 func (p *Pool[P]) endForLimit(e *Entry[P], limit Limit) {
-	e.stopTimer()
-	delete(p.chats, e.chat)
+	p.removeChat(e)
 	p.ending.Go(func() {
 		if p.OnLimit != nil {
 			p.OnLimit(e.process, limit)
@@ -326,11 +317,11 @@ func (p *Pool[P]) endForLimit(e *Entry[P], limit Limit) {
 	})
 }
 
-func (e *Entry[P]) stopTimer() {
-	if e.timer != nil {
-		e.timer.Stop()
-		e.timer = nil
-	}
+// removeChat removes a chat that no turn uses. The caller holds the mutex.
+func (p *Pool[P]) removeChat(e *Entry[P]) {
+	p.endIdleness(e)
+	p.uncountProcess(e)
+	delete(p.chats, e.chat)
 }
 
 // Close ends all processes that no turn uses, and lets turns keep none from now on. It returns when

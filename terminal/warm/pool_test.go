@@ -26,12 +26,20 @@ type fakeProcess struct {
 	name string
 	bad  bool // it is not reusable
 
+	memory   int64
+	measured int // how often
+
 	mu     sync.Mutex
 	closed int
 	dead   bool
 }
 
 func (f *fakeProcess) Reusable() bool { return !f.bad }
+
+func (f *fakeProcess) Memory() int64 {
+	f.measured++
+	return f.memory
+}
 
 func (f *fakeProcess) Close() {
 	f.mu.Lock()
@@ -57,7 +65,9 @@ func (f *fakeProcess) timesClosed() int {
 
 type pool = warm.Pool[*fakeProcess]
 
-func newPool(maxKept int) *pool { return &pool{IdleTime: idleTime, MaxProcesses: maxKept} }
+func newPool(maxKept int) *pool {
+	return &pool{IdleTime: idleTime, Room: warm.Room{MaxProcesses: maxKept}}
+}
 
 // inPool runs a test in a synctest bubble, and closes the pool at its end.
 func inPool(t *testing.T, maxKept int, f func(t *testing.T, p *pool)) {

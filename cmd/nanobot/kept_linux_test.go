@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/internal/musttest"
+)
+
+func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
+	t.Parallel()
+	metrics := freeAddress(t)
+	b := startBot(t, `{"terminal": {"protocol": "acp", "command": "`+acpAgent(t, "")+`", "acp": {"keptMemory": 1}}, "gateway": {"maxConcurrent": 1}, "http": {"listen": "`+freeAddress(t)+`", "metricsListen": "`+metrics+`"}`+anybody)
+	expect := func(restarted string) {
+		t.Helper()
+		if _, page := httpGet(t, "http://"+metrics+"/metrics", nil); !strings.Contains(page, `nanobot_agents_restarted_total{agent="default"} `+restarted+"\n") {
+			t.Errorf("the metrics do not have %s restarts:\n%s", restarted, page)
+		}
+	}
+	for _, chat := range []string{"1", "2"} { // only one of two agents is kept
+		b.net.UserWrites(chat, "7", "hello")
+		b.awaitText(chat, "You said: hello")
+	}
+	expect("0")
+	b.net.UserWrites("1", "7", "again")
+	b.awaitText("1", "You said: again")
+	expect("1")
+	b.net.UserWrites("1", "7", "/status")
+	b.awaitText("1", "An agent was started again 1 time because there was no room to keep it running; the operator can raise acp.keptMemory.")
+	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "agents that are kept between turns: ") || !strings.Contains(out, "raise acp.keptMemory in "+b.cfg) {
+		t.Errorf("the doctor does not say that there is no room:\n%s", out)
+	}
+	b.awaitLog("agents are started again because there is no room")
+
+	content := musttest.Get(os.ReadFile(b.cfg))(t)
+	b.configure(t, strings.Replace(string(content), `"keptMemory": 1}`, `"keptMemory": 4096}`, 1))
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	for _, text := range []string{"there is room", "for both"} {
+		for _, chat := range []string{"1", "2"} {
+			b.net.UserWrites(chat, "7", text)
+			b.awaitText(chat, "You said: "+text)
+		}
+	}
+	expect("0")
+	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "agents that are kept between turns: ") || strings.Contains(out, "raise acp.keptMemory") {
+		t.Errorf("the doctor does not say that there is room:\n%s", out)
+	}
+}
