@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/internal/wanttest"
@@ -27,6 +29,20 @@ func TestTheMemoryOfAProcessIsThatOfItsDescendantsToo(t *testing.T) {
 		in.Close()
 		_ = cmd.Wait()
 		wanttest.Equal(t, "bytes after its end:", procfs.TreeMemory(cmd.Process.Pid), 0)
+	}
+}
+
+func TestPagesOfFilesAreNotCounted(t *testing.T) {
+	const size = 64 << 20
+	f := musttest.Get(os.CreateTemp(t.TempDir(), ""))(t)
+	defer f.Close()
+	musttest.Do(t, f.Truncate(size))
+	before := procfs.TreeMemory(os.Getpid())
+	pages := musttest.Get(unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE))(t)
+	after := procfs.TreeMemory(os.Getpid())
+	musttest.Do(t, unix.Munmap(pages))
+	if before == 0 || after-before > size/2 {
+		t.Errorf("%d bytes became %d", before, after)
 	}
 }
 

@@ -27,7 +27,8 @@ type fakeProcess struct {
 	bad  bool // it is not reusable
 
 	memory   int64
-	measured int // how often
+	measured int  // how often
+	inUse    bool // between turns
 
 	mu     sync.Mutex
 	closed int
@@ -35,6 +36,8 @@ type fakeProcess struct {
 }
 
 func (f *fakeProcess) Reusable() bool { return !f.bad }
+
+func (f *fakeProcess) InUse() bool { return f.inUse }
 
 func (f *fakeProcess) Memory() int64 {
 	f.measured++

@@ -89,6 +89,63 @@ func TestTheMemoryOfAProcessIsMeasuredEveryTenSeconds(t *testing.T) {
 		}
 		wanttest.Equal(t, "it was measured … times:", a.measured, 10)
 	})
+	inPool(t, 1, func(t *testing.T, p *pool) {
+		wanttest.Equal(t, "without a limit it was measured … times:", runTurn(t, p, "a").measured, 0)
+	})
+}
+
+func TestTheLastMeasurementOfAProcessCounts(t *testing.T) {
+	inRoom(t, func(t *testing.T, p *pool) {
+		chats := []string{"a", "b", "c"}
+		for range 10 {
+			for _, chat := range chats {
+				useMemory(t, p, chat, 3*mib)
+			}
+			time.Sleep(time.Minute)
+		}
+		wantIdle(t, p, chats...)
+		useMemory(t, p, "c", 5*mib)
+		wantIdle(t, p, "b", "c")
+		time.Sleep(time.Minute)
+		useMemory(t, p, "c", mib)
+		useMemory(t, p, "d", 6*mib)
+		wantIdle(t, p, "b", "c", "d")
+	})
+}
+
+func TestAProcessThatReplacesAnotherCountsOnce(t *testing.T) {
+	inPool(t, 2, func(t *testing.T, p *pool) {
+		runTurn(t, p, "a")
+		e := acquire(t, p, "b")
+		e.SetProcess(&fakeProcess{name: "first"})
+		e.SetProcess(&fakeProcess{name: "second"})
+		e.Release()
+		wantIdle(t, p, "a", "b")
+	})
+}
+
+func TestProcessesInUseAreEndedLast(t *testing.T) {
+	inPool(t, 2, func(t *testing.T, p *pool) {
+		for _, chat := range []string{"a", "b", "c"} {
+			runTurn(t, p, chat).inUse = chat != "b"
+			time.Sleep(time.Second)
+		}
+		wantIdle(t, p, "a", "c")
+		e := acquire(t, p, "d")
+		processOf(e, "d")
+		wantIdle(t, p, "a", "c") // there is nobody to be told of their end
+		var limits []warm.Limit
+		p.OnLimit = func(_ *fakeProcess, limit warm.Limit) { limits = append(limits, limit) }
+		e.Release()
+		wantIdle(t, p, "a", "c") // d is ended, which is not in use
+		e = acquire(t, p, "e")
+		processOf(e, "e").inUse = true
+		e.Release()
+		wantIdle(t, p, "c", "e")
+		time.Sleep(dyingTime)
+		synctest.Wait()
+		wanttest.EqualSlices(t, "told of", limits, []warm.Limit{warm.CountLimit})
+	})
 }
 
 func TestAMaximumNumberHoldsAlsoIfThereIsMemory(t *testing.T) {
@@ -122,8 +179,8 @@ func TestAProcessThatWouldHaveBeenKeptCountsAsRestarted(t *testing.T) {
 		wantRestarts(t, p, 1, "some.memory")
 		useMemory(t, p, "a", 6*mib)
 		wantRestarts(t, p, 1, "some.memory")
-		p.End("c") // for another reason
-		useMemory(t, p, "c", 6*mib)
+		p.End("a") // for another reason
+		useMemory(t, p, "a", 6*mib)
 		wantRestarts(t, p, 1, "some.memory")
 		time.Sleep(idleTime)
 		synctest.Wait()
