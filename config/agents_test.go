@@ -28,6 +28,14 @@ func TestAgentsHaveTheDefaultsOfTerminalAndNotItsValues(t *testing.T) {
 	}
 }
 
+func TestTheAgentsOfAProtocolAreCountedIfTheyAreOn(t *testing.T) {
+	c := loadConfig(t, `{"terminal":{"command":"x","protocol":"acp"},"agents":{"b":{"command":"y"},"a":{"command":"z","protocol":"acp"},"off":{"command":"z","protocol":"acp","enabled":false}}}`)
+	for _, name := range c.AgentNames() {
+		own, _ := c.ForAgent(name)
+		wanttest.Equal(t, "agents with acp, for "+name+":", own.CountProtocol("acp"), 2)
+	}
+}
+
 func TestVariablesSetTheKeysOfAgents(t *testing.T) {
 	c := loadConfig(t, `{"terminal":{"command":"x"},"agents":{"coder":{"command":"y","timeout":7}}}`,
 		"NANOBOT_AGENTS__CODER__TIMEOUT=8", "NANOBOT_AGENTS__coder__LIMITS__FILES=9", "NANOBOT_AGENTS__CODER__ENV__My__Key=v", "NANOBOT_AGENTS__CODER__ACP__IDLE=10",

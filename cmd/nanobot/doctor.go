@@ -71,10 +71,11 @@ func missingFeatures(s gateway.Settings) []string {
 	return all
 }
 
-// keptAgents returns how many processes each persistent agent may keep.
-func keptAgents(s gateway.Settings) (rooms []warm.Room) {
-	for _, agent := range s.Agents {
-		if r, ok := agent.Runner.KeptAgents(); ok {
+// keptAgents returns how many processes each persistent agent that is on may keep.
+func keptAgents(cfg *config.Config, s gateway.Settings) (rooms []warm.Room) {
+	for name, agent := range s.Agents {
+		own, _ := cfg.ForAgent(name)
+		if r, ok := agent.Runner.KeptAgents(); ok && own.Terminal.On() {
 			rooms = append(rooms, r)
 		}
 	}
@@ -95,7 +96,9 @@ func addWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings), Kept: keptAgents(settings)}, nil
+		return doctor.Prepared{
+			Channels: open, MissingFeatures: missingFeatures(settings), Kept: keptAgents(cfg, settings),
+		}, nil
 	}
 	o.ServeTools = serveTrialTools
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, socket string,

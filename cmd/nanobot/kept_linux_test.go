@@ -2,11 +2,15 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/procfs"
+	"nanobot/internal/wanttest"
+	"nanobot/terminal"
 )
 
 func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
@@ -47,5 +51,18 @@ func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
 	expect("0")
 	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "agents that are kept between turns: ") || strings.Contains(out, "raise acp.keptMemory") {
 		t.Errorf("the doctor does not say that there is room:\n%s", out)
+	}
+}
+
+func TestAgentsOfAProtocolShareTheMemoryForKeptOnes(t *testing.T) {
+	t.Parallel()
+	dir := writeConfigDir(t, `{"terminal": {"command": "x", "protocol": "acp"}, "agents": {"b": {"command": "y", "protocol": "acp", "acp": {"maxKept": 16}}}, "gateway": {"maxConcurrent": 30}}`)
+	cfg := musttest.Get(loadConfig(filepath.Join(dir, "config.json")))(t)
+	for name, most := range map[string]int{"default": 0, "b": 16} {
+		own, _ := cfg.ForAgent(name)
+		got := musttest.Get(newProtocol(own))(t).(terminal.PersistentProtocol).Pool().Limits()
+		wanttest.Equal(t, "agents whatever memory they use:", got.MinProcesses, 30)
+		wanttest.Equal(t, "agents at most:", got.MaxProcesses, most)
+		wanttest.Equal(t, "memory:", got.MaxMemory, procfs.UsableMemory()/8)
 	}
 }
