@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/choice"
+	"nanobot/gateway/display"
 	"nanobot/gateway/events"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
@@ -153,7 +154,8 @@ func New(o Options) *Gateway {
 	}
 	g.outbox = outbox.New(outbox.Options{
 		Words: g.words, Store: o.Store, Channels: o.Channels,
-		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, Log: o.Log, Events: o.Events,
+		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, EndReaction: display.EndReaction,
+		Log: o.Log, Events: o.Events,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
 		Words:     g.words,

@@ -21,10 +21,12 @@ func (d *Display) ReactToStart() {
 
 // React shows a reaction to a message. The press of a button is no message.
 func React(box Outbox, in channels.Incoming, r channels.Reaction) {
-	if in.Press == "" && !in.Pressed {
+	if isMessage(in) {
 		box.React(in.Chat, in.ID, r)
 	}
 }
+
+func isMessage(in channels.Incoming) bool { return in.Press == "" && !in.Pressed }
 
 // ending is how an ended turn is marked: its folded board, and its message by a reaction.
 type ending struct {
@@ -46,7 +48,14 @@ var endings = map[terminal.Status]ending{
 
 // ReactToEnd shows how the turn has ended, when its answers were sent.
 func (d *Display) ReactToEnd(status terminal.Status) {
-	if in := d.o.Inbound.In; in.Press == "" && !in.Pressed {
+	if in := d.o.Inbound.In; isMessage(in) {
 		d.o.Outbox.ReactWhenSent(in.Chat, in.ID, d.o.Inbound.ID, endings[status].reaction)
 	}
+}
+
+// EndReaction returns the reaction that shows how the turn of a message has ended. It reports false
+// if the turn has not ended, or was interrupted: that is shown when it is recovered.
+func EndReaction(inbound store.Inbound) (channels.Reaction, bool) {
+	end, ok := endings[terminal.Status(inbound.Outcome.Status)]
+	return end.reaction, ok && inbound.State == store.Done && isMessage(inbound.In)
 }

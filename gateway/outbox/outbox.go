@@ -6,6 +6,7 @@ package outbox
 import (
 	"context"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -40,9 +41,12 @@ type Options struct {
 	// AtMostOnce reports whether the current settings forbid repeating a send with an unknown
 	// outcome.
 	AtMostOnce func() bool
-	Words      *words.Catalogue // nil: without the operator's settings
-	Log        *zap.Logger
-	Events     events.Func
+	// EndReaction returns the reaction to an inbound message whose turn has ended; false: there is
+	// none. It is called for the answers of an earlier run; nil: they lead to no reaction.
+	EndReaction func(store.Inbound) (channels.Reaction, bool)
+	Words       *words.Catalogue // nil: without the operator's settings
+	Log         *zap.Logger
+	Events      events.Func
 }
 
 // Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that
@@ -79,7 +83,7 @@ func New(o Options) *Outbox {
 		},
 	}
 	out.changed = sync.NewCond(&out.mu)
-	out.reactions.box, out.screens.box = out, out
+	out.reactions.box, out.reactions.began, out.screens.box = out, time.Now(), out
 	out.removals = removals{box: out, ongoing: map[messageID]bool{}}
 	return out
 }

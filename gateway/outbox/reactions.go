@@ -31,6 +31,7 @@ type pendingReaction struct {
 // reactions are the reactions to messages of people that are being shown.
 type reactions struct {
 	box    *Outbox
+	began  time.Time // of this run
 	latest latest[messageID, pendingReaction]
 }
 
@@ -44,6 +45,21 @@ func (box *Outbox) ReactWhenSent(chat channels.Chat, id string, inbound int64, r
 // The reaction is only a hint: it is not stored, and it is repeated only until it says nothing new.
 func (box *Outbox) React(chat channels.Chat, id string, r channels.Reaction) {
 	box.reactions.add(chat, id, pendingReaction{Reaction: r})
+}
+
+// addEarlier is ReactWhenSent for the answer of a turn that has ended in an earlier run. It is
+// called before the answer is sent.
+func (all *reactions) addEarlier(ctx context.Context, answer store.Delivery) {
+	if all.box.o.EndReaction == nil || answer.Inbound <= 0 {
+		return
+	}
+	inbound, ok, err := all.box.o.Store.Inbound(ctx, answer.Inbound)
+	if err != nil || !ok {
+		return
+	}
+	if r, ok := all.box.o.EndReaction(inbound); ok {
+		all.add(inbound.In.Chat, inbound.In.ID, pendingReaction{r, inbound.ID})
+	}
 }
 
 func (all *reactions) add(chat channels.Chat, id string, r pendingReaction) {

@@ -50,6 +50,9 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 			Doubtful: delivery.Doubtful,
 		})
 	}
+	if delivery.Age > time.Since(box.reactions.began) {
+		box.reactions.addEarlier(ctx, delivery)
+	}
 	if box.mustNotRepeat(ch, delivery) {
 		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat),
 			zap.Int64("id", delivery.ID))
@@ -249,6 +252,7 @@ func (box *Outbox) resolve(ctx context.Context, delivery store.Delivery) error {
 		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat),
 			zap.Int64("id", delivery.ID))
 		end.State = store.Unknown
+		box.reactions.addEarlier(ctx, delivery)
 	}
 	_, err := box.o.Store.Settle(ctx, delivery.ID, end)
 	return err
