@@ -118,6 +118,13 @@ type Repeater interface {
 	Repeatable() bool
 }
 
+// TopicHost is a channel on which a chat can be a topic of a group.
+type TopicHost interface {
+	// GroupOf returns the group of a topic, and every other chat itself. The gateway asks for it
+	// because SendError.Closed is about the whole group. It makes no network call.
+	GroupOf(chat Chat) Chat
+}
+
 // Resumer is a channel that continues from a cursor after a restart.
 type Resumer interface {
 	// Resume sets the position at which Run begins. The gateway calls it once, before the first

@@ -17,6 +17,7 @@ const (
 	showsTyping = "Typer: Typing is shown and sends nothing"
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
 	idempotent  = "Repeater: Send is idempotent per Key"
+	hasGroups   = "TopicHost: a group is its own group"
 )
 
 var optionalSendBreaches = []breach{
@@ -95,6 +96,16 @@ var optionalSendBreaches = []breach{
 		build: withFault(func(f fakeChannel, o *faultyChannel) {
 			o.typing = func(ctx context.Context, chat channels.Chat) error {
 				return f.Typing(context.WithoutCancel(ctx), chat)
+			}
+		}),
+	},
+	{
+		name:  "GroupOf returns another group for a group",
+		fails: []string{hasGroups},
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
+			o.groupOf = func(chat channels.Chat) channels.Chat {
+				chat.ID += "_1"
+				return chat
 			}
 		}),
 	},

@@ -26,6 +26,7 @@ type faultyChannel struct {
 	fileLimit    func(chat channels.Chat, language string) (int64, string)
 	closeIdle    func()
 	typing       func(ctx context.Context, chat channels.Chat) error
+	groupOf      func(chat channels.Chat) channels.Chat
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
 	mount        func() (string, http.Handler)
@@ -101,6 +102,10 @@ func (o faultyChannel) CloseIdleConnections() {
 
 func (o faultyChannel) Typing(ctx context.Context, chat channels.Chat) error {
 	return overridden(o.typing, o.typing != nil, o.fakeChannel.Typing)(ctx, chat)
+}
+
+func (o faultyChannel) GroupOf(chat channels.Chat) channels.Chat {
+	return overridden(o.groupOf, o.groupOf != nil, o.fakeChannel.GroupOf)(chat)
 }
 
 func (o faultyChannel) Resume(cursor string) {

@@ -22,6 +22,7 @@ var (
 	_ channels.ConnectionKeeper = fakeChannel{}
 	_ channels.Typer            = fakeChannel{}
 	_ channels.Repeater         = fakeChannel{}
+	_ channels.TopicHost        = fakeChannel{}
 	_ channels.Resumer          = fakeChannel{}
 	_ channels.CursorKeeper     = fakeChannel{}
 	_ channels.MemoryUser       = fakeChannel{}
@@ -208,6 +209,8 @@ func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 }
 
 func (f fakeChannel) Repeatable() bool { return true }
+
+func (f fakeChannel) GroupOf(chat channels.Chat) channels.Chat { return chat }
 
 func (f fakeChannel) Resume(cursor string) { f.received, _ = strconv.Atoi(cursor) }
 

@@ -32,6 +32,7 @@ var optionalChecks = []check{
 	{"Typer: Typing is shown and sends nothing", typingIsShown},
 	{"Typer: Typing shows nothing once its context has ended", typingEnds},
 	{"Repeater: Send is idempotent per Key", sendIsIdempotent},
+	{"TopicHost: a group is its own group", groupIsItsOwn},
 	{"Resumer: without a cursor everything is received", resumeFromNothing},
 	{"Resumer: Run continues after the cursor", resumeContinues},
 	{"CursorKeeper: a stored cursor skips no message", keptCursorLosesNothing},

@@ -159,3 +159,15 @@ func sendIsIdempotent(ctx context.Context, fx fixture) error {
 	}
 	return nil
 }
+
+func groupIsItsOwn(_ context.Context, fx fixture) error {
+	host, err := optionalInterface[channels.TopicHost](fx)
+	if err != nil {
+		return err
+	}
+	group := host.GroupOf(fx.Chat)
+	if again := host.GroupOf(group); again != group || group.Channel != fx.Chat.Channel {
+		return fmt.Errorf("the group of %s is %s, and its group is %s", fx.Chat, group, again)
+	}
+	return nil
+}

@@ -32,6 +32,7 @@ type networkState struct {
 	succeeded map[string]success // by channel
 	failing   map[int64]failing  // by delivery
 	closed    map[channels.Chat]closedChat
+	channels  map[string]channels.Channel
 }
 
 // success is the last successful call of a channel, and for how long its network has worked until
@@ -59,8 +60,9 @@ type closedChat struct {
 	at  time.Time
 }
 
-func newNetworkState() *networkState {
+func newNetworkState(all map[string]channels.Channel) *networkState {
 	return &networkState{
+		channels:  all,
 		succeeded: map[string]success{}, failing: map[int64]failing{}, closed: map[channels.Chat]closedChat{},
 	}
 }
@@ -86,9 +88,18 @@ func (n *networkState) call(chat channels.Chat, call func() error) error {
 		if len(n.closed) >= maxClosed {
 			clear(n.closed)
 		}
-		n.closed[chat] = closedChat{err, time.Now()}
+		n.closed[n.groupOf(chat)] = closedChat{err, time.Now()}
 	}
 	return err
+}
+
+// groupOf returns the chat that is closed and reopened with a chat: the group of a topic, or the
+// chat itself.
+func (n *networkState) groupOf(chat channels.Chat) channels.Chat {
+	if host, ok := n.channels[chat.Channel].(channels.TopicHost); ok {
+		return host.GroupOf(chat)
+	}
+	return chat
 }
 
 // errNoCall says that something succeeded without a network call, which says nothing about the
@@ -97,6 +108,7 @@ var errNoCall = errors.New("no call was needed")
 
 // closedBy returns the error that says that a chat accepts nothing; nil: it may accept messages.
 func (n *networkState) closedBy(chat channels.Chat) error {
+	chat = n.groupOf(chat)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	closed, ok := n.closed[chat]
@@ -111,7 +123,7 @@ func (n *networkState) closedBy(chat channels.Chat) error {
 func (n *networkState) reopen(chat channels.Chat) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.closed, chat)
+	delete(n.closed, n.groupOf(chat))
 }
 
 // countFailure records that a network has failed to carry out a delivery. It reports whether it has

@@ -76,7 +76,7 @@ func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
 		background: map[*backgroundTask]bool{},
-		calls:      calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(),
+		calls:      calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(o.Channels),
 		replacements: replacements{pending: map[messageID]*replacement{}},
 		screens: liveScreens{
 			store: o.Store, log: o.Log, locked: map[channels.Chat]chan struct{}{}, covered: map[channels.Chat]bool{},
