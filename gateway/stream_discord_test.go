@@ -81,7 +81,22 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 
 func TestALongDiscordAnswerShowsItsEndWhileItIsWrittenAndInTheEnd(t *testing.T) {
 	t.Parallel()
-	fx := newStreamFixture(t, `echo partial words:1400; `+waitForFileScript("five")+`echo partial words:3000; `+waitForFileScript("long")+`echo message words:3001; `+waitForFileScript("go"))
+	for name, c := range map[string]struct{ words, notice, file string }{
+		"the five messages have room":    {"1400", "\n\n… (the whole answer is in the file below)", ""},
+		"the five messages have no room": {"1425", "", "(the whole answer is in the file)\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testLongDiscordAnswer(t, c.words, c.notice, c.file)
+		})
+	}
+}
+
+// testLongDiscordAnswer streams an answer whose beginning fills five messages. notice is what the
+// last of them has in the end, and file what the message with the file begins with.
+func testLongDiscordAnswer(t *testing.T, count, notice, file string) {
+	t.Helper()
+	fx := newStreamFixture(t, `echo partial words:`+count+`; `+waitForFileScript("five")+`echo partial words:3000; `+waitForFileScript("long")+`echo message words:3001; `+waitForFileScript("go"))
 	api, dm := startDiscord(t, fx)
 	api.UserSends(dm, discordAda, "write")
 	await := func(what string, ok func(texts []string) bool) []discordtest.Message {
@@ -93,7 +108,7 @@ func TestALongDiscordAnswerShowsItsEndWhileItIsWrittenAndInTheEnd(t *testing.T) 
 		return shown
 	}
 	isBeginning := func(texts []string) bool {
-		return strings.HasPrefix(strings.Join(texts, " "), numberedWords("1400"))
+		return strings.HasPrefix(strings.Join(texts, " "), numberedWords(count))
 	}
 	await("five messages", func(texts []string) bool { return len(texts) == 5 && isBeginning(texts) })
 	fx.touchFile("five")
@@ -109,8 +124,11 @@ func TestALongDiscordAnswerShowsItsEndWhileItIsWrittenAndInTheEnd(t *testing.T) 
 	shown = await("the end", func(texts []string) bool {
 		return len(texts) == 6 && isBeginning(texts) && strings.HasSuffix(texts[5], "w02999 w03000")
 	})
-	if last := shown[5]; len(last.Attachments) != 1 || last.Attachments[0].Filename != "answer.txt" || len(last.Buttons()) > 0 {
-		t.Errorf("the last message is %+v", last)
+	if fifth := shown[4].Content; strings.Contains(fifth, "…") != (notice != "") || !strings.HasSuffix(fifth, notice) {
+		t.Errorf("the fifth message ends with %q", fifth[len(fifth)-60:])
+	}
+	if last := shown[5]; !strings.HasPrefix(last.Content, file+"…") || len(last.Attachments) != 1 || last.Attachments[0].Filename != "answer.txt" || len(last.Buttons()) > 0 {
+		t.Errorf("the last message is %q with %d files and the buttons %+v", last.Content, len(last.Attachments), last.Buttons())
 	}
 	fx.touchFile("go")
 }

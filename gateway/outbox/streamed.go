@@ -82,6 +82,12 @@ func (m *Message) planAroundFiles(ch channels.Channel, planned []channels.Outgoi
 		files.Media = append(files.Media, p.Media...) // with the text as a file
 	}
 	more, err := ch.Plan(files)
+	if text.Text == m.ShownText { // it has no room for the notice, but the message with the file may have
+		files.Text = m.words.Text(words.WholeAnswerInFile) + "\n\n" + files.Text
+		if noticed, err := ch.Plan(files); err == nil && len(noticed) == len(more) {
+			more = noticed
+		}
+	}
 	return append(parts[:min(len(parts), len(m.Replace))], more...), err
 }
 
