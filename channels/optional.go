@@ -229,8 +229,8 @@ type Menu interface {
 type ChatMenu interface {
 	// SetChatMenu replaces the commands that a chat has in addition to those of SetMenu; with no
 	// commands only those of SetMenu remain. Names that the network does not allow are left out.
-	// The gateway calls it in the background of a turn when the agent's commands have changed, and
-	// only logs an error.
+	// The gateway calls it in the background when the agent's commands have changed, and repeats it
+	// for some hours after an error that is no *SendError with Permanent set.
 	SetChatMenu(ctx context.Context, chat Chat, commands []Command) error
 }
 

@@ -2,6 +2,7 @@ package telegram_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -99,4 +100,16 @@ func TestAMenuThatHasGivenWayForLongIsSet(t *testing.T) {
 		cancel()
 		work.Wait()
 	})
+}
+
+func TestARefusedMenuOfAChatIsNotToBeTriedAgain(t *testing.T) {
+	r := newTestChannel(t)
+	for status, permanent := range map[int]bool{400: true, 502: false} {
+		r.server.FailNext("setMyCommands", telegramtest.ErrorResponse(status, "Bad Request: chat not found"))
+		err := r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan", Help: "x"}})
+		var se *channels.SendError
+		if !errors.As(err, &se) || se.Permanent != permanent {
+			t.Errorf("after %d the error is %v", status, err)
+		}
+	}
 }

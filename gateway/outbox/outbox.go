@@ -61,6 +61,7 @@ type Outbox struct {
 	removals     removals
 	reactions    reactions
 	questions    latest[string, questionChange] // changes of the messages of questions, by ID
+	menus        latest[channels.Chat, func(context.Context) error]
 
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes

@@ -96,39 +96,26 @@ func (a *infoRecorder) save(sending context.Context, now, before terminal.AgentI
 	if err := a.t.saveRenamed(ctx, now.Commands, before.Commands); err != nil {
 		a.t.log.Warn("agent's commands not stored", zap.Error(err))
 	}
-	if err := a.t.stage.showCommandMenu(ctx, a.t.inbound.In.Chat, a.t.agent, now); err != nil {
-		a.t.log.Debug("command menu not updated", zap.Error(err))
-	}
+	a.t.stage.AgentChanged(a.t.inbound.In.Chat, a.t.agent)
 }
 
-// showCommandMenu shows an agent's commands on channels that have a menu per chat, unless another
-// agent is to answer the chat's next message.
-func (s *Stage) showCommandMenu(ctx context.Context, chat channels.Chat, agent string, now terminal.AgentInfo) error {
+// AgentChanged is called when another agent is chosen for a chat, or an agent has other commands.
+// It shows the stored commands of the agent in the background, on channels that have a menu per
+// chat, unless another agent is to answer the chat's next message.
+func (s *Stage) AgentChanged(chat channels.Chat, agent string) {
 	menu, ok := s.o.Channels[chat.Channel].(channels.ChatMenu)
 	if !ok {
-		return nil
+		return
 	}
-	if next, _, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
-		return err
-	}
-	return s.o.Outbox.Call(chat, func() error {
-		return menu.SetChatMenu(ctx, chat, s.o.Choice.AgentCommands(agent, now))
-	})
-}
-
-// AgentChanged is called when another agent is chosen for a chat. It shows the known commands of
-// that agent in the background.
-func (s *Stage) AgentChanged(chat channels.Chat, agent string) {
-	s.display.Go(func(sending context.Context) {
-		ctx, cancel := context.WithTimeout(sending, outbox.CallTimeout)
-		defer cancel()
+	s.o.Outbox.ShowMenu(chat, func(ctx context.Context) error {
+		if next, _, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
+			return err
+		}
 		now, err := s.StoredAgentInfo(ctx, chat, agent)
-		if err == nil {
-			err = s.showCommandMenu(ctx, chat, agent, now)
-		}
 		if err != nil {
-			s.o.Log.Debug("command menu not updated", zap.Stringer("chat", chat), zap.String("agent", agent), zap.Error(err))
+			return err
 		}
+		return menu.SetChatMenu(ctx, chat, s.o.Choice.AgentCommands(agent, now))
 	})
 }
 

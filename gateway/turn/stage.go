@@ -56,6 +56,8 @@ type Outbox interface {
 	ShowOutcome(q store.Question, how string)
 	// ClosePickers closes the open pickers of a chat, except that of an inbound message.
 	ClosePickers(ctx context.Context, chat channels.Chat, except int64, w words.Words) error
+	// ShowMenu has the commands of a chat's menu set in the background, until set succeeds.
+	ShowMenu(chat channels.Chat, set func(ctx context.Context) error)
 	display.Outbox
 }
 

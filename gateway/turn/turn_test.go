@@ -169,6 +169,12 @@ type fakeOutbox struct {
 
 func (*fakeOutbox) Call(_ channels.Chat, call func() error) error { return call() }
 
+func (*fakeOutbox) ShowMenu(_ channels.Chat, set func(context.Context) error) {
+	if err := set(context.Background()); err != nil {
+		panic(err)
+	}
+}
+
 func (p *fakeOutbox) ShowOutcome(q store.Question, how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

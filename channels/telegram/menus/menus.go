@@ -178,7 +178,7 @@ func (m *Menu) SetChatMenu(ctx context.Context, chat channels.Chat, commands []c
 		}
 		menu := &bot.SetMyCommandsParams{Commands: all, Scope: scope, LanguageCode: l}
 		if err := m.set(ctx, strconv.FormatInt(id, 10), menu); err != nil {
-			return err
+			return httpclient.NewSendError(err)
 		}
 	}
 	return nil
