@@ -130,11 +130,11 @@ func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) 
 }
 
 // awaitRow waits until a query returns a row.
-func (b *earlierBot) awaitRow(db *sql.DB, query string) {
-	b.t.Helper()
-	for deadline := time.Now().Add(waitTimeout); len(column(b.t, db, query)) == 0; time.Sleep(5 * time.Millisecond) {
+func (p *program) awaitRow(db *sql.DB, query string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(waitTimeout); len(column(p.t, db, query)) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.t.Fatalf("there is never a row of %s; the log says\n%s", query, b.log())
+			p.t.Fatalf("there is never a row of %s; the log says\n%s", query, p.log())
 		}
 	}
 }
