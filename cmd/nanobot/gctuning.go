@@ -11,9 +11,9 @@ import (
 const (
 	// usualGCPercent is the runtime's default. A busy daemon has busyGCPercent: with a heap of a
 	// few MiB the runtime would otherwise collect garbage ten times a second.
-	usualGCPercent, busyGCPercent = 100, 250
+	usualGCPercent, busyGCPercent = 100, 400
 	// busyGarbage is how many bytes of garbage a busy daemon may have because of busyGCPercent.
-	busyGarbage = 16 << 20
+	busyGarbage = 18 << 20
 	// The daemon is busy after busyCycles collections, each within busyInterval of the one before.
 	// The start of the daemon takes about five.
 	busyCycles, busyInterval = 16, time.Second

@@ -25,8 +25,8 @@ func TestOnlyABusyDaemonCollectsGarbageLessOften(t *testing.T) {
 		{"at the start", 8, 10 * time.Millisecond, 3 << 20, 100},
 		{"idle", 20, 2 * time.Minute, 3 << 20, 100},
 		{"busy for a moment", 10, 50 * time.Millisecond, 3 << 20, 100},
-		{"busy", 20, 50 * time.Millisecond, 3 << 20, 250},
-		{"busy with more", 1, 50 * time.Millisecond, 8 << 20, 200},
+		{"busy", 20, 50 * time.Millisecond, 3 << 20, 400},
+		{"busy with more", 1, 50 * time.Millisecond, 8 << 20, 225},
 		{"busy with a large heap", 1, 50 * time.Millisecond, 1 << 30, 100},
 		{"idle again", 1, 2 * time.Minute, 3 << 20, 100},
 	} {

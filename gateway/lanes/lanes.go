@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/tasks"
 )
 
 // Store is the part of the store that Lanes uses. The store decides which message is next.
@@ -89,7 +90,12 @@ func New[T Turn](o Options[T]) *Lanes[T] {
 func (l *Lanes[T]) Run(ctx, killed context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
-	l.setStart(func(s registeredTurn[T]) { work.Go(func() { l.runTurn(killed, s) }) })
+	l.setStart(func(s registeredTurn[T]) {
+		work.Go(func() {
+			tasks.GrowStack()
+			l.runTurn(killed, s)
+		})
+	})
 	defer l.setStart(nil)
 	close(l.runBegun)
 	work.Go(func() {

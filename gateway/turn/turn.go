@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/tasks"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -223,7 +223,7 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 	}
 	ended := make(chan result, 1)
 	go func() {
-		growStack()
+		tasks.GrowStack()
 		defer t.releaseRunner()
 		defer end()
 		out, err := t.runWithRetries(ctx, chat)
@@ -244,15 +244,6 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 		t.abandon(untilKilled)
 		return terminal.Outcome{Status: terminal.Stopped}, nil
 	}
-}
-
-// growStack grows the stack of a new goroutine to the 32 KiB that a turn needs. The runtime would
-// double it four times and copy all its frames each time, which costs some 6 % of a short turn.
-//
-//go:noinline
-func growStack() {
-	var room [20 << 10]byte
-	runtime.KeepAlive(&room)
 }
 
 // abandon lets the chat continue without a turn that was told to stop and does not end.

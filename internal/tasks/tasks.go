@@ -3,6 +3,7 @@ package tasks
 
 import (
 	"context"
+	"runtime"
 	"sync"
 )
 
@@ -53,6 +54,7 @@ func (g *Group) startQueued(ctx context.Context) {
 	defer g.mu.Unlock()
 	g.start = func(task func(ctx context.Context)) {
 		go func() { // Run waits for it by g.unfinished
+			GrowStack()
 			defer g.done()
 			task(ctx)
 		}()
@@ -101,4 +103,13 @@ func (g *Group) WaitIdle(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// GrowStack grows the stack of a new goroutine to the 32 KiB that a step of a turn needs. The
+// runtime would double it four times and copy all its frames each time.
+//
+//go:noinline
+func GrowStack() {
+	var room [20 << 10]byte
+	runtime.KeepAlive(&room)
 }

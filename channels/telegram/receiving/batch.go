@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels/telegram/updates"
+	"nanobot/internal/tasks"
 )
 
 // acceptBatch accepts the updates of one poll, at most batchSize. Chats are accepted in parallel,
@@ -43,6 +44,7 @@ func (in *acceptor) acceptBatch(ctx context.Context, all []*updates.Update) bool
 	var failed atomic.Bool
 	for _, name := range names {
 		work.Go(func() error {
+			tasks.GrowStack()
 			for _, i := range chats[name] {
 				if !in.retry(ctx, func() error {
 					return in.acceptUpdate(ctx, all[i], func() string { return in.r.identity.formatCursor(b.cursor(i)) })
