@@ -225,8 +225,10 @@ func (o *outside) measureRound() {
 	idle := o.readIdleMemory("Private_Dirty", "Rss")
 	measureBare(o.b, o.turns, "bare `sh -c`, alone", 400, 1, "/bin/sh", "-c", trivialAgent)
 	measureBare(o.b, o.turns, "bare script, alone", 400, 1, o.script)
+	measureBare(o.b, o.turns, "bare `sh -c` with the script's name, alone", 400, 1, "/bin/sh", "-c", o.script)
 	measureBare(o.b, o.turns, "bare `sh -c`, 32 at a time", 1600, 32, "/bin/sh", "-c", trivialAgent)
 	measureBare(o.b, o.turns, "bare script, 32 at a time", 1600, 32, o.script)
+	measureBare(o.b, o.turns, "bare `sh -c` with the script's name, 32 at a time", 1600, 32, "/bin/sh", "-c", o.script)
 	o.released.measure(o.turns, "nanobot as released, alone, with the wait of 150 ms", fast.Load{
 		Chats: releasedChats, People: 1, Turns: releasedChats, Rest: releasedRest,
 	})
