@@ -57,8 +57,8 @@ func (c *conn) runMigrations() error {
 	return nil
 }
 
-// newSchema is what all migrations together make of no schema: a new database is created several times
-// as fast by it. A test generates it.
+// newSchema is what all migrations together make of no schema. It creates a new database several
+// times as fast as they do. A test generates it.
 //
 //go:embed schema.sql
 var newSchema string

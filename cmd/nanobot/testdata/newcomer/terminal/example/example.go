@@ -28,8 +28,8 @@ func Describe() terminal.Description {
 			SectionDescription: "For protocol example: how its lines are shown.",
 			New:                func() config.Settings { return newSettings() },
 		},
-		Open: func(t config.Terminal) terminal.Protocol {
-			s, ok := t.Protocols[Name].(*Settings)
+		Open: func(o terminal.OpenOptions) terminal.Protocol {
+			s, ok := o.Config.Protocols[Name].(*Settings)
 			if !ok {
 				s = newSettings()
 			}
