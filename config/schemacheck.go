@@ -53,9 +53,8 @@ func (c schemaChecker) check(s *jsonschema.Schema, path []string, value any) []P
 	case []any:
 		return c.checkList(s, path, v)
 	case string:
-		f.Text = "must not be empty"
-		if s.MinLength == nil || v != "" {
-			f.Text = ""
+		if s.MinLength != nil && v == "" {
+			f.Text = "must not be empty"
 		}
 	default:
 		f.Text = boundsProblem(s, value)
@@ -130,7 +129,7 @@ func (c schemaChecker) checkForms(forms []*jsonschema.Schema, path []string, val
 }
 
 // hasType reports whether a value of JSON has a type of JSON Schema.
-func hasType(name string, value any) (is bool) {
+func hasType(name string, value any) bool {
 	switch v := value.(type) {
 	case bool:
 		return name == "boolean"

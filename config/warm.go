@@ -21,15 +21,8 @@ type Warm struct {
 // On reports whether processes are started before their message.
 func (w Warm) On() bool { return w.Chats > 0 || w.Spare > 0 }
 
-// StartsWarmAgents reports whether processes of an agent are started before their message.
-func (c *Config) StartsWarmAgents() bool {
-	return slices.ContainsFunc(c.agentSections(), func(t agentSection) bool { return c.canWarm(*t.Terminal) })
-}
-
 // CanWarm reports whether processes of the agent in Terminal are started before their message.
-func (c *Config) CanWarm() bool { return c.canWarm(c.Terminal) }
-
-func (c *Config) canWarm(t Terminal) bool { return t.Warm.On() && c.warmObstacle(t) == "" }
+func (c *Config) CanWarm() bool { return c.Terminal.Warm.On() && c.warmObstacle(c.Terminal) == "" }
 
 // messageVariables are the variables of a single message, which a process that is started before it
 // does not have.

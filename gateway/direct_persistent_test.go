@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"nanobot/terminal"
-	"nanobot/terminal/warm"
 )
 
 // persistentProtocol has one persistent agent. It reads an envelope per line and
@@ -73,9 +72,6 @@ func (k *persistentProtocol) Idle() map[string][]string { return nil }
 
 // End does nothing: nobody loses access.
 func (k *persistentProtocol) End(string) {}
-
-// Limits returns nothing: nobody asks.
-func (k *persistentProtocol) Limits() warm.Room { return warm.Room{} }
 
 // Restarts returns nothing: the agent is always kept.
 func (k *persistentProtocol) Restarts() (int, string) { return 0, "" }

@@ -13,7 +13,6 @@ import (
 	"nanobot/terminal/media"
 	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
-	"nanobot/terminal/warm"
 )
 
 // Protocol is how the gateway talks with an agent. The runner calls Turn once for each turn, from
@@ -38,8 +37,6 @@ type ProcessPool interface {
 	Idle() map[string][]string
 	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
 	End(chat string)
-	// Limits returns how many agents the pool keeps.
-	Limits() warm.Room
 	// Restarts returns how many agents were started again because there was no room to keep them,
 	// and the key of the limit for which the last one had been ended.
 	Restarts() (count int, key string)

@@ -49,15 +49,6 @@ func (r *Runner) RestartedAgents() (count int, key string) {
 	return 0, ""
 }
 
-// KeptAgents returns how many persistent agents are kept between turns; false: the protocol has
-// none.
-func (r *Runner) KeptAgents() (warm.Room, bool) {
-	if p := r.pool(); p != nil {
-		return p.Limits(), true
-	}
-	return warm.Room{}, false
-}
-
 // restartWarning is the last log line about persistent agents that were started again.
 type restartWarning struct {
 	mu    sync.Mutex

@@ -20,7 +20,6 @@ import (
 	"nanobot/internal/dbfile"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
-	"nanobot/terminal/warm"
 )
 
 func newDoctor(std stdio) *cobra.Command {
@@ -71,17 +70,6 @@ func missingFeatures(s gateway.Settings) []string {
 	return all
 }
 
-// keptAgents returns how many processes each persistent agent that is on may keep.
-func keptAgents(cfg *config.Config, s gateway.Settings) (rooms []warm.Room) {
-	for name, agent := range s.Agents {
-		own, _ := cfg.ForAgent(name)
-		if r, ok := agent.Runner.KeptAgents(); ok && own.Terminal.On() {
-			rooms = append(rooms, r)
-		}
-	}
-	return rooms
-}
-
 // addWiring adds the functions of this package that the doctor needs.
 func addWiring(o doctor.Options) doctor.Options {
 	o.Load, o.Protocol = loadConfig, findProtocol
@@ -96,9 +84,7 @@ func addWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{
-			Channels: open, MissingFeatures: missingFeatures(settings), Kept: keptAgents(cfg, settings),
-		}, nil
+		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
 	}
 	o.ServeTools = serveTrialTools
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, socket string,

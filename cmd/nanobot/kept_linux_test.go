@@ -10,7 +10,7 @@ import (
 	"nanobot/internal/musttest"
 	"nanobot/internal/procfs"
 	"nanobot/internal/wanttest"
-	"nanobot/terminal"
+	"nanobot/terminal/acp"
 )
 
 func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
@@ -32,9 +32,9 @@ func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
 	b.awaitText("1", "You said: again")
 	expect("1")
 	b.net.UserWrites("1", "7", "/status")
-	b.awaitText("1", "An agent was started again 1 time because there was no room to keep it running; the operator can raise acp.keptMemory.")
-	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "agents that are kept between turns: ") || !strings.Contains(out, "raise acp.keptMemory in "+b.cfg) {
-		t.Errorf("the doctor does not say that there is no room:\n%s", out)
+	b.awaitText("1", "Agents were started again 1 time, because not all could be kept running; the operator can raise acp.keptMemory.")
+	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "started again because not all can be kept running: 1") || !strings.Contains(out, "raise acp.keptMemory in "+b.cfg) {
+		t.Errorf("the doctor does not say that agents are started again:\n%s", out)
 	}
 	b.awaitLog("agents are started again because there is no room")
 
@@ -49,8 +49,8 @@ func TestWhatIsSaidOfAgentsThatThereIsNoRoomFor(t *testing.T) {
 		}
 	}
 	expect("0")
-	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "agents that are kept between turns: ") || strings.Contains(out, "raise acp.keptMemory") {
-		t.Errorf("the doctor does not say that there is room:\n%s", out)
+	if out, _ := b.runCommand("doctor"); !strings.Contains(out, "processes that stay running between turns: 2, with ") || strings.Contains(out, "raise acp.keptMemory") {
+		t.Errorf("the doctor does not say what stays running:\n%s", out)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestAgentsOfAProtocolShareTheMemoryForKeptOnes(t *testing.T) {
 	cfg := musttest.Get(loadConfig(filepath.Join(dir, "config.json")))(t)
 	for name, most := range map[string]int{"default": 0, "b": 16} {
 		own, _ := cfg.ForAgent(name)
-		got := musttest.Get(newProtocol(own))(t).(terminal.PersistentProtocol).Pool().Limits()
+		got := musttest.Get(newProtocol(own))(t).(*acp.Protocol).Agents.Room
 		wanttest.Equal(t, "agents whatever memory they use:", got.MinProcesses, 30)
 		wanttest.Equal(t, "agents at most:", got.MaxProcesses, most)
 		wanttest.Equal(t, "memory:", got.MaxMemory, procfs.UsableMemory()/8)

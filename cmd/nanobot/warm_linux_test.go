@@ -56,7 +56,7 @@ func TestProcessesWaitForMessagesAndEndWithTheDaemon(t *testing.T) {
 		}
 		b.net.UserWrites("1", "7", "/status")
 		b.awaitText("1", "Processes that wait for a message: 2")
-		if out, _ := b.runCommand("doctor"); !strings.Contains(out, "processes that wait for a message: 2") {
+		if out, _ := b.runCommand("doctor"); !strings.Contains(out, "processes that stay running between turns: 2, with ") {
 			t.Errorf("the doctor does not count the waiting processes:\n%s", out)
 		}
 		b.signal(end)

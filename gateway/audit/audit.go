@@ -85,7 +85,10 @@ func (l *Log) write(records []Record) error {
 		return err
 	}
 	size, err := l.prepareWrite(int64(len(lines)))
-	if err == nil && l.file != file { // a new file, which describes no launch yet
+	if size == 0 { // also if it was truncated in place
+		clear(l.described)
+	}
+	if err == nil && (l.file != file || size == 0) { // a new file, which describes no launch yet
 		lines, err = l.encode(records)
 	}
 	if err != nil {

@@ -100,6 +100,9 @@ func (p *page) writeResults(name, label string, counts map[result]int) {
 	}
 }
 
+// Restarted is the name of a metric that `nanobot doctor` reads.
+const Restarted = "nanobot_agents_restarted_total"
+
 // writeGauges writes the current state of the gateway.
 func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -119,10 +122,10 @@ func writeGauges(ctx context.Context, g *gateway.Gateway, p *page) {
 	for _, agent := range agents {
 		p.sample("nanobot_agents_warm", float64(working[agent].Warm), "agent", agent)
 	}
-	p.family("nanobot_agents_restarted_total", "counter",
+	p.family(Restarted, "counter",
 		"Persistent agents that were started again because there was no room to keep them, by agent, since the last reload.")
 	for _, agent := range agents {
-		p.sample("nanobot_agents_restarted_total", float64(working[agent].Restarted), "agent", agent)
+		p.sample(Restarted, float64(working[agent].Restarted), "agent", agent)
 	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
 	p.gauge("nanobot_inbox_age_seconds", "Age of the oldest waiting message.", waited)

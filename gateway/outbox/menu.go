@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -20,16 +21,17 @@ const (
 // ShowMenu has the commands of a chat's menu set in the background, until set succeeds or the
 // network refuses it. A later call for the chat replaces this one.
 func (box *Outbox) ShowMenu(chat channels.Chat, set func(ctx context.Context) error) {
-	if !box.menus.add(chat, set, maxMenus) {
+	group := box.networks.groupOf(chat) // whose topics have one menu
+	if !box.menus.add(group, set, maxMenus) {
 		return
 	}
-	box.spawn(func(ctx context.Context, _ *backgroundTask) {
-		for set, ok := box.menus.next(chat); ok; set, ok = box.menus.next(chat) {
+	box.tasks.Go(func(ctx context.Context) {
+		for set, ok := box.menus.next(group); ok; set, ok = box.menus.next(group) {
 			err := box.networks.tryUntil(ctx, chat, menuTimeout, func(ctx context.Context) error {
-				if box.menus.hasNext(chat) {
+				if box.menus.hasNext(group) {
 					return errSuperseded
 				}
-				return set(ctx)
+				return cmp.Or(set(ctx), errNoCall)
 			})
 			if err != nil {
 				box.o.Log.Debug("command menu not updated", zap.Stringer("chat", chat), zap.Error(err))

@@ -70,7 +70,7 @@ func TestTheMemoryForKeptAgentsFollowsFromTheMachine(t *testing.T) {
 		{acp.Settings{KeptMemory: 100, MaxKept: 5}, terminal.OpenOptions{Agents: 3}, warm.Room{MaxMemory: 100 << 20, MaxProcesses: 5}},
 	} {
 		tc.open.Config.Protocols = config.Protocols{acp.Name: &tc.set}
-		got := acp.New(tc.open).Agents.Limits()
+		got := acp.New(tc.open).Agents.Room
 		if got.Keys = nil; !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%+v, %+v: %+v, want %+v", tc.set, tc.open, got, tc.want)
 		}

@@ -91,11 +91,10 @@ func (s *Settings) room(o terminal.OpenOptions) warm.Room {
 		MaxProcesses: s.MaxKept, MaxMemory: int64(s.KeptMemory) << 20, MinProcesses: o.MaxConcurrent,
 		Keys: map[warm.Limit]string{warm.CountLimit: "acp.maxKept", warm.MemoryLimit: "acp.keptMemory"},
 	}
-	usable := procfs.UsableMemory()
 	if r.MaxMemory == 0 {
-		r.MaxMemory = usable / 4 / int64(max(o.Agents, 1))
+		r.MaxMemory = procfs.UsableMemory() / 4 / int64(max(o.Agents, 1))
 	}
-	if usable == 0 && r.MaxProcesses == 0 {
+	if r.MaxMemory == 0 && r.MaxProcesses == 0 {
 		r.MaxProcesses = max(unmeasuredKept, o.MaxConcurrent)
 	}
 	return r

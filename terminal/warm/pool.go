@@ -1,7 +1,6 @@
 package warm
 
 import (
-	"container/list"
 	"context"
 	"iter"
 	"maps"
@@ -38,7 +37,6 @@ type Pool[P Process] struct {
 
 	mu        sync.Mutex
 	chats     map[string]*Entry[P] // those with a turn or a process
-	idle      list.List            // the *Entry of each idle chat, the longest idle first
 	processes int                  // of all chats
 	memory    int64                // of these processes, as far as it was measured
 	restarts  restarts
@@ -56,9 +54,7 @@ type Entry[P Process] struct {
 	users  []string      // IDs of the people whose messages the process has worked on
 	idleAt time.Time     // the end of the last turn, or the last use between turns
 	turnAt time.Time     // the end of the last turn
-	// timer is of IdleTime, and inIdle the place in Pool.idle, while no turn runs or waits.
-	timer  *time.Timer
-	inIdle *list.Element
+	timer  *time.Timer   // of IdleTime, while no turn runs or waits
 	// process is changed only by the running turn, or while none runs; the zero value means none.
 	process    P
 	memory     int64     // of the process when it was measured
@@ -93,7 +89,7 @@ func (p *Pool[P]) addTurn(chat, user string) *Entry[P] {
 		e.users = append(e.users, user)
 	}
 	e.turns++
-	p.endIdleness(e)
+	e.stopTimer()
 	return e
 }
 
@@ -117,7 +113,7 @@ func (p *Pool[P]) settleChat(e *Entry[P]) (closeProcess func()) {
 		p.removeChat(e)
 		return e.process.Close
 	default:
-		p.beginIdleness(e)
+		p.startTimer(e)
 	}
 	return func() {}
 }
@@ -180,7 +176,7 @@ func (p *Pool[P]) expireChat(e *Entry[P]) {
 	switch {
 	case !p.isIdle(e):
 	case e.inUse() && (p.MaxInUse == 0 || time.Since(e.turnAt) < p.MaxInUse):
-		p.restartIdleness(e)
+		p.restartTimer(e)
 	case e.inUse():
 		p.endForLimit(e, TimeLimit)
 	default:
@@ -211,38 +207,27 @@ func (p *Pool[P]) Touch(chat string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.chats[chat]; e != nil && p.isIdle(e) {
-		p.restartIdleness(e)
+		p.restartTimer(e)
 	}
 }
 
-// beginIdleness starts the idle time of a chat at its idleAt. The caller holds the mutex.
-func (p *Pool[P]) beginIdleness(e *Entry[P]) {
+// startTimer starts the idle time of a chat at its idleAt. The caller holds the mutex.
+func (p *Pool[P]) startTimer(e *Entry[P]) {
 	e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expireChat(e) })
-	before := p.idle.Back() // mostly the place: only a turn that did not run leaves an earlier idleAt
-	for before != nil && before.Value.(*Entry[P]).idleAt.After(e.idleAt) {
-		before = before.Prev()
-	}
-	if before == nil {
-		e.inIdle = p.idle.PushFront(e)
-	} else {
-		e.inIdle = p.idle.InsertAfter(e, before)
-	}
 }
 
-// endIdleness ends the idle time of a chat, if it is idle. The caller holds the mutex.
-func (p *Pool[P]) endIdleness(e *Entry[P]) {
+func (e *Entry[P]) stopTimer() {
 	if e.timer != nil {
 		e.timer.Stop()
-		p.idle.Remove(e.inIdle)
-		e.timer, e.inIdle = nil, nil
+		e.timer = nil
 	}
 }
 
-// restartIdleness restarts the idle time of an idle chat. The caller holds the mutex.
-func (p *Pool[P]) restartIdleness(e *Entry[P]) {
-	p.endIdleness(e)
+// restartTimer restarts the idle time of an idle chat. The caller holds the mutex.
+func (p *Pool[P]) restartTimer(e *Entry[P]) {
+	e.stopTimer()
 	e.idleAt = time.Now()
-	p.beginIdleness(e)
+	p.startTimer(e)
 }
 
 // inUse reports whether the process is used between turns.
@@ -319,7 +304,7 @@ func (p *Pool[P]) endForLimit(e *Entry[P], limit Limit) {
 
 // removeChat removes a chat that no turn uses. The caller holds the mutex.
 func (p *Pool[P]) removeChat(e *Entry[P]) {
-	p.endIdleness(e)
+	e.stopTimer()
 	p.uncountProcess(e)
 	delete(p.chats, e.chat)
 }

@@ -38,18 +38,15 @@ func (r Room) Exceeded(processes int, memory int64) Limit {
 	return ""
 }
 
-// Limits returns the limits of the pool.
-func (p *Pool[P]) Limits() Room { return p.Room }
-
-// measureTime is how often the memory of a process is measured at most: reading it from /proc takes
+// measureInterval is how often the memory of a process is measured at most: reading it from /proc takes
 // a noticeable part of a short turn.
-const measureTime = 10 * time.Second
+const measureInterval = 10 * time.Second
 
 // measure measures the memory of the process at the end of a turn.
 func (e *Entry[P]) measure() {
 	p := e.pool
 	process, ok := any(e.process).(interface{ Memory() int64 })
-	if !ok || !e.hasProcess() || p.MaxMemory == 0 || time.Since(e.measuredAt) < measureTime {
+	if !ok || !e.hasProcess() || p.MaxMemory == 0 || time.Since(e.measuredAt) < measureInterval {
 		return
 	}
 	memory := process.Memory()
@@ -93,16 +90,15 @@ func (p *Pool[P]) endExcessProcesses() {
 // longestIdle returns the chat that has been idle longest, if any; one whose process is in use only
 // if all are. The caller holds the mutex.
 func (p *Pool[P]) longestIdle() (longest *Entry[P], inUse bool) {
-	for at := p.idle.Front(); at != nil; at = at.Next() {
-		e := at.Value.(*Entry[P])
-		if !e.inUse() {
-			return e, false
+	for _, e := range p.chats {
+		if !p.isIdle(e) {
+			continue
 		}
-		if longest == nil {
-			longest = e
+		if used := e.inUse(); longest == nil || inUse && !used || inUse == used && e.idleAt.Before(longest.idleAt) {
+			longest, inUse = e, used
 		}
 	}
-	return longest, true
+	return longest, inUse
 }
 
 // restarts counts the processes that are started again because there was no room to keep them.

@@ -22,7 +22,6 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
-	"nanobot/terminal/warm"
 )
 
 // DefaultCheckTime is enough to check databases of some hundred megabytes.
@@ -67,7 +66,6 @@ type Options struct {
 type Prepared struct {
 	Channels        map[string]channels.Channel // the enabled ones, by name
 	MissingFeatures []string                    // configured features of isolation that this machine lacks
-	Kept            []warm.Room                 // of the agents that may stay running between turns
 }
 
 // doctor is one examination of a bot.
@@ -84,7 +82,6 @@ type doctor struct {
 	startedByRoot bool       // this process was started by a doctor of root, see runAsUser
 	userErr       error      // why the user of the daemon is unknown
 	damaged       bool       // the state cannot be used
-	kept          []warm.Room
 	findings      findings
 	printed       int // how many findings were printed
 }
@@ -223,7 +220,6 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 		}
 		return nil, false
 	}
-	d.kept = prepared.Kept
 	if len(prepared.Channels) == 0 {
 		d.add(check, doubtful("no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work",
 			"enable one under channels in "+d.Path))

@@ -60,7 +60,7 @@ func (d *doctor) checkState(ctx context.Context) findings {
 	if err != nil {
 		return append(found, d.assessError(err)...)
 	}
-	found = slices.Concat(found, d.checkSpool(ctx, s), d.checkKeptAgents(ctx, s))
+	found = slices.Concat(found, d.checkSpool(ctx, s), d.checkKeptProcesses(ctx))
 	if err := s.Close(); err != nil {
 		found = append(found, bad("close state: "+err.Error(), checkDiskAndOwner)...)
 	}

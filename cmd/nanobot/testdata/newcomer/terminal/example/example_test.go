@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/terminal"
 	"nanobot/terminal/example"
 	"nanobot/terminal/protocoltest"
 )
@@ -14,6 +15,6 @@ func TestExampleIsAProtocol(t *testing.T) {
 		cfg := config.Default().Terminal
 		cfg.Command = "echo " + strings.Join(s.Says, "; echo ") + "\n" +
 			map[protocoltest.Ending]string{protocoltest.Hangs: "sleep 1000", protocoltest.Dies: "exit 3"}[s.Ends]
-		return protocoltest.Agent{Protocol: example.Describe().Open(cfg), Config: cfg, Text: "go"}
+		return protocoltest.Agent{Protocol: example.Describe().Open(terminal.OpenOptions{Config: cfg}), Config: cfg, Text: "go"}
 	}})
 }
