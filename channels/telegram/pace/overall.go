@@ -33,7 +33,8 @@ type overall struct {
 	spare       *rate.Limiter
 	lowered     int // the limit at loweredAt
 	loweredAt   time.Time
-	refusedChat int64 // the last chat for which Telegram has asked to wait
+	left        chan struct{} // closed when a call leaves the queue without being made
+	refusedChat int64         // the last chat for which Telegram has asked to wait
 	refusedAt   time.Time
 }
 
@@ -41,7 +42,16 @@ func newOverall() overall {
 	return overall{
 		window:  window{period: time.Second, byItems: true},
 		spare:   rate.NewLimiter(overallLimit*spareShare, spareBurst),
-		lowered: overallLimit,
+		lowered: overallLimit, left: make(chan struct{}),
+	}
+}
+
+// leave removes a call that waits, and lets those behind it move up.
+func (o *overall) leave(s *slot) {
+	at := slices.Index(o.slots, s)
+	if o.slots = slices.Delete(o.slots, at, at+1); at < len(o.slots) {
+		close(o.left)
+		o.left = make(chan struct{})
 	}
 }
 
@@ -54,11 +64,19 @@ func (o *overall) limit(now time.Time) int {
 	return limit
 }
 
-// learn lowers the limit if Telegram refuses calls of two chats in short succession: a 429 does not
-// say whether a call was over the limit of its chat or over that of all calls. The refusals of a
-// second count once.
+// learn lowers the limit if Telegram refuses calls of two chats in short succession while half of
+// the limit is used: a 429 does not say whether a call was over the limit of its chat or over that
+// of all calls. The refusals of a second count once.
 func (o *overall) learn(now time.Time, chat int64) {
-	if chat != o.refusedChat && now.Sub(o.refusedAt) < refusalsWithin && now.Sub(o.loweredAt) >= o.period {
+	o.dropEnded(now)
+	used := 0
+	for _, s := range o.slots {
+		if !s.takenAt.After(now) {
+			used += s.items
+		}
+	}
+	if chat != o.refusedChat && now.Sub(o.refusedAt) < refusalsWithin && now.Sub(o.loweredAt) >= o.period &&
+		used >= o.limit(now)/2 {
 		o.lowered, o.loweredAt = max(o.limit(now)*3/4, minOverallLimit), now
 	}
 	o.refusedChat, o.refusedAt = chat, now
@@ -67,7 +85,7 @@ func (o *overall) learn(now time.Time, chat int64) {
 // spareIn returns how long it takes until so many calls that are no answers find room.
 func (o *overall) spareIn(now time.Time, n int) time.Duration {
 	limit := o.limit(now)
-	wait, _ := o.usedAtMostIn(now, o.slots, limit-n)
+	wait, _ := o.usedAtMostIn(now, o.slots, max(limit-n, limit/2)) // an album may be larger than a lowered limit
 	o.spare.SetLimitAt(now, rate.Limit(limit)*spareShare)
 	short := float64(min(n, spareBurst)) - o.spare.TokensAt(now)
 	return max(wait, time.Duration(max(short, 0)/float64(o.spare.Limit())*float64(time.Second)))

@@ -34,14 +34,91 @@ func makeCalls(t *testing.T, p *pace.Pacer, n int, takes time.Duration) (last ti
 	return last
 }
 
-// refuse has Telegram refuse calls of two chats, so many times.
-func refuse(p *pace.Pacer, times int) {
+// refuse has Telegram refuse calls of two chats among several, so many times. It returns when these
+// no longer count.
+func refuse(t *testing.T, p *pace.Pacer, times, calls int) {
+	t.Helper()
 	for range times {
-		time.Sleep(time.Second)
+		var work sync.WaitGroup
+		work.Go(func() { makeCalls(t, p, calls, 0) })
+		synctest.Wait()
 		p.Block(7, time.Second, false)
 		p.Block(8, time.Second, false)
 		p.Block(9, time.Second, false)
+		work.Wait()
+		time.Sleep(time.Second)
 	}
+}
+
+func TestRefusalsOfChatsDoNotLowerTheLimitWhileFewCallsAreMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(false)
+		refuse(t, p, 10, 13)
+		wanttest.Equal(t, "wait of 28", makeCalls(t, p, 28, 0), 0)
+	})
+}
+
+func TestCallsThatGiveUpMakeRoomForThoseBehindThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(false)
+		makeCalls(t, p, 28, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		for range 280 {
+			work.Go(func() {
+				if _, err := p.WaitOverall(ctx, 1); err == nil {
+					t.Error("one that gave up was let through")
+				}
+			})
+		}
+		synctest.Wait()
+		time.AfterFunc(time.Second/2, cancel)
+		wanttest.Equal(t, "wait behind 280 calls that give up", makeCalls(t, p, 1, 0), time.Second)
+		work.Wait()
+	})
+}
+
+func TestACallThatALoweredLimitMakesTooLateIsRefusedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(false)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var work sync.WaitGroup
+		for range 28 * 14 {
+			work.Go(func() {
+				returned, err := p.WaitOverall(ctx, 1)
+				switch {
+				case err == nil:
+					returned()
+				case !errors.Is(err, channels.ErrBusy):
+					t.Errorf("it ends with %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 7 { // while all wait
+			p.Block(7, time.Second, false)
+			p.Block(8, time.Second, false)
+			time.Sleep(time.Second)
+		}
+		work.Wait()
+	})
+}
+
+func TestAnAlbumFindsRoomAtALoweredLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pace.New(false)
+		refuse(t, p, 10, 28)
+		makeCalls(t, p, 1, 0)
+		began := time.Now()
+		returned, err := p.Wait(t.Context(), 5, 10, pace.Class{GivesWay: true})
+		for ; err != nil && time.Since(began) < time.Minute; returned, err = p.Wait(t.Context(), 5, 10, pace.Class{GivesWay: true}) {
+			time.Sleep(time.Second / 10)
+			makeCalls(t, p, 1, time.Second/4)
+		}
+		musttest.Do(t, err)
+		returned()
+	})
 }
 
 func TestACallCountsUntilASecondAfterItsResponse(t *testing.T) {
@@ -120,10 +197,10 @@ func TestACallThatWouldWaitForHalfOfItsTimeIsRefusedAtOnce(t *testing.T) {
 func TestRefusalsLowerTheLimitToFiveAndQuietRaisesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pace.New(false)
-		refuse(p, 1)
+		refuse(t, p, 1, 28)
 		wanttest.Equal(t, "wait of 21", makeCalls(t, p, 21, 0), 0)
 		wanttest.Equal(t, "wait of the next", makeCalls(t, p, 1, 0), time.Second)
-		refuse(p, 10)
+		refuse(t, p, 10, 28)
 		time.Sleep(5 * time.Second)
 		wanttest.Equal(t, "wait of 5", makeCalls(t, p, 5, 0), 0)
 		wanttest.Equal(t, "wait of the 6th", makeCalls(t, p, 1, 0), time.Second)
@@ -138,7 +215,7 @@ func TestRefusalsLowerTheLimitToFiveAndQuietRaisesIt(t *testing.T) {
 func TestWithALoweredLimitOtherMessagesLeaveRoomForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pace.New(false)
-		refuse(p, 2) // 28, 21, 15
+		refuse(t, p, 2, 28) // 28, 21, 15
 		edits := 0
 		for i := range 1000 { // as many chats, in 10 s
 			time.Sleep(10 * time.Millisecond)

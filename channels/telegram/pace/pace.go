@@ -5,7 +5,6 @@ package pace
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -154,13 +153,13 @@ func (p *Pacer) WaitOverall(ctx context.Context, n int) (returned func(), err er
 		switch {
 		case wait == 0:
 			return func() { p.mu.Lock(); defer p.mu.Unlock(); p.overall.end(s, time.Now()) }, nil
-		case arrives && limited && wait > deadline.Sub(now)/2:
+		case limited && (arrives && wait > deadline.Sub(now)/2 || wait >= deadline.Sub(now)):
 			err = &channels.SendError{Err: channels.ErrBusy, After: max(wait, time.Second)}
-		case !p.sleep(ctx, wait, nil):
+		case !p.sleep(ctx, wait, p.overall.left):
 			err = ctx.Err()
 		}
 		if err != nil {
-			p.overall.slots = slices.DeleteFunc(p.overall.slots, func(other *slot) bool { return other == s })
+			p.overall.leave(s)
 			return nil, err
 		}
 	}

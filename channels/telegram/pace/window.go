@@ -53,6 +53,9 @@ func (w *window) usedAtMostIn(now time.Time, slots []*slot, most int) (wait time
 	for _, s := range slots {
 		over += w.cost(s.items)
 	}
+	if over <= 0 {
+		return 0, 0
+	}
 	byEnd := func(a, b *slot) int { return w.endOf(a, now).Compare(w.endOf(b, now)) }
 	for _, s := range slices.SortedFunc(slices.Values(slots), byEnd) {
 		if over <= 0 {
