@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,29 @@ func walkSchemas(t *testing.T, f func(path string, s map[string]any)) {
 	if seen < 40 {
 		t.Fatalf("only %d schemas", seen)
 	}
+}
+
+// TestTheSchemaHasOnlyKeywordsThatLoadChecks guards schemacheck.go, which knows no others.
+func TestTheSchemaHasOnlyKeywordsThatLoadChecks(t *testing.T) {
+	known := []string{
+		"$schema", "$defs", "$ref", "title", "description", "default", "type", "properties", "additionalProperties", "required", "items", "minItems",
+		"enum", "minimum", "maximum", "minLength", "oneOf",
+	}
+	walkSchemas(t, func(path string, s map[string]any) {
+		for keyword := range s {
+			if !slices.Contains(known, keyword) {
+				t.Errorf("%s has %s", path, keyword)
+			}
+		}
+		if s["enum"] != nil && s["type"] != "string" || s["minLength"] != nil && s["minLength"] != 1.0 {
+			t.Errorf("%s has an enum of other values than strings, or a length: %v", path, s)
+		}
+		for _, below := range []string{"items", "additionalProperties"} {
+			if inner, ok := s[below].(map[string]any); ok && inner["$ref"] == nil && inner["type"] == nil && inner["oneOf"] == nil {
+				t.Errorf("%s: %s is %v", path, below, inner)
+			}
+		}
+	})
 }
 
 func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {

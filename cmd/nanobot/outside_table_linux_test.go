@@ -216,7 +216,7 @@ func (o *outside) readIdleMemory(names ...string) map[int][]float64 {
 }
 
 // releasedChats take turns, and rest in between, because the released daemon sends no more than a
-// message a second to a chat, and 20 a second in all.
+// message a second to a chat, and 28 a second in all.
 const releasedChats, releasedRest = 30, 40 * time.Millisecond
 
 // measureRound measures everything once.
