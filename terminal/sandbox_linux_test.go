@@ -417,7 +417,7 @@ func TestOnExitIsCalledWhileTheAnswerIsStillEmitted(t *testing.T) {
 	}
 	exited := make(chan struct{})
 	b.chat.OnReport = func(r terminal.Report) {
-		if r == (terminal.AllExited{}) {
+		if r == (terminal.AgentDone{}) {
 			close(exited)
 		}
 	}

@@ -63,9 +63,9 @@ Not delivered:
 func TestStatusSaysThatAgentsAreStartedAgainForLackOfRoom(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		fx.agents.restarted = 1
-		fx.writeMessage("ann", "/status", "Nothing is running.\nAn agent was started again 1 time because there was no room to keep it running; the operator can raise acp.keptMemory.\nWaiting: 0")
+		fx.writeMessage("ann", "/status", "Nothing is running.\nAgents were started again 1 time, because not all could be kept running; the operator can raise acp.keptMemory.\nWaiting: 0")
 		fx.agents.restarted = 12
-		fx.writeMessage("ann", "/status", "Nothing is running.\nAn agent was started again 12 times because")
+		fx.writeMessage("ann", "/status", "Nothing is running.\nAgents were started again 12 times, because")
 	})
 }
 

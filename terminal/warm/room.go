@@ -38,8 +38,8 @@ func (r Room) Exceeded(processes int, memory int64) Limit {
 	return ""
 }
 
-// measureInterval is how often the memory of a process is measured at most: reading it from /proc takes
-// a noticeable part of a short turn.
+// measureInterval is how often the memory of a process is measured at most: reading it from /proc
+// takes a noticeable part of a short turn.
 const measureInterval = 10 * time.Second
 
 // measure measures the memory of the process at the end of a turn.

@@ -46,8 +46,8 @@ func newOverall() overall {
 	}
 }
 
-// leave removes a call that waits, and lets those behind it move up.
-func (o *overall) leave(s *slot) {
+// removeWaiting removes a call that waits, and lets those behind it move up.
+func (o *overall) removeWaiting(s *slot) {
 	at := slices.Index(o.slots, s)
 	if o.slots = slices.Delete(o.slots, at, at+1); at < len(o.slots) {
 		close(o.left)

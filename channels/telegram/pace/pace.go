@@ -159,7 +159,7 @@ func (p *Pacer) WaitOverall(ctx context.Context, n int) (returned func(), err er
 			err = ctx.Err()
 		}
 		if err != nil {
-			p.overall.leave(s)
+			p.overall.removeWaiting(s)
 			return nil, err
 		}
 	}
