@@ -56,17 +56,16 @@ type Chat interface {
 	Report(r Report)
 }
 
-// Report is a fact about a turn that the gateway is told: AgentInfo, Launched, AgentDone,
+// Report is a fact about a turn that the gateway is told: AgentInfo, Launched, AllExited,
 // InjectionsRefused, Cancelled or ClockStarted.
 type Report interface{ isReport() }
 
 // Launched reports the PID of a process that works on the turn from now on.
 type Launched int
 
-// AgentDone reports that no process works on the turn any more: the last one has exited, or the
-// agent that stays running has answered. It is reported if that is known while output is still
-// being emitted and no other process will follow.
-type AgentDone struct{}
+// AllExited reports that the last process of the turn has exited. It is reported if that is known
+// while output is still being emitted and no other process will follow.
+type AllExited struct{}
 
 // InjectionsRefused reports that the agent accepts no further injections, so that messages wait in
 // the queue.
@@ -80,7 +79,7 @@ type ClockStarted struct{ Pause func() (resume func()) }
 
 func (AgentInfo) isReport()         {}
 func (Launched) isReport()          {}
-func (AgentDone) isReport()         {}
+func (AllExited) isReport()         {}
 func (InjectionsRefused) isReport() {}
 func (Cancelled) isReport()         {}
 func (ClockStarted) isReport()      {}

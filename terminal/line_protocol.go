@@ -64,7 +64,7 @@ func (t Turn) runLinesOnce(ctx context.Context, first []byte, o lineOptions) (Ou
 	defer cancel(nil)
 	agent, err := t.Launch(ctx, Input{
 		First: first, KeepOpen: o.keepOpen, onStop: cancel,
-		onAllExited: func() { t.Report(AgentDone{}) },
+		onAllExited: func() { t.Report(AllExited{}) },
 	})
 	if err != nil {
 		return Outcome{}, err

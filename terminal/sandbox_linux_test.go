@@ -417,7 +417,7 @@ func TestOnExitIsCalledWhileTheAnswerIsStillEmitted(t *testing.T) {
 	}
 	exited := make(chan struct{})
 	b.chat.OnReport = func(r terminal.Report) {
-		if r == (terminal.AgentDone{}) {
+		if r == (terminal.AllExited{}) {
 			close(exited)
 		}
 	}

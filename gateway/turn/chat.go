@@ -68,7 +68,7 @@ func (c *chat) Report(r terminal.Report) {
 		c.info.update(r)
 	case terminal.Launched:
 		c.agentLaunched(int(r))
-	case terminal.AgentDone:
+	case terminal.AllExited:
 		c.slot.AgentExited()
 	case terminal.InjectionsRefused:
 		c.refuseInjections()
@@ -102,7 +102,7 @@ func (taskChat) HasBoard() bool    { return false }
 // Report is that of the turn, except that the turn goes on after the prompt.
 func (c taskChat) Report(r terminal.Report) {
 	switch r.(type) {
-	case terminal.AgentDone, terminal.Cancelled:
+	case terminal.AllExited, terminal.Cancelled:
 	default:
 		c.chat.Report(r)
 	}

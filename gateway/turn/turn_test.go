@@ -371,7 +371,7 @@ func TestATurnPostsTheAgentsOutputAndRecordsItsOutcome(t *testing.T) {
 func TestTheSlotIsReleasedWhenTheAgentHasExitedAndItsOutputIsBeingStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fx := newFixture(t, func(_ context.Context, _ terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
-			chat.Report(terminal.AgentDone{})
+			chat.Report(terminal.AllExited{})
 			return terminal.Outcome{Status: terminal.Done}, chat.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 		})
 		fx.beginTurn().Run(t.Context())

@@ -115,7 +115,6 @@ type person struct {
 	boardHidden bool // the chat shows no board
 	injections  chan terminal.Injection
 	refused     bool // the agent accepts no injections
-	done        bool // the agent has answered
 	// pushed, if not nil, receives the texts of messages between turns.
 	pushed chan string
 
@@ -170,8 +169,6 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 				p.pids = append(p.pids, int(r))
 			case terminal.InjectionsRefused:
 				p.refused = true
-			case terminal.AgentDone:
-				p.done = true
 			}
 		},
 	}

@@ -24,7 +24,6 @@ func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.
 		if e.SetEnd(status, text); status != terminal.Refused || reason != "cancelled" { // Codex cancels what is refused
 			x.addStopReason(e, reason)
 		}
-		x.t.Report(terminal.AgentDone{})
 		return e.Emit(x.t, stillRunning())
 	case ctx.Err() != nil:
 		return x.endStopped(ctx, e)

@@ -163,14 +163,3 @@ func TestAFloodOfChunksArrivesCompletelyAndInOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestAnotherTurnCanBeginWhileTheAnswerIsStored(t *testing.T) {
-	p := newFixture(t, "").person("1")
-	p.onFrame = func(f terminal.Frame) {
-		if f.Kind == terminal.Message && !p.done {
-			t.Error("the answer is stored before the turn gives its place to another")
-		}
-	}
-	p.send("hello").expect(terminal.Done, "You said: hello")
-	wanttest.Equal(t, "the agent is done", p.done, true)
-}
