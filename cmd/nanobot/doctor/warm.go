@@ -29,7 +29,8 @@ func (d *doctor) checkKeptProcesses(ctx context.Context) (found findings) {
 	}
 	found = good("processes that stay running between turns: %d, with %s of memory", len(kept), format.PreciseSize(memory))
 	if n := d.countRestarts(ctx); n > 0 {
-		found = append(found, doubtful(fmt.Sprintf("agents that were started again because not all can be kept running: %d", n),
+		found = append(found, doubtful(
+			fmt.Sprintf("agents that were started again because not all can be kept running: %d", n),
 			fmt.Sprintf("raise acp.keptMemory in %s, as far as this machine has the memory", d.Path))...)
 	}
 	for i := range found {
@@ -53,7 +54,8 @@ func (d *doctor) countRestarts(ctx context.Context) (n int) {
 	}
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if _, value, found := strings.Cut(lines.Text(), "} "); found && strings.HasPrefix(lines.Text(), metrics.Restarted+"{") {
+		line := lines.Text()
+		if _, value, found := strings.Cut(line, "} "); found && strings.HasPrefix(line, metrics.Restarted+"{") {
 			count, _ := strconv.Atoi(value)
 			n += count
 		}
