@@ -102,6 +102,10 @@ func TestEachFileDescribesALaunchOnce(t *testing.T) {
 	write(first, launch)
 	wanttest.EqualSlices(t, "a file after another was moved away", events(path), described)
 
+	musttest.Do(t, os.Truncate(path, 0))
+	write(first, launch)
+	wanttest.EqualSlices(t, "a file that was truncated", events(path), described)
+
 	second := open(t, audit.Options{Path: path, MaxSize: 300, Keep: 1})
 	write(second, launch, launch)
 	wanttest.EqualSlices(t, "a rotated file", events(path), described)

@@ -10,7 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/internal/wanttest"
 )
 
@@ -53,5 +56,36 @@ func TestAMenuIsTriedUntilABusyNetworkShowsItOrRefusesItOrANewerOneIsThere(t *te
 		synctest.Wait()
 		check("[new]")
 		wanttest.Equal(t, "tries of a refused menu", tries.Load(), 1)
+	})
+}
+
+// forum is a channel on which all chats are topics of ann's.
+type forum struct{ fakeChannel }
+
+func (*forum) GroupOf(channels.Chat) channels.Chat { return ann }
+
+func TestTheTopicsOfAGroupHaveOneMenu(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := outbox.New(outbox.Options{Channels: map[string]channels.Channel{"net": &forum{}}, Log: zap.NewNop()})
+		defer runOutbox(t, box)()
+		var mu sync.Mutex
+		shown, busy := "", true
+		set := func(name string) func(context.Context) error {
+			return func(context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if busy {
+					busy = false
+					return &channels.SendError{Err: errors.New("busy"), After: time.Minute}
+				}
+				shown += name
+				return nil
+			}
+		}
+		box.ShowMenu(ann, set("older"))
+		synctest.Wait()
+		box.ShowMenu(bob, set("newer"))
+		time.Sleep(time.Hour)
+		wanttest.Equal(t, "shown is", shown, "newer")
 	})
 }
