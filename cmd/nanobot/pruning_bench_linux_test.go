@@ -14,7 +14,7 @@ import (
 )
 
 // fillOld gives a state so many old messages that are answered and due for pruning.
-func fillOld(b *testing.B, dir string, messages int) {
+func fillOld(b testing.TB, dir string, messages int) {
 	b.Helper()
 	db := openState(b, dir)
 	defer func() { musttest.Do(b, db.Close()) }()
@@ -33,9 +33,17 @@ func fillOld(b *testing.B, dir string, messages int) {
 	}
 }
 
-func openState(b *testing.B, dir string) *sql.DB {
+func openState(b testing.TB, dir string) *sql.DB {
 	b.Helper()
 	return musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?_pragma=busy_timeout(60000)&_pragma=synchronous(OFF)"))(b)
+}
+
+// countOld counts the rows of fillOld that are left.
+func countOld(b testing.TB, db *sql.DB, messages int) (n int) {
+	b.Helper()
+	musttest.Do(b, db.QueryRowContext(b.Context(), `SELECT (SELECT count(*) FROM inbox WHERE id <= ?1) +
+		(SELECT count(*) FROM outbox WHERE id <= ?1)`, messages).Scan(&n))
+	return n
 }
 
 // BenchmarkPruning reports how long the daemon takes to prune a million finished messages while 32
@@ -47,11 +55,7 @@ func BenchmarkPruning(b *testing.B) {
 	fillOld(b, bot.stateDir(), messages)
 	db := openState(b, bot.stateDir())
 	defer func() { musttest.Do(b, db.Close()) }()
-	left := func() (n int) {
-		musttest.Do(b, db.QueryRowContext(b.Context(), `SELECT (SELECT count(*) FROM inbox WHERE id <= ?1) +
-			(SELECT count(*) FROM outbox WHERE id <= ?1)`, messages).Scan(&n))
-		return n
-	}
+	left := func() int { return countOld(b, db, messages) }
 	bot.start()
 	began := time.Now()
 	var before, during []time.Duration

@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 )
@@ -37,7 +38,8 @@ const soakAgent = `echo >> started; read -r line || exec sleep 1000; echo >> ser
 
 // TestSoak runs the real daemon on Telegram, Discord and the web for as long as SOAK says, with
 // people who write, networks that fail, kills, restarts and reloads. NANOBOT_SEED is its chance.
-// Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1.
+// Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1. From 10m on, a million old
+// messages are pruned meanwhile.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	span, err := time.ParseDuration(os.Getenv("SOAK"))
@@ -45,6 +47,12 @@ func TestSoak(t *testing.T) {
 		span = time.Minute
 	}
 	s := newSoak(t)
+	const old = 1_000_000 // messages that are pruned meanwhile, if the daemon that runs on does so for long enough
+	prunes := span/2 > 4*time.Minute
+	if prunes {
+		musttest.Do(t, musttest.Get(sqlite.Open(t.Context(), s.stateDir(), sqlite.Options{}))(t).Close())
+		fillOld(t, s.stateDir(), old)
+	}
 	s.start()
 	s.dc.AwaitReady(t) // nobody is told what was said before the first time
 	// At first it is killed and restarted, under the race detector. Then one daemon runs on without
@@ -89,6 +97,14 @@ func TestSoak(t *testing.T) {
 	s.checkAnswers()
 	s.logReport(span)
 	s.checkResources(before, after)
+	if prunes {
+		db := openState(t, s.stateDir())
+		defer db.Close()
+		pruned := 2*old - countOld(t, db, old)
+		if t.Logf("%d of %d old messages and answers were pruned", pruned, 2*old); pruned == 0 {
+			t.Error("nothing is pruned")
+		}
+	}
 }
 
 // soak is a daemon on three networks and the people who write to it.
@@ -204,6 +220,8 @@ func (s *soak) start() {
 	}
 	s.daemon = killtest.Start(s.t, cmd)
 }
+
+func (s *soak) stateDir() string { return filepath.Join(s.dir, ".nanobot") }
 
 func (s *soak) log() string {
 	b, _ := os.ReadFile(s.cfg + ".log")
