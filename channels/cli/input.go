@@ -109,14 +109,15 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 		if _, err := io.WriteString(k.out, "\n"+k.SecretEnded+"\n"); err != nil {
 			return "", err
 		}
-		if _, err := k.read(ctx); err != nil {
+		if _, err := k.read(ctx, ""); err != nil {
 			return "", err
 		}
 	}
-	return k.read(ctx)
+	return k.read(ctx, "")
 }
 
-func (k *Keyboard) read(ctx context.Context) (string, error) {
+// read reads a line. prompt is printed once the terminal no longer shows by itself what is typed.
+func (k *Keyboard) read(ctx context.Context, prompt string) (string, error) {
 	state, err := term.MakeRaw(int(k.tty.Fd()))
 	if err != nil {
 		return "", err
@@ -126,6 +127,9 @@ func (k *Keyboard) read(ctx context.Context) (string, error) {
 		k.setRaw(false)
 		_ = term.Restore(int(k.tty.Fd()), state)
 	}()
+	if _, err := io.WriteString(k.out, prompt); err != nil {
+		return "", err
+	}
 	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil && w > 0 { // some terminals do not report their width
 		_ = k.editor.SetSize(w, h)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"golang.org/x/term"
 )
@@ -10,10 +9,7 @@ import (
 // ReadSecret is Read for a password: what is typed is neither shown nor added to the history.
 func (k *Keyboard) ReadSecret(ctx context.Context) (string, error) {
 	k.hidden.Store(true)
-	if _, err := io.WriteString(k.out, k.prompt); err != nil {
-		return "", err
-	}
-	return k.read(ctx)
+	return k.read(ctx, k.prompt)
 }
 
 // SecretInput reads passwords from a keyboard.

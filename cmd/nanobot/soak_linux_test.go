@@ -38,8 +38,8 @@ const soakAgent = `echo >> started; read -r line || exec sleep 1000; echo >> ser
 
 // TestSoak runs the real daemon on Telegram, Discord and the web for as long as SOAK says, with
 // people who write, networks that fail, kills, restarts and reloads. NANOBOT_SEED is its chance.
-// Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1. From 10m on, a million old
-// messages are pruned meanwhile.
+// Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1. From 10m on, a million
+// old messages are pruned meanwhile.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	span, err := time.ParseDuration(os.Getenv("SOAK"))
