@@ -171,7 +171,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		case err == nil && canBeOvertaken(delivery.Out) && box.isSuperfluous(ctx, delivery):
 			box.leaveOut(ctx, delivery)
 			continue
-		case err == nil && delivery.ID == q.givesWay && box.isAwaited(ctx, delivery):
+		case err == nil && delivery.ID == q.givesWay && isAwaited(ctx, box.o.Store, delivery):
 			q.givesWay = 0
 			box.storeResult(ctx, delivery, store.Settlement{State: store.Pending, Doubtful: delivery.Doubtful})
 			continue
@@ -223,8 +223,8 @@ func (box *Outbox) isSuperfluous(ctx context.Context, delivery store.Delivery) b
 }
 
 // isAwaited reports whether an answer waits behind a delivery of its chat.
-func (box *Outbox) isAwaited(ctx context.Context, delivery store.Delivery) bool {
-	newest, err := box.o.Store.Undelivered(ctx, delivery.Out.Chat, maxLookedAt)
+func isAwaited(ctx context.Context, s Store, delivery store.Delivery) bool {
+	newest, err := s.Undelivered(ctx, delivery.Out.Chat, maxLookedAt)
 	return err == nil && slices.ContainsFunc(newest, func(n store.Delivery) bool {
 		return n.State == store.Pending && n.ID > delivery.ID && !n.Out.GivesWay && !n.Out.Unchanged
 	})
@@ -240,7 +240,7 @@ func (box *Outbox) callOrGiveWay(ctx context.Context, ch channels.Channel, deliv
 	if !delivery.Out.GivesWay || canBeOvertaken(delivery.Out) || !errors.Is(err, channels.ErrBusy) {
 		return receipt, safe, err
 	}
-	if box.isAwaited(ctx, delivery) {
+	if isAwaited(ctx, box.o.Store, delivery) {
 		delivery.Out.Urgent = true
 		return box.fetchAndCall(ctx, ch, delivery)
 	}

@@ -44,7 +44,7 @@ func (box *Outbox) call(ctx context.Context, ch channels.Channel, delivery store
 	}
 	gone := false
 	if canReplace {
-		superseded, err := box.isSuperseded(ctx, delivery)
+		superseded, err := isSuperseded(ctx, box.o.Store, delivery)
 		if err != nil {
 			return channels.Receipt{}, true, err
 		}
@@ -122,8 +122,8 @@ func (box *Outbox) keepReplaced(ctx context.Context, delivery store.Delivery) (s
 
 // isSuperseded reports whether the message that a delivery is to replace is recorded as transient:
 // an earlier try has given up replacing it, or it is being removed since before a crash.
-func (box *Outbox) isSuperseded(ctx context.Context, delivery store.Delivery) (bool, error) {
-	all, err := box.o.Store.Transients(ctx)
+func isSuperseded(ctx context.Context, s Store, delivery store.Delivery) (bool, error) {
+	all, err := s.Transients(ctx)
 	return slices.ContainsFunc(all, func(transient store.Transient) bool {
 		return transient.Chat == delivery.Out.Chat && transient.ID == delivery.Out.Replace
 	}), err

@@ -19,7 +19,7 @@ import (
 // checkKeptProcesses reports the processes of the daemon that outlive a turn, with their memory:
 // agents that wait for a message, persistent ones, and what they have left running.
 func (d *doctor) checkKeptProcesses(ctx context.Context) (found findings) {
-	kept := d.markedChildren()
+	kept := markedChildren(d.daemonPID)
 	if len(kept) == 0 {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (d *doctor) checkKeptProcesses(ctx context.Context) (found findings) {
 		memory += procfs.TreeMemory(pid)
 	}
 	found = good("processes that stay running between turns: %d, with %s of memory", len(kept), format.PreciseSize(memory))
-	if n := d.countRestarts(ctx); n > 0 {
+	if n := countRestarts(ctx, d.cfg.HTTP.MetricsListen); n > 0 {
 		found = append(found, doubtful(
 			fmt.Sprintf("agents that were started again because not all can be kept running: %d", n),
 			fmt.Sprintf("raise acp.keptMemory in %s, as far as this machine has the memory", d.Path))...)
@@ -41,11 +41,11 @@ func (d *doctor) checkKeptProcesses(ctx context.Context) (found findings) {
 
 // countRestarts asks the daemon for its metric of agents that were started again, if it serves its
 // metrics without a token.
-func (d *doctor) countRestarts(ctx context.Context) (n int) {
+func countRestarts(ctx context.Context, metricsListen string) (n int) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.cfg.HTTP.MetricsListen+"/metrics", nil)
-	if err != nil || d.cfg.HTTP.MetricsListen == "" {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsListen+"/metrics", nil)
+	if err != nil || metricsListen == "" {
 		return 0
 	}
 	response, err := http.DefaultClient.Do(req)
@@ -63,14 +63,14 @@ func (d *doctor) countRestarts(ctx context.Context) (n int) {
 	return n
 }
 
-// markedChildren returns the processes that the daemon has marked as its own because they outlive a
+// markedChildren returns the processes that a daemon has marked as its own because they outlive a
 // turn.
-func (d *doctor) markedChildren() (pids []int) {
-	if d.daemonPID == 0 {
+func markedChildren(daemon int) (pids []int) {
+	if daemon == 0 {
 		return nil
 	}
-	for _, thread := range procfs.Threads(d.daemonPID) {
-		for _, pid := range procfs.Children(d.daemonPID, thread) {
+	for _, thread := range procfs.Threads(daemon) {
+		for _, pid := range procfs.Children(daemon, thread) {
 			if process.HasGatewayMark(pid) && !slices.Contains(pids, pid) {
 				pids = append(pids, pid)
 			}
