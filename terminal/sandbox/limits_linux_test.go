@@ -20,9 +20,9 @@ func TestTheLimitsOfAProcessAreEnforced(t *testing.T) {
 		bitten func(scriptResult) bool
 	}{
 		"memory": {
-			sandbox.Limits{Memory: 64 * mib},
-			"head -c 200000000 /dev/zero | tail -c 200000000 | wc -c",
-			func(r scriptResult) bool { return r.out != "200000000" && strings.Contains(r.err, "memory") },
+			sandbox.Limits{Memory: 192 * mib}, // the race detector needs 64 MiB before the program is executed
+			"head -c 400000000 /dev/zero | tail -c 400000000 | wc -c",
+			func(r scriptResult) bool { return r.out != "400000000" && strings.Contains(r.err, "memory") },
 		},
 		"cpu": {
 			sandbox.Limits{CPU: 1},

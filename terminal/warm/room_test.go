@@ -100,8 +100,8 @@ func TestTheLastMeasurementOfAProcessCounts(t *testing.T) {
 		for range 10 {
 			for _, chat := range chats {
 				useMemory(t, p, chat, 3*mib)
+				time.Sleep(time.Minute)
 			}
-			time.Sleep(time.Minute)
 		}
 		wantIdle(t, p, chats...)
 		useMemory(t, p, "c", 5*mib)

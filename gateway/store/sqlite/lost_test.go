@@ -65,6 +65,9 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 			if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrLost) {
 				t.Errorf("a message was received: %v", err)
 			}
+			if known, err := s.Known(ctx, chat, "new"); known || !errors.Is(err, dbfile.ErrLost) {
+				t.Errorf("it is known: %v, %v", known, err)
+			}
 			if err := s.SetCursor(ctx, "net", "9"); !errors.Is(err, dbfile.ErrLost) {
 				t.Errorf("a cursor was moved: %v", err)
 			}

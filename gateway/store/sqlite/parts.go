@@ -46,9 +46,17 @@ func (s inbox) DropParts(ctx context.Context, chat channels.Chat, group string) 
 
 // Known reports whether a message was received, refused or dropped.
 func (s inbox) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
-	return readValue[bool](ctx, s.state, fmt.Sprintf("look up message %s of %s", id, chat),
+	what := fmt.Sprintf("look up message %s of %s", id, chat)
+	known, err := readValue[bool](ctx, s.state, what,
 		`SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2)
 		OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)`, chat.String(), id)
+	// Another file may be read than the one that was written, and a message be known by a commit
+	// that was not confirmed.
+	_ = s.watch.Check()
+	if lost := s.watch.Err(); lost != nil {
+		return false, wrapError(what, lost)
+	}
+	return known, err
 }
 
 // completeParts deletes the parts of a complete message and stores their IDs as known, with the
