@@ -4,8 +4,10 @@
 package channels
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -40,6 +42,12 @@ type Chat struct {
 // String returns the chat's key, channel:ID.
 func (c Chat) String() string { return c.Channel + ":" + c.ID }
 
+// ParseChat parses a chat's key. It reports false if a part is missing.
+func ParseChat(key string) (Chat, bool) {
+	channel, id, _ := strings.Cut(key, ":")
+	return Chat{channel, id}, channel != "" && id != ""
+}
+
 // User is the sender of a message. Only ID identifies the user; the names are for display.
 type User struct {
 	ID       string `json:"id"`
@@ -50,11 +58,40 @@ type User struct {
 	Language string `json:"language,omitempty"`
 }
 
-// Incoming is one message from a user.
+// Origin says who began a message: a person, an operator's command (ask), a process of an agent, a
+// hook or a schedule. The zero value is Person.
+type Origin string
+
+// The origins without a name.
+const (
+	Person      Origin = ""
+	ByAsk       Origin = "ask"
+	ByAgent     Origin = "agent"
+	personValue        = "person"
+)
+
+// ByHook is the origin of a hook's messages.
+func ByHook(name string) Origin { return Origin("hook:" + name) }
+
+// BySchedule is the origin of a schedule's messages.
+func BySchedule(name string) Origin { return Origin("schedule:" + name) }
+
+// String returns the origin as it is stored and shown.
+func (o Origin) String() string { return cmp.Or(string(o), personValue) }
+
+// Incoming is one message from a user, or one that nobody has typed.
 type Incoming struct {
-	Chat     Chat     `json:"chat"`
-	ID       string   `json:"id"` // the network's message ID, unique within the chat
-	User     User     `json:"user"`
+	Chat Chat   `json:"chat"`
+	ID   string `json:"id"` // the network's message ID, unique within the chat; "": it is not on the network
+	// User is the sender. The user of a message that nobody has typed is its origin.
+	User   User   `json:"user"`
+	Origin Origin `json:"origin,omitempty"`
+	// Maker is the ID of the person who has caused a message that nobody has typed, such as the
+	// maker of a reminder; "": the operator.
+	Maker string `json:"maker,omitempty"`
+	// Quiet says that the turn of the message shows only what the agent sends: no board, no
+	// reaction, no notice about its end.
+	Quiet    bool     `json:"quiet,omitempty"`
 	Text     string   `json:"text"`
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
@@ -99,6 +136,15 @@ type Incoming struct {
 	Raw []byte `json:"raw,omitempty"`
 }
 
+// Responsible returns the ID of the person who has sent the message, or caused one that nobody has
+// typed. It reports false if that was the operator.
+func (in Incoming) Responsible() (user string, ok bool) {
+	if in.Origin == Person {
+		return in.User.ID, true
+	}
+	return in.Maker, in.Maker != ""
+}
+
 // Part says which message a part belongs to. A channel passes on each part when it arrives, which
 // makes it durable, and later the complete message with Last set, under the ID of its first part.
 // The transaction that stores the complete message deletes the parts. Their IDs stay known, so a
@@ -120,22 +166,22 @@ const (
 // Quote is the message that an incoming one replies to. Text is the quoted passage, if the person
 // chose one.
 type Quote struct {
-	ID    string   `json:"id"`
-	Text  string   `json:"text,omitempty"`
-	Media []string `json:"media,omitempty"`
-	User  *User    `json:"user,omitempty"` // who wrote it; nil: unknown
-	Chat  *Origin  `json:"chat,omitempty"` // where, if it was in another chat
+	ID    string      `json:"id"`
+	Text  string      `json:"text,omitempty"`
+	Media []string    `json:"media,omitempty"`
+	User  *User       `json:"user,omitempty"` // who wrote it; nil: unknown
+	Chat  *SourceChat `json:"chat,omitempty"` // where, if it was in another chat
 }
 
 // Forwarded says where a forwarded message comes from. Unknown fields are zero.
 type Forwarded struct {
-	From *User   `json:"from,omitempty"`
-	Chat *Origin `json:"chat,omitempty"`
-	Date string  `json:"date,omitempty"` // RFC 3339
+	From *User       `json:"from,omitempty"`
+	Chat *SourceChat `json:"chat,omitempty"`
+	Date string      `json:"date,omitempty"` // RFC 3339
 }
 
-// Origin is a chat that a forwarded or quoted message comes from.
-type Origin struct {
+// SourceChat is a chat that a forwarded or quoted message comes from.
+type SourceChat struct {
 	ID    string `json:"id,omitempty"`
 	Title string `json:"title,omitempty"`
 }

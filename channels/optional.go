@@ -125,6 +125,13 @@ type TopicHost interface {
 	GroupOf(chat Chat) Chat
 }
 
+// ChatChecker is a channel that knows the form of its chats' IDs.
+type ChatChecker interface {
+	// CheckChat returns an error for people if no chat can have this ID. It makes no network call:
+	// a chat with a possible ID need not exist.
+	CheckChat(id string) error
+}
+
 // Resumer is a channel that continues from a cursor after a restart.
 type Resumer interface {
 	// Resume sets the position at which Run begins. The gateway calls it once, before the first

@@ -59,7 +59,7 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 	if !found || i.Ended.IsZero() || i.Started.IsZero() {
 		return fmt.Errorf("retry turn %d: %w", inbound, ErrNotNow)
 	}
-	ok, err := g.access.Admits(ctx, i.In.Chat.Channel, i.In.User.ID)
+	ok, err := g.access.AdmitsMessage(ctx, i.In)
 	if err != nil {
 		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}

@@ -24,8 +24,10 @@ type Envelope struct {
 	UserDataDir string              `json:"user_data_dir"`
 	Providers   map[string]Provider `json:"providers,omitempty"`
 
-	MessageID  string     `json:"message_id,omitempty"`
-	User       *User      `json:"user,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	User      *User  `json:"user,omitempty"`
+	// Origin says who began the message: person, ask, agent, hook:NAME or schedule:NAME.
+	Origin     string     `json:"origin,omitempty"`
 	ThreadID   string     `json:"thread_id,omitempty"`
 	Group      bool       `json:"group,omitempty"` // several people can write in the chat
 	ReplyTo    *Quote     `json:"reply_to,omitempty"`
@@ -39,9 +41,12 @@ type Envelope struct {
 	History []HistoryEntry `json:"history,omitempty"`
 }
 
-// UserID returns the ID of the sender; "": unknown.
-func (e Envelope) UserID() string {
-	if e.User == nil {
+// Person is the Origin of a message that a person has sent.
+const Person = "person"
+
+// PersonID returns the ID of the person who has sent the message; "": unknown, or nobody has.
+func (e Envelope) PersonID() string {
+	if e.User == nil || e.Origin != "" && e.Origin != Person {
 		return ""
 	}
 	return e.User.ID
@@ -64,24 +69,24 @@ type User struct {
 
 // Quote is the message to which the user replied, or the passage of it that the user quoted.
 type Quote struct {
-	ID    string   `json:"id"`
-	Text  string   `json:"text,omitempty"`
-	Media []string `json:"media,omitempty"`
-	User  *User    `json:"user,omitempty"`
-	Chat  *Origin  `json:"chat,omitempty"` // if it was in another chat
+	ID    string      `json:"id"`
+	Text  string      `json:"text,omitempty"`
+	Media []string    `json:"media,omitempty"`
+	User  *User       `json:"user,omitempty"`
+	Chat  *SourceChat `json:"chat,omitempty"` // if it was in another chat
 }
 
 // Forwarded says where a forwarded message comes from.
 type Forwarded struct {
-	From *User   `json:"from,omitempty"`
-	Chat *Origin `json:"chat,omitempty"`
-	Date string  `json:"date,omitempty"` // RFC 3339
+	From *User       `json:"from,omitempty"`
+	Chat *SourceChat `json:"chat,omitempty"`
+	Date string      `json:"date,omitempty"` // RFC 3339
 	// Comment is the user's own words before the forwarded text. The text begins with them.
 	Comment string `json:"comment,omitempty"`
 }
 
-// Origin is a chat that a forwarded or quoted message comes from.
-type Origin struct {
+// SourceChat is a chat that a forwarded or quoted message comes from.
+type SourceChat struct {
 	ID    string `json:"id,omitempty"`
 	Title string `json:"title,omitempty"`
 }

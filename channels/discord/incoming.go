@@ -79,7 +79,7 @@ func (c *Channel) forwarded(m *message) *channels.Forwarded {
 	f := &channels.Forwarded{}
 	if m.Reference != nil && m.Reference.Channel != 0 {
 		from, _ := c.guilds.channel(m.Reference.Channel)
-		f.Chat = &channels.Origin{ID: m.Reference.Channel.String(), Title: channels.StripBidi(from.name)}
+		f.Chat = &channels.SourceChat{ID: m.Reference.Channel.String(), Title: channels.StripBidi(from.name)}
 	}
 	if at, err := time.Parse(time.RFC3339, m.Snapshots[0].Message.Timestamp); err == nil {
 		f.Date = at.UTC().Format(time.RFC3339)

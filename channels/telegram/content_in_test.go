@@ -57,7 +57,7 @@ func TestAForwardedMessageSaysWhereItComesFrom(t *testing.T) {
 			t.Fatalf("%s: not forwarded", origin)
 		}
 		var from channels.User
-		var chat channels.Origin
+		var chat channels.SourceChat
 		if f.From != nil {
 			from = *f.From
 		}

@@ -60,6 +60,16 @@ func (a *Access) Admits(ctx context.Context, channel, user string) (bool, error)
 	return ok, nil
 }
 
+// AdmitsMessage reports whether the person who has sent a message, or caused one that nobody has
+// typed, has access. The operator always has.
+func (a *Access) AdmitsMessage(ctx context.Context, in channels.Incoming) (bool, error) {
+	user, ok := in.Responsible()
+	if !ok {
+		return true, nil
+	}
+	return a.Admits(ctx, in.Chat.Channel, user)
+}
+
 // AdmitsBySettings reports whether the settings admit a person.
 func (a *Access) AdmitsBySettings(channel, user string) bool {
 	list, guarded := a.o.Settings().AllowFrom[channel]
@@ -85,8 +95,8 @@ func approves(list []string, channel, user string) bool {
 // recentMessages is the number of a chat's latest messages whose senders are checked for access.
 const recentMessages = 20
 
-// LastAdmitted returns the latest message in a chat of a person with access. It reports false if
-// none of the senders of the chat's latest messages has access.
+// LastAdmitted returns the latest message in a chat of a person with access, or of the operator. It
+// reports false if none of the senders of the chat's latest messages has access.
 func (a *Access) LastAdmitted(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error) {
 	recent, err := a.o.Store.Recent(ctx, chat, recentMessages)
 	if err != nil {
@@ -99,7 +109,7 @@ func (a *Access) LastAdmitted(ctx context.Context, chat channels.Chat) (last int
 			continue
 		}
 		seen[user] = true
-		if ok, err := a.Admits(ctx, chat.Channel, user); ok || err != nil {
+		if ok, err := a.AdmitsMessage(ctx, inbound.In); ok || err != nil {
 			return inbound.ID, ok, err
 		}
 	}

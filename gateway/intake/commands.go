@@ -169,7 +169,7 @@ func (c commandCall) retry(ctx context.Context) (string, error) {
 	if c.o.Lanes.RunningTurn(c.in.Chat) != nil {
 		return c.text(words.StillWorking), nil
 	}
-	inbound, ok, err := store.Retried(ctx, c.o.Store, c.o.Access.Admits, c.in.Chat)
+	inbound, ok, err := store.Retried(ctx, c.o.Store, c.o.Access.AdmitsMessage, c.in.Chat)
 	switch {
 	case err != nil:
 		return "", err
@@ -213,7 +213,7 @@ func (c commandCall) restart(ctx context.Context, inbound store.Inbound) (string
 	if inbound.In.Chat != c.in.Chat || inbound.State == store.Running || inbound.State == store.Pending {
 		return "", nil
 	}
-	ok, err := c.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	ok, err := c.o.Access.AdmitsMessage(ctx, inbound.In)
 	if err != nil {
 		return "", err
 	}

@@ -73,31 +73,15 @@ func (box *Outbox) Post(ctx context.Context, m *Message) error {
 	if !ok {
 		return fmt.Errorf("no channel %s", m.Chat.Channel)
 	}
-	if m.parts == nil {
-		if err := box.copyFiles(ctx, ch, m); err != nil {
-			return err
-		}
-		m.Media = m.copied
-		m.words = box.o.Words.For(m.Language)
-		if err := m.plan(ch); err != nil {
-			return fmt.Errorf("plan message: %w", err)
-		}
-		if len(m.parts) == 0 {
-			return nil
-		}
+	if err := box.planMessage(ctx, ch, m); err != nil || len(m.parts) == 0 {
+		return err
 	}
 	outbound := store.Outbound{
 		Parts: m.parts, Unstreamed: m.unstreamed, Inbound: m.Inbound, Sequence: m.Sequence,
 		About: m.About,
 	}
 	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
-		outbound.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
-		if m.Screen != nil {
-			outbound.Entry.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
-		}
-		for _, f := range m.copied {
-			outbound.Entry.Media = append(outbound.Entry.Media, f.Name)
-		}
+		outbound.Entry = m.entry()
 	}
 	if m.Once {
 		outbound.Unstreamed = []channels.Outgoing{{Chat: m.Chat}} // by which the content is compared
@@ -106,6 +90,45 @@ func (box *Outbox) Post(ctx context.Context, m *Message) error {
 		return fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
 	return nil
+}
+
+// Prepare splits a message into network calls and copies its files, but does not store it. The
+// caller stores the calls and the entry of the transcript, and then calls Wake.
+func (box *Outbox) Prepare(ctx context.Context, m *Message) ([]channels.Outgoing, *store.Entry, error) {
+	ch, ok := box.o.Channels[m.Chat.Channel]
+	if !ok {
+		return nil, nil, fmt.Errorf("no channel %s", m.Chat.Channel)
+	}
+	err := box.planMessage(ctx, ch, m)
+	return m.parts, m.entry(), err
+}
+
+// planMessage splits a message into network calls and copies its files, unless that is done.
+func (box *Outbox) planMessage(ctx context.Context, ch channels.Channel, m *Message) error {
+	if m.parts != nil {
+		return nil
+	}
+	if err := box.copyFiles(ctx, ch, m); err != nil {
+		return err
+	}
+	m.Media = m.copied
+	m.words = box.o.Words.For(m.Language)
+	if err := m.plan(ch); err != nil {
+		return fmt.Errorf("plan message: %w", err)
+	}
+	return nil
+}
+
+// entry returns the message's entry of the transcript.
+func (m *Message) entry() *store.Entry {
+	e := &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
+	if m.Screen != nil {
+		e.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
+	}
+	for _, f := range m.copied {
+		e.Media = append(e.Media, f.Name)
+	}
+	return e
 }
 
 // enqueue stores a message and has it sent.

@@ -89,7 +89,7 @@ const (
 	Claimed                      // already running: the caller must run it
 	Settled                      // stored as done, with its answer
 	Busy                         // not stored: the chat has a running turn, and NotWhileRunning was set
-	Full                         // not stored: the queue of the chat has reached QueueLimit
+	Full                         // not stored: QueueLimit or OriginLimit is reached
 	Joined                       // added to a pending message of the same person, which Inbound is now
 )
 
@@ -121,6 +121,16 @@ type ReceiveRequest struct {
 	In channels.Incoming
 	// Agent is the agent that answers the message; "" is DefaultAgent.
 	Agent string
+	// Key, if not "", is compared instead of In.ID: the same chat and Key again is a Duplicate.
+	Key string
+	// OriginLimit says when the message is not stored: while this many messages of its origin wait
+	// for a turn or to be sent, if it is not 0.
+	OriginLimit int
+	// Occurrences are stored in the same transaction, the last one with the message. If that one is
+	// stored already, the message is a Duplicate.
+	Occurrences []Occurrence
+	// Entry, if not nil, is added to the transcript of a message that is settled.
+	Entry *Entry
 	// Cursor, if not "", is stored for the channel in the same transaction.
 	Cursor string
 	// Claim asks to run the message at once, which is granted if nothing of its chat is pending or
@@ -193,8 +203,9 @@ type Inbox interface {
 	// with the earlier inbound message unless that was pruned. A message without an ID is never a
 	// duplicate.
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
-	// Claim marks pending inbound messages as running and increments their attempts: the oldest of
-	// each chat, for up to limit chats in the order in which they wait for a turn. Chats with a
+	// Claim marks pending inbound messages as running and increments their attempts: the first of
+	// each chat, for up to limit chats in the order in which they wait for a turn. A person's
+	// messages are before those that nobody has typed, and the oldest is first. Chats with a
 	// running inbound message are skipped, and chats whose oldest one waits for further messages.
 	// It returns none when there is nothing to run.
 	Claim(ctx context.Context, limit int) ([]Inbound, error)

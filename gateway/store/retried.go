@@ -14,7 +14,7 @@ const maxRetried = 20
 // has one, and whose sender has access. It reports false if there is none.
 func Retried(ctx context.Context, s interface {
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
-}, admits func(ctx context.Context, channel, user string) (bool, error), chat channels.Chat,
+}, admits func(ctx context.Context, in channels.Incoming) (bool, error), chat channels.Chat,
 ) (Inbound, bool, error) {
 	inbounds, err := s.Recent(ctx, chat, maxRetried)
 	if err != nil {
@@ -24,7 +24,7 @@ func Retried(ctx context.Context, s interface {
 		if inbound.Started.IsZero() {
 			continue
 		}
-		if ok, err := admits(ctx, chat.Channel, inbound.In.User.ID); ok || err != nil {
+		if ok, err := admits(ctx, inbound.In); ok || err != nil {
 			return inbound, ok, err
 		}
 	}

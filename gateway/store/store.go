@@ -58,6 +58,7 @@ type Store interface {
 	Spool
 	Views
 	Details
+	Schedules
 	// Prune removes finished rows beyond the retention, and files without references.
 	Prune(ctx context.Context, keep Retention) error
 	Close() error

@@ -98,7 +98,7 @@ func (t *facts) recordProcess(p process.Record) {
 func RequestFor(in channels.Incoming, run string) terminal.Request {
 	req := terminal.Request{Envelope: terminal.Envelope{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
-		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, RunID: run, Attempt: 1,
+		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, Origin: in.Origin.String(), RunID: run, Attempt: 1,
 	}}
 	req.FittingSize = in.FittingSize
 	if in.User != (channels.User{}) {
@@ -107,12 +107,12 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 	if q := in.ReplyTo; q != nil {
 		req.ReplyTo = &terminal.Quote{
 			ID: q.ID, Text: q.Text, Media: q.Media, User: (*terminal.User)(q.User),
-			Chat: (*terminal.Origin)(q.Chat),
+			Chat: (*terminal.SourceChat)(q.Chat),
 		}
 	}
 	if f := in.Forwarded; f != nil {
 		req.Forwarded = &terminal.Forwarded{
-			From: (*terminal.User)(f.From), Chat: (*terminal.Origin)(f.Chat), Date: f.Date,
+			From: (*terminal.User)(f.From), Chat: (*terminal.SourceChat)(f.Chat), Date: f.Date,
 			Comment: in.Comment(),
 		}
 	}

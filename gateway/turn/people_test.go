@@ -11,7 +11,8 @@ import (
 // fakeAccess admits everybody except the user stranger.
 type fakeAccess struct{}
 
-func (fakeAccess) Admits(_ context.Context, _, user string) (bool, error) {
+func (fakeAccess) AdmitsMessage(_ context.Context, in channels.Incoming) (bool, error) {
+	user := in.User.ID
 	return user != "stranger", nil
 }
 

@@ -143,7 +143,7 @@ func (s *Stage) interruptedText(ctx context.Context, w words.Words, inbound stor
 	if command != "" && waiting == 0 && (isTask || inbound.In.Text == "/"+command) {
 		return w.Text(words.RestartedResumable, "/"+command), nil
 	}
-	last, _, err := store.Retried(ctx, s.o.Store, s.o.Access.Admits, inbound.In.Chat)
+	last, _, err := store.Retried(ctx, s.o.Store, s.o.Access.AdmitsMessage, inbound.In.Chat)
 	if err != nil {
 		return "", err
 	}
@@ -169,17 +169,15 @@ func (s *Stage) resumeCommand(inbound store.Inbound) string {
 // dropRevoked ends a turn that was cut off if its sender has lost access. It reports whether it
 // did.
 func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, error) {
-	ok, err := s.o.Access.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	ok, err := s.o.Access.AdmitsMessage(ctx, inbound.In)
 	if err != nil || ok && inbound.Outcome.Status != store.Revoked {
 		return false, err
 	}
 	s.o.Log.Info("access revoked, dropping the turn that was cut off", zap.Stringer("chat", inbound.In.Chat),
 		zap.Int64("run", inbound.ID))
 	if !ok {
-		if err := s.o.Store.Dismiss(ctx, store.Person{
-			Channel: inbound.In.Chat.Channel,
-			User:    inbound.In.User.ID,
-		}); err != nil {
+		user, _ := inbound.In.Responsible()
+		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: inbound.In.Chat.Channel, User: user}); err != nil {
 			return false, err
 		}
 	}

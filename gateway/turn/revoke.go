@@ -30,7 +30,7 @@ func (t *Turn) Revoke() {
 // message waited. An error means that the gateway shut down first.
 func (t *Turn) senderAdmitted(untilKilled context.Context) (ok bool, err error) {
 	err = retry.Until(untilKilled, func() (err error) {
-		ok, err = t.stage.o.Access.Admits(context.WithoutCancel(untilKilled), t.inbound.In.Chat.Channel, t.inbound.In.User.ID)
+		ok, err = t.stage.o.Access.AdmitsMessage(context.WithoutCancel(untilKilled), t.inbound.In)
 		return err
 	}, func(err error) { t.log.Error("cannot look up access, will retry", zap.Error(err)) })
 	return ok, err

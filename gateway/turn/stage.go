@@ -74,7 +74,7 @@ type Runner interface {
 
 // Access decides who may use the bot.
 type Access interface {
-	Admits(ctx context.Context, channel, user string) (bool, error)
+	AdmitsMessage(ctx context.Context, in channels.Incoming) (bool, error)
 	// Sessions returns which sessions of an agent the sender of a message may choose from.
 	Sessions(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error)
 	// LastAdmitted returns the newest message in a chat of a person with access. It reports false

@@ -80,7 +80,7 @@ func New(o terminal.OpenOptions) *Protocol {
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory(), p.commandHash}}
 	var err error
-	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.UserID()); err != nil {
+	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.PersonID()); err != nil {
 		return x.endStopped(ctx, terminal.NewFinalResponse(t.MaxOutput))
 	}
 	defer x.entry.Release()

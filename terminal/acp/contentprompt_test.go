@@ -38,7 +38,7 @@ func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 		"text":    {terminal.Envelope{Text: "hi"}, all, `text:hi`},
 		"nothing": {terminal.Envelope{}, all, `text: `},
 		"forwarded": {
-			terminal.Envelope{Text: "buy now", Forwarded: &terminal.Forwarded{Chat: &terminal.Origin{Title: "News"}}},
+			terminal.Envelope{Text: "buy now", Forwarded: &terminal.Forwarded{Chat: &terminal.SourceChat{Title: "News"}}},
 			all, "text:Forwarded from News:\nbuy now",
 		},
 		"forwarded with a comment, in a group": {
@@ -51,7 +51,7 @@ func TestAPromptHasTheBlocksThatTheAgentAccepts(t *testing.T) {
 		"in a private chat":    {terminal.Envelope{Text: "hi", User: &terminal.User{ID: "1", Name: "Ann"}}, all, "text:hi"},
 		"a command in a group": {terminal.Envelope{Text: "/plan x", Group: true, User: &terminal.User{ID: "1", Name: "Ann"}}, all, "text:/plan x"},
 		"reply to a known person": {
-			terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Text: "earlier", User: &terminal.User{Name: "Ann"}, Chat: &terminal.Origin{Title: "News"}}},
+			terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Text: "earlier", User: &terminal.User{Name: "Ann"}, Chat: &terminal.SourceChat{Title: "News"}}},
 			all, `text:In reply to Ann in News: earlier|text:hi`,
 		},
 		"reply":       {terminal.Envelope{Text: "hi", ReplyTo: &terminal.Quote{Text: "earlier"}}, all, `text:In reply to: earlier|text:hi`},

@@ -103,7 +103,7 @@ func (p *terminals) StopCommands(chat string) (ended int, told bool) {
 func (p *terminals) withTerminal(ctx context.Context, t terminal.Turn, args []string,
 	run func(s *session, opened bool) (terminal.Outcome, error),
 ) (terminal.Outcome, error) {
-	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.UserID())
+	entry, err := p.pool.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.PersonID())
 	if err != nil {
 		return t.EmitStopped(ctx)
 	}

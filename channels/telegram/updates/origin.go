@@ -41,7 +41,7 @@ func (o *origin) Author() *channels.User {
 }
 
 // OriginChat returns the chat of the original, or nil.
-func (o *origin) OriginChat() *channels.Origin {
+func (o *origin) OriginChat() *channels.SourceChat {
 	if c := cmp.Or(o.Channel, o.SenderChat); c != nil {
 		return c.ToOrigin()
 	}
@@ -49,8 +49,8 @@ func (o *origin) OriginChat() *channels.Origin {
 }
 
 // ToOrigin returns the chat as the origin of a message.
-func (c *chat) ToOrigin() *channels.Origin {
-	return &channels.Origin{ID: strconv.FormatInt(c.ID, 10), Title: channels.StripBidi(c.Title)}
+func (c *chat) ToOrigin() *channels.SourceChat {
+	return &channels.SourceChat{ID: strconv.FormatInt(c.ID, 10), Title: channels.StripBidi(c.Title)}
 }
 
 // Forwarded returns where a message comes from, or nil if it is the sender's own.

@@ -27,7 +27,7 @@ func (rb *Runbooks) Executes(in channels.Incoming) bool {
 // commandArgs returns the arguments of /run in a message or a press.
 func commandArgs(in channels.Incoming) (args string, ok bool) {
 	word, args, _ := strings.Cut(strings.TrimSpace(in.Text), " ")
-	if in.Press != "" {
+	if in.Press != "" || in.Origin != channels.Person { // a text that nobody has typed is no command
 		word, args = press.ParseCommand(in.Press)
 	}
 	return strings.TrimSpace(args), strings.EqualFold(word, "/run")

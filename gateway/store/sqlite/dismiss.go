@@ -11,10 +11,15 @@ import (
 // reasonNoAccess is the reason of deliveries that fail because their person has lost access.
 const reasonNoAccess = "the sender no longer has access"
 
-// senderCondition is an SQL condition on a row i of inbox: its sender is user ?2 of channel ?1. The
-// range of chat keys lets SQLite use the index.
+// responsiblePerson is an SQL expression on a row i of inbox: the user who has sent the message, or
+// caused one that nobody has typed; NULL: the operator.
+const responsiblePerson = `CASE WHEN json_valid(i.incoming) THEN
+	CASE i.origin WHEN 'person' THEN i.incoming ->> '$.user.id' ELSE i.incoming ->> '$.maker' END END`
+
+// senderCondition is an SQL condition on a row i of inbox: user ?2 of channel ?1 is responsible for
+// it. The range of chat keys lets SQLite use the index.
 const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
-	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
+	THEN i.incoming ->> '$.chat.channel' = ?1 END AND ` + responsiblePerson + " = ?2"
 
 // Revoke removes the pairing of a user.
 func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
@@ -105,7 +110,7 @@ func (s access) Dismissed(ctx context.Context) (inbounds, deliveries []int64, er
 // BusyUnpaired returns the users of a channel who have unfinished work and were not admitted by
 // pairing.
 func (s access) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
-	const selectUser = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
+	const selectUser = "SELECT " + responsiblePerson + " AS user FROM "
 	const onChannel = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"
 	return readAll(ctx, s.state, "read busy users of "+channel, column[string],
 		"SELECT DISTINCT user FROM ("+

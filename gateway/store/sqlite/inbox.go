@@ -28,7 +28,7 @@ func (s inbox) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
 	})
 }
 
-// lineEntry is a chat that was in the line, with its oldest pending inbound message (0: none) and
+// lineEntry is a chat that was in the line, with its first pending inbound message (0: none) and
 // its token ("": none). The line, in the table of that name, is the order in which chats wait for a
 // turn.
 type lineEntry struct {
@@ -52,7 +52,7 @@ func removeFromLine(t *tx, limit int, now time.Time) []lineEntry {
 	}
 	heads := queryAllTx(t, scan, `SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
 		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0
-			ORDER BY i.id LIMIT 1), 0)
+			ORDER BY i.origin <> 'person', i.id LIMIT 1), 0)
 		FROM line l WHERE `+dueCondition+` ORDER BY seq`, micros(now), store.MaxGather.Microseconds())
 	if len(heads) > 0 {
 		t.exec("DELETE FROM line WHERE "+dueCondition+" AND seq <= ?3", micros(now), store.MaxGather.Microseconds(), last)
@@ -60,7 +60,7 @@ func removeFromLine(t *tx, limit int, now time.Time) []lineEntry {
 	return heads
 }
 
-// claimInbound marks the oldest pending inbound message of a chat as running. An unreadable row
+// claimInbound marks the first pending inbound message of a chat as running. An unreadable row
 // becomes dead, so that it does not block its chat.
 func claimInbound(t *tx, h lineEntry, member string, now time.Time) (store.Inbound, bool) {
 	if h.inbound == 0 {
@@ -269,7 +269,8 @@ func markStopped(t *tx, chat string, id int64) {
 // Queue returns pending inbound messages of a chat.
 func (s inbox) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the queue of "+chat.String(), scanInbound,
-		selectInbound+"state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT ?", chat.String(), max(n, 0))
+		selectInbound+"state = 'pending' AND chat = ? AND ended = 0 ORDER BY origin <> 'person', id LIMIT ?", chat.String(),
+		max(n, 0))
 }
 
 // SettlePending ends a pending inbound message without a turn.

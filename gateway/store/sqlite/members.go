@@ -185,6 +185,5 @@ func ensureToken(t *tx, chat string) (token string) {
 // copies of these tokens become useless when the user loses access.
 func revokeTokens(t *tx, channel, user string) {
 	t.exec(`DELETE FROM token WHERE chat IN (SELECT DISTINCT i.chat FROM inbox i WHERE `+senderCondition+`)
-		AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.chat = token.chat
-			AND CASE WHEN json_valid(o.incoming) THEN o.incoming ->> '$.user.id' <> ?2 END)`, channel, user)
+		AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.chat = token.chat AND `+responsiblePerson+` <> ?2)`, channel, user)
 }

@@ -17,7 +17,7 @@ var migrations embed.FS
 
 // schemaVersion is the version of the schema that this program uses, oldestSchema the oldest one
 // that it reads: the numbers of the last and the first file in migrations/.
-const schemaVersion, oldestSchema = 19, 7
+const schemaVersion, oldestSchema = 20, 7
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.

@@ -211,6 +211,8 @@ func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 		('net:c', 'lasting:agent', 'of another protocol'), ('net:d', 'lasting:agent', '{"session":"s4"}'),
 		('net:e', 'lasting:commands', '[{"session":"s5"}]');
 		DROP INDEX question_secret; ALTER TABLE question DROP COLUMN secret; ALTER TABLE transient DROP COLUMN incoming;
+		DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
+		CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0; DROP TABLE schedule; DROP TABLE occurrence;
 		PRAGMA user_version = 17`)
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)

@@ -48,7 +48,7 @@ func enqueueOutbound(t *tx, l *preparedOutbound, claim bool, now time.Time) enqu
 	result := insertDeliveries(t, l, claim, now)
 	repeated := len(l.parts) > 0 && len(result.ids) == 0
 	if l.Entry != nil && !repeated {
-		addEntry(t, l, now)
+		addEntry(t, l.Inbound, *l.Entry, now)
 	}
 	if len(result.ids) < len(l.parts) {
 		result.unusedCopies = unreferencedCopies(t, slices.Concat(l.spool...))
@@ -169,8 +169,8 @@ func scanChat(scan func(...any) error) (chat channels.Chat, err error) {
 }
 
 func chatOf(key string) channels.Chat {
-	channel, id, _ := strings.Cut(key, ":")
-	return channels.Chat{Channel: channel, ID: id}
+	chat, _ := channels.ParseChat(key)
+	return chat
 }
 
 // Undelivered returns the newest deliveries of a chat that are not sent.

@@ -68,8 +68,8 @@ type preparedReceive struct {
 }
 
 func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
-	chat := readChatState(t, r.In)
-	if chat.duplicate {
+	chat := readChatState(t, r.In.Chat, r.key())
+	if chat.duplicate || isAccounted(t, r.Occurrences) {
 		before, _, unreadable := queryInbound(t, selectInbound+"id = ?", chat.duplicateOf)
 		t.fail(unreadable)
 		completeParts(t, r.In.Chat, r.part, before.ID, r.now)
@@ -82,6 +82,9 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 		return result
 	}
 	result := decideDisposition(r, chat)
+	if r.OriginLimit > 0 && countUnfinished(t, r.In) >= r.OriginLimit {
+		result.Disposition = store.Full
+	}
 	result.Replied = replied
 	if result.Disposition == store.Busy || result.Disposition == store.Full {
 		return result
@@ -94,6 +97,15 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 		result.Secrets = recordSecrets(t, result.Inbound)
 	}
 	insertOutbounds(t, r.answer, result.Inbound.ID, r.now)
+	if r.Entry != nil {
+		addEntry(t, result.Inbound.ID, *r.Entry, r.now)
+	}
+	if len(r.Occurrences) > 0 {
+		last := &r.Occurrences[len(r.Occurrences)-1]
+		last.Inbound = result.Inbound.ID
+		insertOccurrences(t, r.Occurrences)
+		setAccounted(t, last.Schedule, last.Due)
+	}
 	applyRequests(t, r.ReceiveRequest, r.now)
 	if r.Reply != nil && r.Reply.Turn {
 		result.Replied = answerQuestion(t, *r.Reply, r.now)
@@ -112,14 +124,26 @@ type chatState struct {
 	token       string // "": the chat has none yet
 }
 
-// readChatState reads the state of a message's chat. A message without an ID is never a duplicate.
-func readChatState(t *tx, in channels.Incoming) (c chatState) {
+// key identifies the message in its chat; "": it is never a duplicate.
+func (r preparedReceive) key() string { return cmp.Or(r.Key, r.In.ID) }
+
+// countUnfinished counts the messages of an origin that wait for a turn or to be sent.
+func countUnfinished(t *tx, in channels.Incoming) (n int) {
+	t.queryRow(`SELECT (SELECT count(*) FROM inbox WHERE origin = ?1 AND ended = 0 AND origin <> 'person') +
+		(SELECT count(*) FROM outbox o JOIN inbox i ON i.id = o.inbound
+			WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat = ?2 AND i.origin = ?1 AND i.ended > 0)`,
+		[]any{in.Origin.String(), in.Chat.String()}, &n)
+	return n
+}
+
+// readChatState reads the state of a chat in which a message with a key is received.
+func readChatState(t *tx, chat channels.Chat, key string) (c chatState) {
 	t.queryRow(`SELECT coalesce(s.inbound, 0), ?2 <> '' AND (s.inbound IS NOT NULL OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
 		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
 		coalesce(r.id, 0), coalesce(r.owner, ''), coalesce((SELECT token FROM token WHERE chat = ?1), '')
 		FROM (SELECT 1) LEFT JOIN seen s ON s.chat = ?1 AND s.message = ?2
 		LEFT JOIN inbox r ON r.state = 'running' AND r.chat = ?1 AND r.ended = 0`,
-		[]any{in.Chat.String(), in.ID}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner, &c.token)
+		[]any{chat.String(), key}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner, &c.token)
 	return c
 }
 
@@ -187,12 +211,12 @@ func insertInbound(t *tx, result *store.ReceiveResult, r preparedReceive, token 
 	if i.State == store.Pending && r.Gather > 0 {
 		i.NotBefore = fromMicros(micros(r.now.Add(min(r.Gather, store.MaxGather))))
 	}
-	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, not_before, incoming)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended),
+	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, origin, state, owner, attempt, received, started, ended, not_before, incoming)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		chat, i.Agent, r.In.Origin.String(), i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended),
 		micros(i.NotBefore), r.incoming)
-	if r.In.ID != "" {
-		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, r.In.ID, i.ID, micros(i.Received))
+	if key := r.key(); key != "" {
+		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, key, i.ID, micros(i.Received))
 	}
 	switch {
 	case result.Disposition == store.Claimed && token != "":
@@ -212,10 +236,10 @@ func hasUnfinished(t *tx, chat string) (pending, running bool) {
 }
 
 // enterLine adds a chat to the end of the line, unless it is in the line already. The chat gets the
-// not_before of its oldest pending message.
+// not_before of its first pending message.
 func enterLine(t *tx, chat string) {
 	t.exec(`INSERT INTO line (chat, not_before) VALUES (?1, coalesce((SELECT not_before FROM inbox
-		WHERE state = 'pending' AND chat = ?1 AND ended = 0 ORDER BY id LIMIT 1), 0))
+		WHERE state = 'pending' AND chat = ?1 AND ended = 0 ORDER BY origin <> 'person', id LIMIT 1), 0))
 		ON CONFLICT DO UPDATE SET not_before = excluded.not_before`, chat)
 }
 

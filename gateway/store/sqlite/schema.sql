@@ -17,7 +17,7 @@ CREATE TABLE inbox (
 	incoming      TEXT NOT NULL,
 	memory        INTEGER NOT NULL DEFAULT 0, -- of its turn: the peak in bytes
 	cpu           INTEGER NOT NULL DEFAULT 0  -- and the processor time in microseconds
-, owner TEXT NOT NULL DEFAULT '', agent TEXT NOT NULL DEFAULT 'default', not_before INTEGER NOT NULL DEFAULT 0) STRICT;
+, owner TEXT NOT NULL DEFAULT '', agent TEXT NOT NULL DEFAULT 'default', not_before INTEGER NOT NULL DEFAULT 0, origin TEXT NOT NULL DEFAULT 'person') STRICT;
 CREATE TABLE seen (
 	chat    TEXT NOT NULL,
 	message TEXT NOT NULL,
@@ -143,8 +143,24 @@ CREATE TABLE details (
 	inbound INTEGER PRIMARY KEY,
 	text    TEXT NOT NULL
 , summary TEXT NOT NULL DEFAULT '', required INTEGER NOT NULL DEFAULT 0, fold INTEGER NOT NULL DEFAULT 0, owner TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE schedule (
+	name      TEXT PRIMARY KEY,
+	chat      TEXT NOT NULL,
+	maker     TEXT NOT NULL,
+	spec      TEXT NOT NULL,
+	made      INTEGER NOT NULL,
+	accounted INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE occurrence (
+	schedule TEXT NOT NULL,
+	due      INTEGER NOT NULL,
+	wall     TEXT NOT NULL,
+	outcome  TEXT NOT NULL,
+	reason   TEXT NOT NULL,
+	inbound  INTEGER NOT NULL, -- 0: none
+	PRIMARY KEY (schedule, due, wall)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX inbox_chat ON inbox (chat, id);
-CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0;
 CREATE INDEX inbox_ended ON inbox (ended, id) WHERE ended > 0;
 CREATE INDEX outbox_unsent ON outbox (state, chat, id) WHERE state <> 'sent';
 CREATE INDEX outbox_place ON outbox (inbound, sequence) WHERE sequence > 0;
@@ -161,6 +177,9 @@ CREATE INDEX part_whole ON part (chat, whole);
 CREATE INDEX inbox_gathering ON inbox (chat, id) WHERE state = 'pending' AND not_before > 0;
 CREATE INDEX details_fold ON details (inbound) WHERE fold > 0;
 CREATE INDEX question_secret ON question (inbound) WHERE secret = 1 AND answer IS NOT NULL;
+CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person'), id) WHERE ended = 0;
+CREATE INDEX inbox_origin ON inbox (origin, id) WHERE ended = 0 AND origin <> 'person';
+CREATE INDEX schedule_chat ON schedule (chat, name);
 CREATE TRIGGER forget AFTER DELETE ON inbox BEGIN
 	DELETE FROM transcript WHERE inbound = OLD.id;
 	DELETE FROM trace WHERE inbound = OLD.id;

@@ -64,6 +64,7 @@ type Store struct {
 	access
 	records
 	pruner
+	schedules
 }
 
 type (
@@ -139,7 +140,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := s.connect(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	return &Store{s, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}}, nil
+	return &Store{s, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}}, nil
 }
 
 // ensureDatabase checks the database file. The daemon creates a missing one.

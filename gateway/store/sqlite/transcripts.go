@@ -12,15 +12,15 @@ import (
 	"nanobot/gateway/store"
 )
 
-// addEntry adds the entry of an outbound message to the transcript.
-func addEntry(t *tx, l *preparedOutbound, now time.Time) {
-	at := l.Entry.Time
+// addEntry adds an entry to the transcript of an inbound message.
+func addEntry(t *tx, inbound int64, e store.Entry, now time.Time) {
+	at := e.Time
 	if at.IsZero() {
 		at = now
 	}
 	t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
 		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4)`,
-		l.Inbound, l.Entry.Text, encodeJSON(l.Entry.Media), micros(at))
+		inbound, e.Text, encodeJSON(e.Media), micros(at))
 }
 
 // History returns the last turns of a chat: the messages whose turn has started, each with the
@@ -49,7 +49,7 @@ func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition st
 	arg int64,
 ) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the history of "+chat.String(),
-		scanInbound, selectInbound+"chat = ?1 AND attempt > 0 AND "+condition+
+		scanInbound, selectInbound+"chat = ?1 AND (attempt > 0 OR origin <> 'person' AND ended > 0) AND "+condition+
 			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(),
 		limit, arg)
 }
@@ -58,6 +58,9 @@ func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition st
 func (s questions) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
 	said, err := readAll(ctx, s.state, fmt.Sprintf("read the transcript of inbound message %d", i.ID), scanEntry,
 		"SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
+	if i.Attempt == 0 { // the message was only sent
+		return said, err
+	}
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
 }

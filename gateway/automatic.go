@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+)
+
+// AutomaticMessage is a message that nobody has typed. It passes through the same intake, lanes and
+// outbox as a person's.
+type AutomaticMessage struct {
+	Origin channels.Origin
+	Chat   channels.Chat
+	Maker  string // see channels.Incoming
+	Text   string // Markdown, or the prompt of an agent
+	// Key, if not "", makes the message idempotent: a second one with the same origin and key in a
+	// chat has no effect.
+	Key string
+	// Limit is how many messages of the origin may wait; 0: any number.
+	Limit int
+	// Occurrences are stored together with the message; see store.ReceiveRequest.
+	Occurrences []store.Occurrence
+
+	// Of a message that is sent:
+	Files   []channels.File // open; the callee closes them
+	Silent  bool
+	Buttons []string // texts that a person can say by pressing a button
+
+	// Of a message to an agent:
+	Agent      string   // "": the one that the chat has chosen
+	Media      []string // absolute paths in the folder of the chat
+	MediaNames []string // as in channels.Incoming
+	Quiet      bool     // see channels.Incoming
+	Runbook    string   // starts a run of this runbook instead of an agent; "": none
+}
+
+// Accepted is the result of an AutomaticMessage that is on disk.
+type Accepted struct {
+	Inbound   int64
+	Duplicate bool // a message with the same key was accepted before
+}
+
+// The reasons for which an AutomaticMessage is refused. Their texts are for operators.
+var (
+	ErrNoChannel = errors.New("no such channel is enabled")
+	ErrNoAgent   = errors.New("no such agent is configured")
+	ErrQueueFull = errors.New("too many messages of this origin wait already")
+	ErrEmpty     = errors.New("the message has no text and no files")
+)
+
+// Send stores a message and has it sent to its chat. When it returns nil, the message is on disk.
+func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error) {
+	defer closeFiles(m.Files)
+	if err := g.checkChat(m.Chat); err != nil {
+		return Accepted{}, err
+	}
+	out := &outbox.Message{Message: channels.Message{
+		Chat: m.Chat, Kind: channels.Answer, Text: m.Text, Media: m.Files,
+		Notification: channels.Notification{Silent: m.Silent},
+	}, MediaRequired: true}
+	request := g.newRequest(m)
+	request.In.Text, request.Settle = "", true // the text is in the transcript
+	if len(m.Buttons) == 0 {
+		var err error
+		if request.Answer, request.Entry, err = g.outbox.Prepare(ctx, out); err != nil {
+			return Accepted{}, err
+		}
+		if len(request.Answer) == 0 {
+			return Accepted{}, ErrEmpty
+		}
+	}
+	accepted, err := g.receiveAutomatic(ctx, request, "")
+	if err != nil || len(m.Buttons) == 0 || accepted.Inbound == 0 {
+		return accepted, err
+	}
+	// The buttons name the stored message. If the message was stored and not posted before, a
+	// second call with the same key posts it.
+	out.Inbound, out.Sequence, out.Once = accepted.Inbound, 1, true
+	out.AddChoices(m.Buttons)
+	return accepted, g.outbox.Post(ctx, out)
+}
+
+// Ask stores a message and has an agent work on it in its chat, or starts a run. When it returns
+// nil, the message is on disk.
+func (g *Gateway) Ask(ctx context.Context, m AutomaticMessage) (Accepted, error) {
+	if err := g.checkChat(m.Chat); err != nil {
+		return Accepted{}, err
+	}
+	if _, ok := g.currentSettings().Agents[cmp.Or(m.Agent, store.DefaultAgent)]; !ok {
+		return Accepted{}, fmt.Errorf("%w: %s", ErrNoAgent, m.Agent)
+	}
+	if m.Text == "" && len(m.Media) == 0 && m.Runbook == "" {
+		return Accepted{}, ErrEmpty
+	}
+	return g.receiveAutomatic(ctx, g.newRequest(m), m.Runbook)
+}
+
+func (g *Gateway) checkChat(chat channels.Chat) error {
+	ch, ok := g.o.Channels[chat.Channel]
+	if !ok {
+		return fmt.Errorf("%w: %s", ErrNoChannel, chat.Channel)
+	}
+	if p, ok := ch.(channels.ChatChecker); ok {
+		return p.CheckChat(chat.ID)
+	}
+	return nil
+}
+
+func (g *Gateway) newRequest(m AutomaticMessage) store.ReceiveRequest {
+	request := store.ReceiveRequest{
+		In: channels.Incoming{
+			Chat: m.Chat, Origin: m.Origin, Maker: m.Maker, Text: m.Text, Media: m.Media, MediaNames: m.MediaNames,
+			Quiet: m.Quiet,
+		},
+		Agent: m.Agent, OriginLimit: m.Limit, Occurrences: m.Occurrences,
+	}
+	if m.Key != "" {
+		request.Key = m.Origin.String() + " " + m.Key
+	}
+	return request
+}
+
+func (g *Gateway) receiveAutomatic(ctx context.Context, request store.ReceiveRequest, runbook string) (Accepted, error) {
+	receive := g.intake.ReceiveAutomatic
+	if runbook != "" {
+		receive = func(ctx context.Context, r store.ReceiveRequest) (store.ReceiveResult, error) {
+			return g.intake.ReceiveAutomaticRun(ctx, r, runbook)
+		}
+	}
+	result, err := receive(ctx, request)
+	switch {
+	case err != nil:
+		return Accepted{}, err
+	case result.Disposition == store.Full:
+		return Accepted{}, ErrQueueFull
+	}
+	return Accepted{result.Inbound.ID, result.Disposition == store.Duplicate}, nil
+}
+
+// deliveryPoll is how often AwaitDelivery reads the state of a message.
+const deliveryPoll = 200 * time.Millisecond
+
+// AwaitDelivery waits until the turn of an accepted message has ended and all its messages were
+// sent. The error says why one was not sent, or how the turn has failed.
+func (g *Gateway) AwaitDelivery(ctx context.Context, inbound int64) error {
+	for {
+		done, err := g.deliveryOutcome(ctx, inbound)
+		if done || err != nil {
+			return err
+		}
+		if !retry.Sleep(ctx, deliveryPoll) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// deliveryOutcome reports whether nothing of a message is left to be done, and what has failed.
+func (g *Gateway) deliveryOutcome(ctx context.Context, inbound int64) (done bool, err error) {
+	i, found, err := g.o.Store.Inbound(ctx, inbound)
+	if err != nil || found && i.Ended.IsZero() {
+		return false, err
+	}
+	deliveries, err := g.o.Store.Deliveries(ctx, inbound)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range deliveries {
+		switch d.State {
+		case store.Failed, store.Unknown:
+			return true, fmt.Errorf("not delivered: %s", d.Err)
+		case store.Sent:
+		default:
+			return false, nil
+		}
+	}
+	if i.State == store.Dead || i.State == store.Interrupted {
+		return true, fmt.Errorf("not answered: its turn was %s", cmp.Or(i.Outcome.Status, string(i.State)))
+	}
+	return true, nil
+}
+
+// closeFiles closes files that are not copied.
+func closeFiles(files []channels.File) {
+	for _, f := range files {
+		if f.Open != nil {
+			_ = f.Open.Close()
+		}
+	}
+}

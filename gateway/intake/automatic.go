@@ -1,0 +1,62 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/channels"
+	"nanobot/gateway/choice"
+	"nanobot/gateway/events"
+	"nanobot/gateway/press"
+	"nanobot/gateway/store"
+)
+
+// ReceiveAutomatic stores a message that nobody has typed. It is no command, no press and no answer
+// to a question. If it gets a turn, it waits for the running one, whatever the settings say. A
+// message with Settle is stored with its answers only.
+func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
+	in := &request.In
+	in.User = channels.User{ID: in.Origin.String(), Name: in.Origin.String()}
+	i.o.Outbox.Reopen(in.Chat)
+	if request.Settle {
+		result, err := i.o.Store.Receive(ctx, request)
+		if err != nil {
+			return result, fmt.Errorf("store message: %w", err)
+		}
+		if len(request.Answer) > 0 {
+			i.o.Outbox.Wake(in.Chat)
+		}
+		return result, nil
+	}
+	if request.Agent == "" {
+		if err := i.assignAgent(ctx, &request); err != nil {
+			return store.ReceiveResult{}, err
+		}
+	}
+	result, err := i.acceptMessage(ctx, request)
+	if err == nil && result.Disposition == store.Full {
+		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: events.QueueFull})
+	}
+	return result, err
+}
+
+// ReceiveAutomaticRun stores a message that nobody has typed and that starts a run of a runbook. If
+// the runbook cannot be run, the chat is told why.
+func (i *Intake) ReceiveAutomaticRun(ctx context.Context, request store.ReceiveRequest, runbook string) (
+	store.ReceiveResult, error,
+) {
+	in := &request.In
+	in.Text = "/" + choice.CommandRun + " " + runbook
+	in.Press = press.Type(in.Text)
+	result, err := i.o.Runbooks.Command(ctx, i.newStatement(*in, runbook))
+	if err != nil {
+		return store.ReceiveResult{}, err
+	}
+	if !result.Continue {
+		in.Press, request.Settle = "", true
+		if request.Answer, err = i.planAnswer(*in, channels.Message{Text: result.Reply}); err != nil {
+			return store.ReceiveResult{}, err
+		}
+	}
+	return i.ReceiveAutomatic(ctx, request)
+}
