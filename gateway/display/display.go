@@ -98,7 +98,7 @@ func (d *Display) Start(untilKilled, working, accepting context.Context) (stop f
 	d.streamed.start = d.OnDemand(func(sending context.Context) { d.streamed.run(sending, accepting) })
 	d.board.timer = time.AfterFunc(d.o.Delay, d.board.showWhenDue)
 	stopTyping := func() bool { return false }
-	if typer, ok := d.o.Channel.(channels.Typer); ok {
+	if typer, ok := d.o.Channel.(channels.Typer); ok && !d.o.Inbound.In.Quiet {
 		stopTyping = time.AfterFunc(typingDelay, func() {
 			d.o.Tasks.Go(func(context.Context) { d.showTyping(working, typer) })
 		}).Stop

@@ -19,14 +19,17 @@ func (d *Display) ReactToStart() {
 	}
 }
 
-// React shows a reaction to a message. The press of a button is no message.
+// React shows a reaction to a message. The press of a button is no message of the network, nor is
+// one that nobody has typed.
 func React(box Outbox, in channels.Incoming, r channels.Reaction) {
 	if isMessage(in) {
 		box.React(in.Chat, in.ID, r)
 	}
 }
 
-func isMessage(in channels.Incoming) bool { return in.Press == "" && !in.Pressed }
+func isMessage(in channels.Incoming) bool {
+	return in.Press == "" && !in.Pressed && in.Origin == channels.Person
+}
 
 // ending is how an ended turn is marked: its folded board, and its message by a reaction.
 type ending struct {

@@ -28,6 +28,9 @@ func (out *output) reportReplacedAgent(accepting context.Context) {
 	}
 	out.log.Warn("the chosen agent is no longer configured", zap.String("wanted", out.inbound.Agent),
 		zap.String("instead", out.agent))
+	if out.inbound.In.Quiet {
+		return
+	}
 	notice := channels.Message{
 		Kind:         channels.Answer,
 		Text:         out.words.Text(words.AgentGone, out.inbound.Agent, store.DefaultAgent),

@@ -36,6 +36,8 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 	switch {
 	case accepting.Err() != nil:
 		return context.Cause(accepting)
+	case out.inbound.In.Quiet && !isSaid(f):
+		return nil
 	case f.Kind == terminal.Partial:
 		out.display.ShowUnfinished(f.Text, channels.Format(f.Format))
 		return nil
@@ -66,6 +68,12 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 		return out.display.PostAnswer(m, func(m *outbox.Message) error { return out.post(accepting, m) })
 	}
 	return out.post(accepting, m)
+}
+
+// isSaid reports whether a frame is a message of the agent itself. A quiet turn shows nothing else,
+// except that a person has stopped it.
+func isSaid(f terminal.Frame) bool {
+	return f.Kind == terminal.Message && !f.Own || f.Code == terminal.StoppedCode
 }
 
 // setHeading sets the heading of all further progress.
@@ -118,8 +126,12 @@ func (out *output) postFold(ctx context.Context, fold terminal.Fold) error {
 	return out.post(ctx, m)
 }
 
-// hidesBoard reports whether the people of the chat want no board and no progress.
+// hidesBoard reports whether the people of the chat want no board and no progress, or the turn is
+// quiet.
 func (out *output) hidesBoard(ctx context.Context) bool {
+	if out.inbound.In.Quiet {
+		return true
+	}
 	verbose, err := out.stage.o.Store.Recall(ctx, out.inbound.In.Chat, store.VerboseMemory)
 	if err != nil {
 		out.log.Warn("cannot read whether the chat wants a board", zap.Error(err))

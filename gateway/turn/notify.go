@@ -33,7 +33,7 @@ func (out *output) postDone(accepting context.Context) {
 	if received := out.inbound.Received; !received.IsZero() && received.Before(since) { // it has waited for another turn
 		since = received
 	}
-	if !out.unnotified.Load() || time.Since(since) < doneAfter || accepting.Err() != nil {
+	if out.inbound.In.Quiet || !out.unnotified.Load() || time.Since(since) < doneAfter || accepting.Err() != nil {
 		return
 	}
 	worked := out.elapsed()

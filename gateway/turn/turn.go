@@ -306,7 +306,7 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 
 // reportFailure tells the chat that the agent could not be run.
 func (out *output) reportFailure(accepting context.Context) {
-	if out.ch == nil {
+	if out.ch == nil || out.inbound.In.Quiet {
 		return
 	}
 	if err := out.postMessage(accepting, CouldNotRunMessage(out.words), 0); err != nil {
