@@ -98,9 +98,9 @@ type ReceiveResult struct {
 	Inbound     Inbound
 	Disposition Disposition
 	// Running is the chat's inbound message that was running when this one was received, or 0, and
-	// Runner the member that runs it. Waiting is the number of the chat's messages that wait for a
-	// turn, including this one if it was Queued. All three are unset for a Duplicate and a Settled
-	// message.
+	// Runner the member that runs it. Waiting is the number of the chat's messages that get their
+	// turn before this one, and this one if it was Queued. All three are unset for a Duplicate and
+	// a Settled message.
 	Running int64
 	Runner  string
 	Waiting int
@@ -123,13 +123,14 @@ type ReceiveRequest struct {
 	Agent string
 	// Key, if not "", is compared instead of In.ID: the same chat and Key again is a Duplicate.
 	Key string
-	// OriginLimit says when the message is not stored: while this many messages of its origin wait
-	// for a turn or to be sent, if it is not 0.
+	// OriginLimit says when the message is not stored: while this many messages of its origin have
+	// an unfinished turn, or are to be sent to its chat, if it is not 0.
 	OriginLimit int
 	// Occurrences are stored in the same transaction, the last one with the message. If that one is
 	// stored already, the message is a Duplicate.
 	Occurrences []Occurrence
-	// Entry, if not nil, is added to the transcript of a message that is settled.
+	// Entry, if not nil, is added to the transcript of a message that is settled, whose Answer is
+	// one outbound message.
 	Entry *Entry
 	// Cursor, if not "", is stored for the channel in the same transaction.
 	Cursor string
@@ -137,7 +138,7 @@ type ReceiveRequest struct {
 	// running.
 	Claim bool
 	// NotWhileRunning and QueueLimit say when the message is not stored: while its chat has a
-	// running turn; while QueueLimit messages of its chat wait, if it is not 0.
+	// running turn; while QueueLimit messages of its chat wait that go before it, if it is not 0.
 	NotWhileRunning bool
 	QueueLimit      int
 	// Gather is how long the message waits for further messages of the same person before it can be
@@ -205,8 +206,9 @@ type Inbox interface {
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
 	// Claim marks pending inbound messages as running and increments their attempts: the first of
 	// each chat, for up to limit chats in the order in which they wait for a turn. A person's
-	// messages are before those that nobody has typed, and the oldest is first. Chats with a
-	// running inbound message are skipped, and chats whose oldest one waits for further messages.
+	// messages, and those that run again, are before those that nobody has typed; the oldest is
+	// first. Chats with a running inbound message are skipped, and chats whose first one waits for
+	// further messages.
 	// It returns none when there is nothing to run.
 	Claim(ctx context.Context, limit int) ([]Inbound, error)
 	// NextClaim returns how long it takes until a message has waited long enough for further

@@ -165,6 +165,33 @@ func shortAnswer(n, chat int) store.Outbound {
 	}
 }
 
+// BenchmarkAPersonAmongAutomaticMessages measures how much longer a person's message takes from its
+// arrival to the end of its turn if 10,000 messages of a hook wait in the chat. Budget: at most 2.
+func BenchmarkAPersonAmongAutomaticMessages(b *testing.B) {
+	chat, n := channels.Chat{Channel: "net", ID: "a"}, 0
+	turn := func(waiting int) func() error {
+		s := openStore(b, b.TempDir(), sqlite.Options{})
+		b.Cleanup(func() { closeStore(b, s) })
+		queueAutomatic(b, s, chat, waiting)
+		return func() error {
+			n++
+			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(n), User: channels.User{ID: "7"}}
+			got := musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: in, QueueLimit: 20}))(b)
+			if claimed := musttest.Get(s.Claim(ctx, 1))(b); claimed[0].ID != got.Inbound.ID {
+				b.Fatalf("claimed %+v", claimed[0].In)
+			}
+			_, err := s.Finish(ctx, got.Inbound.ID, store.Done, store.Outcome{})
+			return err
+		}
+	}
+	one, many := turn(1), turn(10_000)
+	var few, full []time.Duration
+	for b.Loop() {
+		few, full = append(few, measureTime(b, one)), append(full, measureTime(b, many))
+	}
+	b.ReportMetric(float64(median(full))/float64(median(few)), "10000/1")
+}
+
 func measureTime(tb testing.TB, do func() error) time.Duration {
 	tb.Helper()
 	began := time.Now()

@@ -49,3 +49,6 @@ func RememberMany(ctx context.Context, s *Store, n int, chat func(int) channels.
 
 // SchemaVersion is schemaVersion.
 const SchemaVersion = schemaVersion
+
+// GoesLast is goesLast.
+const GoesLast = goesLast

@@ -36,6 +36,10 @@ type lineEntry struct {
 	inbound     int64
 }
 
+// goesLast is an SQL condition on a row of inbox: nobody has typed the message, and it had no turn
+// yet. Other messages of its chat go first. It is a column of the index inbox_open.
+const goesLast = "(origin <> 'person' AND attempt = 0)"
+
 // dueCondition is an SQL condition on a row of the line at the time ?1: its message does not wait
 // for further messages. Nothing waits longer than ?2, except after a change of the clock.
 const dueCondition = "(not_before <= ?1 OR not_before > ?1 + ?2)"
@@ -52,7 +56,7 @@ func removeFromLine(t *tx, limit int, now time.Time) []lineEntry {
 	}
 	heads := queryAllTx(t, scan, `SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
 		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0
-			ORDER BY i.origin <> 'person', i.id LIMIT 1), 0)
+			ORDER BY `+goesLast+`, i.id LIMIT 1), 0)
 		FROM line l WHERE `+dueCondition+` ORDER BY seq`, micros(now), store.MaxGather.Microseconds())
 	if len(heads) > 0 {
 		t.exec("DELETE FROM line WHERE "+dueCondition+" AND seq <= ?3", micros(now), store.MaxGather.Microseconds(), last)
@@ -269,7 +273,7 @@ func markStopped(t *tx, chat string, id int64) {
 // Queue returns pending inbound messages of a chat.
 func (s inbox) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the queue of "+chat.String(), scanInbound,
-		selectInbound+"state = 'pending' AND chat = ? AND ended = 0 ORDER BY origin <> 'person', id LIMIT ?", chat.String(),
+		selectInbound+"state = 'pending' AND chat = ? AND ended = 0 ORDER BY "+goesLast+", id LIMIT ?", chat.String(),
 		max(n, 0))
 }
 

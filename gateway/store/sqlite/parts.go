@@ -22,7 +22,7 @@ func (s inbox) StorePart(ctx context.Context, in channels.Incoming) error {
 	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
 	return s.change(ctx, operation, func(t *tx) {
 		moveCursor(t, in.Chat.Channel, in.Cursor)
-		if !readChatState(t, in.Chat, in.ID).duplicate {
+		if !readChatState(t, in, in.ID).duplicate {
 			t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				in.Chat.String(), in.ID, group, micros(now), incoming)
 		}

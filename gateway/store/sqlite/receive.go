@@ -52,6 +52,9 @@ func (s inbox) Receive(ctx context.Context, request store.ReceiveRequest) (store
 		ReceiveRequest: request, part: part, member: s.member, now: now, incoming: encodeJSON(&stored),
 		answer: s.prepareEach(request.Answer),
 	}
+	if request.Entry != nil { // the message is sent, and its deliveries can be read like those of a turn
+		r.answer = []*preparedOutbound{s.prepareOutbound(store.Outbound{Parts: request.Answer, Sequence: 1}, request.In.Chat)}
+	}
 	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", request.In.ID, request.In.Chat),
 		func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
 }
@@ -68,7 +71,7 @@ type preparedReceive struct {
 }
 
 func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
-	chat := readChatState(t, r.In.Chat, r.key())
+	chat := readChatState(t, r.In, r.key())
 	if chat.duplicate || isAccounted(t, r.Occurrences) {
 		before, _, unreadable := queryInbound(t, selectInbound+"id = ?", chat.duplicateOf)
 		t.fail(unreadable)
@@ -117,8 +120,9 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 // chatState is the state of a chat when one of its messages is received.
 type chatState struct {
 	duplicate   bool
-	duplicateOf int64 // the earlier inbound message of a duplicate; 0 if it was pruned or refused
-	waiting     int
+	duplicateOf int64  // the earlier inbound message of a duplicate; 0 if it was pruned or refused
+	waiting     int    // the messages that go before this one
+	pending     bool   // some message waits
 	running     int64  // the inbound message that runs, or 0
 	runner      string // the member that runs it
 	token       string // "": the chat has none yet
@@ -130,20 +134,22 @@ func (r preparedReceive) key() string { return cmp.Or(r.Key, r.In.ID) }
 // countUnfinished counts the messages of an origin that wait for a turn or to be sent.
 func countUnfinished(t *tx, in channels.Incoming) (n int) {
 	t.queryRow(`SELECT (SELECT count(*) FROM inbox WHERE origin = ?1 AND ended = 0 AND origin <> 'person') +
-		(SELECT count(*) FROM outbox o JOIN inbox i ON i.id = o.inbound
+		(SELECT count(DISTINCT o.inbound) FROM outbox o JOIN inbox i ON i.id = o.inbound
 			WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat = ?2 AND i.origin = ?1 AND i.ended > 0)`,
 		[]any{in.Origin.String(), in.Chat.String()}, &n)
 	return n
 }
 
-// readChatState reads the state of a chat in which a message with a key is received.
-func readChatState(t *tx, chat channels.Chat, key string) (c chatState) {
+// readChatState reads the state of the chat in which a message with a key is received.
+func readChatState(t *tx, in channels.Incoming, key string) (c chatState) {
 	t.queryRow(`SELECT coalesce(s.inbound, 0), ?2 <> '' AND (s.inbound IS NOT NULL OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
-		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
+		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0 AND `+goesLast+` <= ?3),
+		EXISTS (SELECT 1 FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
 		coalesce(r.id, 0), coalesce(r.owner, ''), coalesce((SELECT token FROM token WHERE chat = ?1), '')
 		FROM (SELECT 1) LEFT JOIN seen s ON s.chat = ?1 AND s.message = ?2
 		LEFT JOIN inbox r ON r.state = 'running' AND r.chat = ?1 AND r.ended = 0`,
-		[]any{chat.String(), key}, &c.duplicateOf, &c.duplicate, &c.waiting, &c.running, &c.runner, &c.token)
+		[]any{in.Chat.String(), key, in.Origin != channels.Person}, &c.duplicateOf, &c.duplicate, &c.waiting,
+		&c.pending, &c.running, &c.runner, &c.token)
 	return c
 }
 
@@ -166,7 +172,7 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 		result.Disposition = store.Busy
 	case r.QueueLimit > 0 && result.Waiting >= r.QueueLimit:
 		result.Disposition = store.Full
-	case r.Claim && r.Gather == 0 && result.Waiting == 0 && result.Running == 0:
+	case r.Claim && r.Gather == 0 && !chat.pending && result.Running == 0:
 		result.Disposition = store.Claimed
 		i := &result.Inbound
 		i.State, i.Owner, i.Attempt, i.Started = store.Running, r.member, 1, i.Received
@@ -213,8 +219,8 @@ func insertInbound(t *tx, result *store.ReceiveResult, r preparedReceive, token 
 	}
 	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, origin, state, owner, attempt, received, started, ended, not_before, incoming)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		chat, i.Agent, r.In.Origin.String(), i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended),
-		micros(i.NotBefore), r.incoming)
+		chat, i.Agent, r.In.Origin.String(), i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started),
+		micros(i.Ended), micros(i.NotBefore), r.incoming)
 	if key := r.key(); key != "" {
 		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, key, i.ID, micros(i.Received))
 	}
@@ -239,7 +245,7 @@ func hasUnfinished(t *tx, chat string) (pending, running bool) {
 // not_before of its first pending message.
 func enterLine(t *tx, chat string) {
 	t.exec(`INSERT INTO line (chat, not_before) VALUES (?1, coalesce((SELECT not_before FROM inbox
-		WHERE state = 'pending' AND chat = ?1 AND ended = 0 ORDER BY origin <> 'person', id LIMIT 1), 0))
+		WHERE state = 'pending' AND chat = ?1 AND ended = 0 ORDER BY `+goesLast+`, id LIMIT 1), 0))
 		ON CONFLICT DO UPDATE SET not_before = excluded.not_before`, chat)
 }
 

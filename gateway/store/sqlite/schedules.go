@@ -66,7 +66,7 @@ func (s schedules) Occurrences(ctx context.Context, name string, n int) ([]store
 func insertOccurrences(t *tx, all []store.Occurrence) {
 	for _, o := range all {
 		t.exec(`INSERT INTO occurrence (schedule, due, wall, outcome, reason, inbound) VALUES (?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, o.Schedule, micros(o.Due), o.Wall, o.Outcome, o.Reason, o.Inbound)
+			ON CONFLICT DO NOTHING`, o.Schedule, micros(o.Due), o.Wall, string(o.Outcome), o.Reason, o.Inbound)
 	}
 	if len(all) > 0 {
 		t.exec(fmt.Sprintf(`DELETE FROM occurrence WHERE schedule = ?1 AND due < (SELECT due FROM occurrence
@@ -80,7 +80,8 @@ func isAccounted(t *tx, all []store.Occurrence) bool {
 		return false
 	}
 	o := all[len(all)-1]
-	return t.exists("SELECT 1 FROM occurrence WHERE schedule = ? AND due = ? AND wall = ?", o.Schedule, micros(o.Due), o.Wall)
+	return t.exists("SELECT 1 FROM occurrence WHERE schedule = ? AND due = ? AND wall = ?", o.Schedule, micros(o.Due),
+		o.Wall)
 }
 
 // keptOccurrences is how many occurrences of a schedule are kept.

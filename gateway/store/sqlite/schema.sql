@@ -177,7 +177,7 @@ CREATE INDEX part_whole ON part (chat, whole);
 CREATE INDEX inbox_gathering ON inbox (chat, id) WHERE state = 'pending' AND not_before > 0;
 CREATE INDEX details_fold ON details (inbound) WHERE fold > 0;
 CREATE INDEX question_secret ON question (inbound) WHERE secret = 1 AND answer IS NOT NULL;
-CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person'), id) WHERE ended = 0;
+CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person' AND attempt = 0), id) WHERE ended = 0;
 CREATE INDEX inbox_origin ON inbox (origin, id) WHERE ended = 0 AND origin <> 'person';
 CREATE INDEX schedule_chat ON schedule (chat, name);
 CREATE TRIGGER forget AFTER DELETE ON inbox BEGIN

@@ -49,7 +49,8 @@ func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition st
 	arg int64,
 ) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read the history of "+chat.String(),
-		scanInbound, selectInbound+"chat = ?1 AND (attempt > 0 OR origin <> 'person' AND ended > 0) AND "+condition+
+		scanInbound, selectInbound+"chat = ?1 AND (attempt > 0 OR origin <> 'person' AND "+
+			"EXISTS (SELECT 1 FROM transcript t WHERE t.inbound = inbox.id)) AND "+condition+
 			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(),
 		limit, arg)
 }

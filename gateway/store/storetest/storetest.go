@@ -62,6 +62,8 @@ func Run(t *testing.T, open Open) {
 		{"secrets", secretTests},
 		{"spool", spoolTests},
 		{"retention", retentionTests},
+		{"automatic messages", automaticTests},
+		{"schedules", scheduleTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	} {

@@ -2,7 +2,7 @@
 -- chat that wait.
 ALTER TABLE inbox ADD COLUMN origin TEXT NOT NULL DEFAULT 'person';
 DROP INDEX inbox_open;
-CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person'), id) WHERE ended = 0;
+CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person' AND attempt = 0), id) WHERE ended = 0;
 CREATE INDEX inbox_origin ON inbox (origin, id) WHERE ended = 0 AND origin <> 'person';
 -- The schedules of the configuration and of chats. spec is JSON. maker is the person who has made it, '': the operator.
 -- accounted is the time up to which all occurrences are in the table occurrence.
