@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
@@ -157,6 +158,17 @@ func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
 		if err := fx.OfferQueue(fx.t.Context(), chatOf("ann")); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+func TestATurnThatWaitsForAPersonReadsNoAutomaticMessage(t *testing.T) {
+	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
+		in := channels.Incoming{Chat: chatOf("ann"), Origin: channels.ByHook("ci"), Text: "build failed"}
+		musttest.Get(fx.ReceiveAutomatic(fx.t.Context(), store.ReceiveRequest{In: in}))(t)
+		musttest.Do(t, fx.OfferQueue(fx.t.Context(), chatOf("ann")))
+		fx.writeMessage("ann", "yes")
+		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "yes" []`})
+		fx.checkInbounds("ann", "work running", "build failed pending", "yes done")
 	})
 }
 
