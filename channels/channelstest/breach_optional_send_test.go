@@ -18,6 +18,7 @@ const (
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
 	idempotent  = "Repeater: Send is idempotent per Key"
 	hasGroups   = "TopicHost: a group is its own group"
+	checksChats = "ChatChecker: CheckChat accepts only IDs that a chat can have"
 )
 
 var optionalSendBreaches = []breach{
@@ -108,6 +109,16 @@ var optionalSendBreaches = []breach{
 				return chat
 			}
 		}),
+	},
+	{
+		name:  "CheckChat accepts everything",
+		fails: []string{checksChats},
+		build: withFault(func(_ fakeChannel, o *faultyChannel) { o.checkChat = func(string) error { return nil } }),
+	},
+	{
+		name:  "CheckChat refuses a chat",
+		fails: []string{checksChats},
+		build: withFault(func(_ fakeChannel, o *faultyChannel) { o.checkChat = func(string) error { return errMissing } }),
 	},
 	{
 		name:  "Send ignores the Key",

@@ -27,6 +27,7 @@ type faultyChannel struct {
 	closeIdle    func()
 	typing       func(ctx context.Context, chat channels.Chat) error
 	groupOf      func(chat channels.Chat) channels.Chat
+	checkChat    func(id string) error
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
 	mount        func() (string, http.Handler)
@@ -106,6 +107,10 @@ func (o faultyChannel) Typing(ctx context.Context, chat channels.Chat) error {
 
 func (o faultyChannel) GroupOf(chat channels.Chat) channels.Chat {
 	return overridden(o.groupOf, o.groupOf != nil, o.fakeChannel.GroupOf)(chat)
+}
+
+func (o faultyChannel) CheckChat(id string) error {
+	return overridden(o.checkChat, o.checkChat != nil, o.fakeChannel.CheckChat)(id)
 }
 
 func (o faultyChannel) Resume(cursor string) {

@@ -23,6 +23,7 @@ var (
 	_ channels.Typer            = fakeChannel{}
 	_ channels.Repeater         = fakeChannel{}
 	_ channels.TopicHost        = fakeChannel{}
+	_ channels.ChatChecker      = fakeChannel{}
 	_ channels.Resumer          = fakeChannel{}
 	_ channels.CursorKeeper     = fakeChannel{}
 	_ channels.MemoryUser       = fakeChannel{}
@@ -211,6 +212,13 @@ func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 func (f fakeChannel) Repeatable() bool { return true }
 
 func (f fakeChannel) GroupOf(chat channels.Chat) channels.Chat { return chat }
+
+func (f fakeChannel) CheckChat(id string) error {
+	if id != testChat.ID {
+		return errMissing
+	}
+	return nil
+}
 
 func (f fakeChannel) Resume(cursor string) { f.received, _ = strconv.Atoi(cursor) }
 

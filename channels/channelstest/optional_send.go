@@ -160,6 +160,23 @@ func sendIsIdempotent(ctx context.Context, fx fixture) error {
 	return nil
 }
 
+func chatsAreChecked(_ context.Context, fx fixture) error {
+	checker, err := optionalInterface[channels.ChatChecker](fx)
+	if err != nil {
+		return err
+	}
+	if err := checker.CheckChat(fx.Chat.ID); err != nil {
+		return fmt.Errorf("CheckChat refuses the chat %s: %w", fx.Chat, err)
+	}
+	// The last ones might be read as the same number.
+	for _, id := range []string{"", " ", "0", "general", "#general", "@ann", "../x", fx.Chat.ID + "\n", "+" + fx.Chat.ID, "0" + fx.Chat.ID} {
+		if checker.CheckChat(id) == nil {
+			return fmt.Errorf("CheckChat accepts %q", id)
+		}
+	}
+	return nil
+}
+
 func groupIsItsOwn(_ context.Context, fx fixture) error {
 	host, err := optionalInterface[channels.TopicHost](fx)
 	if err != nil {

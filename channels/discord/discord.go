@@ -110,6 +110,8 @@ var (
 	_ channels.Replacer         = (*Channel)(nil)
 	_ channels.FileLimiter      = (*Channel)(nil)
 	_ channels.Typer            = (*Channel)(nil)
+	_ channels.ChatChecker      = (*Channel)(nil)
+	_ channels.ChatChecker      = (*Settings)(nil)
 	_ channels.ConnectionKeeper = (*Channel)(nil)
 	_ channels.Repeater         = (*Channel)(nil)
 	_ channels.Resumer          = (*Channel)(nil)

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"slices"
 
 	"nanobot/channels"
@@ -56,6 +57,17 @@ func (*Settings) CheckUserID(id string) error { return channels.CheckNumericID(i
 
 // UserIDExample is a number.
 func (*Settings) UserIDExample() string { return "123456789" }
+
+// CheckChat accepts the numbers that Discord gives to channels, threads and direct messages.
+func (*Settings) CheckChat(id string) error {
+	if n := parseSnowflake(id); n == 0 || n.String() != id {
+		return fmt.Errorf("%q is not the ID of a Discord channel, which is a number such as 112233445566778899", id)
+	}
+	return nil
+}
+
+// CheckChat returns an error if no chat can have an ID.
+func (*Channel) CheckChat(id string) error { return (*Settings)(nil).CheckChat(id) }
 
 // Warnings is about an open access list.
 func (s *Settings) Warnings(at config.Scope) []string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/receiving"
 	"nanobot/config"
 )
@@ -88,6 +89,18 @@ func (*Settings) CheckUserID(id string) error { return channels.CheckNumericID(i
 
 // UserIDExample is a number.
 func (*Settings) UserIDExample() string { return "123456789" }
+
+// CheckChat accepts the numbers of chats, and those of topics.
+func (*Settings) CheckChat(id string) error {
+	if a, err := chats.ParseAddress(id); err != nil || a.String() != id {
+		return fmt.Errorf("%q is not the ID of a Telegram chat, which is a number such as 123456789, or -1001234567890_7 "+
+			"for a topic of a group", id)
+	}
+	return nil
+}
+
+// CheckChat returns an error if no chat can have an ID.
+func (*Channel) CheckChat(id string) error { return (*Settings)(nil).CheckChat(id) }
 
 // NeedsHTTP returns the mode in which Telegram calls the bot.
 func (s *Settings) NeedsHTTP() *config.HTTPNeed {

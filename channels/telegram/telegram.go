@@ -88,6 +88,8 @@ var (
 	_ channels.FileLimiter      = (*Channel)(nil)
 	_ channels.Typer            = (*Channel)(nil)
 	_ channels.TopicHost        = (*Channel)(nil)
+	_ channels.ChatChecker      = (*Channel)(nil)
+	_ channels.ChatChecker      = (*Settings)(nil)
 	_ channels.ConnectionKeeper = (*Channel)(nil)
 	_ channels.Resumer          = (*Channel)(nil)
 	_ channels.MemoryUser       = (*Channel)(nil)

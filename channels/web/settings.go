@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"nanobot/channels"
@@ -46,6 +47,17 @@ func openChannel(o channels.OpenOptions) (channels.Channel, error) {
 
 // On reports whether the channel is enabled.
 func (s *Settings) On() bool { return s.Enabled }
+
+// CheckChat accepts the names of the page's chats.
+func (*Settings) CheckChat(id string) error {
+	if !chatPattern().MatchString(id) {
+		return fmt.Errorf("%q is not a chat of the page, whose name is %s and up to 60 letters, digits, _ and -", id, chatPrefix)
+	}
+	return nil
+}
+
+// CheckChat returns an error if no chat can have an ID.
+func (*Channel) CheckChat(id string) error { return (*Settings)(nil).CheckChat(id) }
 
 // NeedsHTTP says that the channel serves people over HTTP.
 func (s *Settings) NeedsHTTP() *config.HTTPNeed {

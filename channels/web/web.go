@@ -73,6 +73,8 @@ var (
 	_ channels.FileLimiter    = (*Channel)(nil)
 	_ channels.FileReceiver   = (*Channel)(nil)
 	_ channels.Typer          = (*Channel)(nil)
+	_ channels.ChatChecker    = (*Channel)(nil)
+	_ channels.ChatChecker    = (*Settings)(nil)
 	_ channels.Repeater       = (*Channel)(nil)
 	_ channels.Mounter        = (*Channel)(nil)
 	_ channels.Streamer       = (*Channel)(nil)
