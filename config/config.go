@@ -20,16 +20,17 @@ import (
 // overflow.
 type Config struct {
 	// Schema lets an editor find the JSON Schema. nanobot ignores it.
-	Schema    string   `json:"$schema,omitempty" jsonschema_description:"Path or URL of this file's JSON Schema, for editors."`
-	Workspace string   `json:"workspace" jsonschema_description:"The folder that agents work in, relative to the config file. Default: the config file's folder."`
-	Terminal  Terminal `json:"terminal" jsonschema_description:"The agent named default, and how it is run."`
-	Agents    Agents   `json:"agents" jsonschema_description:"More agents, by name: 1 to 32 lower-case letters, digits and hyphens. Each has the keys of terminal, with the same defaults. People choose one with /agent."`
-	Channels  Channels `json:"channels" jsonschema_description:"The chat networks."`
-	HTTP      HTTP     `json:"http" jsonschema_description:"The HTTP server for the chat page, its API, health checks, metrics and webhooks."`
-	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and the state folder."`
-	Log       Log      `json:"log" jsonschema_description:"Level and format of the log."`
-	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started which turn."`
-	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
+	Schema    string              `json:"$schema,omitempty" jsonschema_description:"Path or URL of this file's JSON Schema, for editors."`
+	Workspace string              `json:"workspace" jsonschema_description:"The folder that agents work in, relative to the config file. Default: the config file's folder."`
+	Terminal  Terminal            `json:"terminal" jsonschema_description:"The agent named default, and how it is run."`
+	Agents    Agents              `json:"agents" jsonschema_description:"More agents, by name: 1 to 32 lower-case letters, digits and hyphens. Each has the keys of terminal, with the same defaults. People choose one with /agent."`
+	Channels  Channels            `json:"channels" jsonschema_description:"The chat networks."`
+	HTTP      HTTP                `json:"http" jsonschema_description:"The HTTP server for the chat page, its API, health checks, metrics and webhooks."`
+	Gateway   Gateway             `json:"gateway" jsonschema_description:"Queues, delivery and the state folder."`
+	Log       Log                 `json:"log" jsonschema_description:"Level and format of the log."`
+	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
+	Runbooks  Runbooks            `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
+	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by a name of your choice: letters, digits, hyphens and underscores."`
 
 	file            string                // absolute path of the loaded file; "" if there is none
 	locate          func(Problem) Mistake // adds the position; a function, since fmt would print the text of the file
@@ -115,6 +116,7 @@ type Gateway struct {
 	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
 	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
+	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules and reminders, such as Europe/Berlin. Default: that of the system."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
@@ -144,8 +146,8 @@ func Default() Config {
 			Warm:         Warm{For: 300, Watch: []string{}},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
-		Agents: Agents{},
-		HTTP:   HTTP{Hosts: []string{}, Proxies: []string{}},
+		Agents: Agents{}, Schedules: map[string]Schedule{},
+		HTTP: HTTP{Hosts: []string{}, Proxies: []string{}},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048}, Language: "auto", Words: map[string]string{},

@@ -14,6 +14,10 @@ type Extensions struct {
 	Channels  []Channel
 	Protocols []Protocol // the first one is the default
 	Words     Words
+	// CheckSchedule returns the problems of a schedule's times and of what it does; nil: none.
+	CheckSchedule func(Schedule) []Problem
+	// CheckZone returns what is wrong with the name of a time zone; "": nothing.
+	CheckZone func(name string) string
 }
 
 // Words describes the section gateway.words.

@@ -46,9 +46,9 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
-		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","words":{},"stateDir":"FOLDER/.nanobot"},` +
+		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
@@ -133,11 +133,18 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
-			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Language: "de", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
+			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Language: "de", Timezone: "Europe/Berlin", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
 		},
 		Log:      config.Log{Level: "debug", Format: "json"},
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
 		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures"), Approvers: []string{"telegram:123456"}, AgentShell: "check"},
+		Schedules: map[string]config.Schedule{
+			"report": {
+				Cron: "0 9 * * MON", Timezone: "America/New_York", Chat: "telegram:7", Text: "Report.", Agent: "coder-2",
+				Say: "always",
+			},
+			"party": {At: "2026-12-24T18:00:00+01:00", Chat: "discord:8", Runbook: "party"},
+		},
 	}
 	for i := range reflect.TypeOf(want).NumField() {
 		field := reflect.TypeOf(want).Field(i)

@@ -98,7 +98,7 @@ func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {
 			t.Errorf("%s has no bounds", path)
 		}
 	})
-	wanttest.EqualSlices(t, "required:", required, []string{"apiKeys"})
+	wanttest.EqualSlices(t, "required:", required, []string{"apiKeys", "chat"})
 }
 
 func TestTheSchemaKnowsTheDefaults(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/runbook/chatrun"
+	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
 	"nanobot/internal/words"
@@ -47,6 +48,7 @@ type Settings struct {
 	DrainTimeout  time.Duration
 	Files         Files
 	Runbooks      Runbooks
+	Schedules     map[string]schedule.Configured // by name
 	Words         words.Settings
 }
 
@@ -114,6 +116,7 @@ type Gateway struct {
 	notices    *notices.Notices
 	runbooks   *chatrun.Runbooks
 	rates      toolRates
+	schedules  *schedule.Engine
 	// The stages:
 	intake *intake.Intake
 	lanes  *lanes.Lanes[*turn.Turn]
@@ -197,6 +200,9 @@ func New(o Options) *Gateway {
 		Access: g.access, Dismissed: o.Store.Dismissed, RunningTurns: g.lanes.RunningTurns, Outbox: g.outbox, Log: o.Log,
 		Agents: func() []access.Agents { return g.settings.Load().persistent },
 	})
+	g.schedules = schedule.New(schedule.Options{
+		Store: o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: o.Log,
+	})
 	g.applySettings(o.Settings)
 	return g
 }
@@ -216,6 +222,7 @@ func (g *Gateway) applySettings(s Settings) {
 	g.settings.Store(newAppliedSettings(s)) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
 	g.revocation.Recheck()
+	g.schedules.Reload(s.Schedules)
 }
 
 // setMenus sets the menus of commands of all channels that have one.

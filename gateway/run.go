@@ -71,6 +71,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	})
 	work.Go(func() error { return g.intake.WelcomeAdmitted(ctx) })
 	work.Go(func() error { return g.prune(ctx) })
+	work.Go(func() error { g.schedules.Run(ctx); return nil })
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
 	}

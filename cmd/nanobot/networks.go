@@ -16,7 +16,9 @@ import (
 
 // extensions returns the sections that channels and protocols add to the config.
 func extensions() config.Extensions {
-	all := config.Extensions{Words: config.Words{Check: words.CheckOverride}}
+	all := config.Extensions{
+		Words: config.Words{Check: words.CheckOverride}, CheckSchedule: checkSchedule, CheckZone: checkZone,
+	}
 	for _, key := range words.Keys() {
 		all.Words.Keys = append(all.Words.Keys, string(key))
 	}

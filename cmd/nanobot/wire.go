@@ -106,7 +106,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			MaxBytes: int64(cfg.Gateway.Files.Max) << 20,
 			Keep:     time.Duration(cfg.Gateway.Files.KeepDays) * 24 * time.Hour,
 		},
-		Words: wordSettings(cfg),
+		Words: wordSettings(cfg), Schedules: newSchedules(cfg),
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
@@ -175,7 +175,7 @@ type prepareOptions struct {
 func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
 	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
-	err = errors.Join(err, openErr)
+	err = errors.Join(err, openErr, checkScheduleChats(cfg, open))
 	if cfg.HTTP.Listen != "" {
 		_, tokenErr := cfg.HTTP.RevealToken()
 		err = errors.Join(err, tokenErr)

@@ -22,6 +22,7 @@ const (
 	Failed   Type = "failed"   // a send failed permanently
 	Unknown  Type = "unknown"  // the outcome of a send is unknown
 	Dropped  Type = "dropped"  // a message gets no turn; Reason says why
+	Occurred Type = "occurred" // an occurrence of a schedule was stored; Status is its outcome
 )
 
 // The reasons for which a message is dropped.
@@ -44,6 +45,8 @@ type Event struct {
 	Status string
 	Took   time.Duration
 	Reason string // why a message was dropped
+	// Schedule is the schedule of an occurrence, or "chat" for one that was made in a chat.
+	Schedule string
 }
 
 // Func observes events, from many goroutines. It must not block. A nil Func observes nothing.

@@ -24,7 +24,9 @@ type Metrics struct {
 	turns map[result]int
 	sends map[result]int
 	drops map[result]int
-	took  map[string]*histogram // by agent
+	// occurrences counts by schedule and outcome.
+	occurrences map[[2]string]int
+	took        map[string]*histogram // by agent
 }
 
 // result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
@@ -34,7 +36,8 @@ type result struct{ channel, result, agent string }
 func New() *Metrics {
 	return &Metrics{
 		turns: map[result]int{}, sends: map[result]int{}, drops: map[result]int{},
-		took: map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
+		occurrences: map[[2]string]int{},
+		took:        map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
 	}
 }
 
@@ -53,6 +56,8 @@ func (m *Metrics) Observe(e events.Event) {
 		m.sends[result{channel: e.Chat.Channel, result: string(e.Type)}]++
 	case events.Dropped:
 		m.drops[result{channel: e.Chat.Channel, result: e.Reason}]++
+	case events.Occurred:
+		m.occurrences[[2]string{e.Schedule, e.Status}]++
 	case events.Queued, events.Started, events.Output:
 	}
 }
@@ -80,6 +85,12 @@ func (m *Metrics) writeCounters(p *page) {
 	p.family("nanobot_dropped_total", "counter",
 		"Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
 	p.writeResults("nanobot_dropped_total", "reason", m.drops)
+	p.family("nanobot_schedule_occurrences_total", "counter",
+		"Occurrences of schedules by outcome: ran, caught-up or skipped. Those of schedules that were made in chats have the schedule chat.")
+	order := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, o := range slices.SortedFunc(maps.Keys(m.occurrences), order) {
+		p.sample("nanobot_schedule_occurrences_total", float64(m.occurrences[o]), "schedule", o[0], "outcome", o[1])
+	}
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
 		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)

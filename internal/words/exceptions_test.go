@@ -16,6 +16,7 @@ const (
 var exceptions = map[string]string{
 	"gateway/store":                       forStore,
 	"gateway/metrics":                     forOperator,
+	"gateway/schedule":                    forOperator,
 	"gateway/toolsocket":                  forLog,
 	"gateway/operator.go ":                forOperator,
 	"gateway/outbox/chat.go":              "the state of a delivery, for the console",

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/schedule"
+	"nanobot/gateway/store"
+)
+
+// scheduleLimit is how many messages of a schedule may wait. Only texts can reach it, since a turn
+// is not started while the one before it runs.
+const scheduleLimit = 100
+
+// Schedules returns the engine of the schedules, which also makes those of chats.
+func (g *Gateway) Schedules() *schedule.Engine { return g.schedules }
+
+// deliverSchedule stores the message of a schedule; see schedule.Options.
+func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int64, error) {
+	if err := g.checkChat(m.Schedule.Chat); err != nil {
+		return 0, schedule.RefusedError{Reason: err.Error()}
+	}
+	message := AutomaticMessage{
+		Origin: channels.BySchedule(m.Schedule.Name), Chat: m.Schedule.Chat, Maker: m.Schedule.Maker,
+		Text: m.Spec.Text, Agent: m.Spec.Agent, Runbook: m.Spec.Runbook, Limit: scheduleLimit, Occurrences: m.Occurrences,
+		Quiet: m.Spec.Runbook == "" && m.Spec.Say != schedule.SayAlways,
+	}
+	deliver := g.Ask
+	if m.Spec.Agent == "" && m.Spec.Runbook == "" {
+		deliver = g.Send
+	}
+	accepted, err := deliver(ctx, message)
+	for _, refusal := range []error{ErrNoChannel, ErrNoAgent, ErrQueueFull, ErrEmpty} {
+		if errors.Is(err, refusal) {
+			return 0, schedule.RefusedError{Reason: err.Error()}
+		}
+	}
+	if err != nil || accepted.Duplicate {
+		return 0, err
+	}
+	return accepted.Inbound, nil
+}
+
+func (g *Gateway) observeOccurrence(name string, outcome store.OccurrenceOutcome) {
+	g.o.Events.Report(events.Event{Type: events.Occurred, Schedule: name, Status: string(outcome)})
+}
