@@ -9,6 +9,14 @@ type FileReceiver interface {
 	SetFiles(f ReceivedFiles)
 }
 
+// FileSaver is a FileReceiver that can save files that nobody has sent on its network, such as
+// those of nanobot ask.
+type FileSaver interface {
+	// SaveFiles saves open files in the folder of a chat as if a person had sent them, and returns
+	// their paths. If no message gets them, the caller calls discard, which removes them.
+	SaveFiles(chat Chat, files []File) (paths []string, discard func(), err error)
+}
+
 // ReceivedFiles has the limit and the records of the files that people have sent. The gateway
 // implements it. Methods may be called from many goroutines.
 type ReceivedFiles interface {

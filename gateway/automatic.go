@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
@@ -29,9 +31,12 @@ type AutomaticMessage struct {
 	Occurrences []store.Occurrence
 
 	// Of a message that is sent:
-	Files   []channels.File // open; the callee closes them
-	Silent  bool
-	Buttons []string // texts that a person can say by pressing a button
+	Files  []channels.File // open; the callee closes them
+	Silent bool
+	// Buttons are texts that a person can say by pressing a button. One that begins with a slash is
+	// carried out like a typed one, unless an agent offers it: nobody should run a command because
+	// of an agent's words.
+	Buttons []string
 
 	// Of a message to an agent:
 	Agent      string   // "": the one that the chat has chosen
@@ -50,6 +55,8 @@ type Accepted struct {
 // The reasons for which an AutomaticMessage is refused. Their texts are for operators.
 var (
 	ErrNoChannel = errors.New("no such channel is enabled")
+	ErrBadChat   = errors.New("there is no such chat")
+	ErrBadButton = errors.New("a button is not possible")
 	ErrNoAgent   = errors.New("no such agent is configured")
 	ErrQueueFull = errors.New("too many messages of this origin wait already")
 	ErrEmpty     = errors.New("the message has no text and no files")
@@ -58,8 +65,11 @@ var (
 // Send stores a message and has it sent to its chat. When it returns nil, the message is on disk.
 func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error) {
 	defer closeFiles(m.Files)
-	if err := g.checkChat(m.Chat); err != nil {
+	if err := errors.Join(g.checkChat(m.Chat), checkButtons(m)); err != nil {
 		return Accepted{}, err
+	}
+	if strings.TrimSpace(m.Text) == "" && len(m.Files) == 0 {
+		return Accepted{}, ErrEmpty
 	}
 	out := &outbox.Message{Message: channels.Message{
 		Chat: m.Chat, Kind: channels.Answer, Text: m.Text, Media: m.Files,
@@ -72,9 +82,6 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 		if request.Answer, request.Entry, err = g.outbox.Prepare(ctx, out); err != nil {
 			return Accepted{}, err
 		}
-		if len(request.Answer) == 0 {
-			return Accepted{}, ErrEmpty
-		}
 	}
 	accepted, err := g.receiveAutomatic(ctx, request, "")
 	if err != nil || len(m.Buttons) == 0 || accepted.Inbound == 0 {
@@ -84,7 +91,39 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 	// second call with the same key posts it.
 	out.Inbound, out.Sequence, out.Once = accepted.Inbound, 1, true
 	out.AddChoices(m.Buttons)
+	for i, label := range m.Buttons {
+		if m.isCommand(label) {
+			out.Buttons[i].Data = press.Do(label)
+		}
+	}
 	return accepted, g.outbox.Post(ctx, out)
+}
+
+// isCommand reports whether a press of a button is carried out like a typed text.
+func (m AutomaticMessage) isCommand(label string) bool {
+	return strings.HasPrefix(label, "/") && m.Origin != channels.ByAgent
+}
+
+// The limits of buttons. Networks show long labels in part.
+const maxButtons, maxLabel = 20, 200
+
+// checkButtons returns ErrBadButton if the message cannot have its buttons.
+func checkButtons(m AutomaticMessage) error {
+	if len(m.Buttons) > maxButtons {
+		return fmt.Errorf("%w: these are %d, and %d is the most", ErrBadButton, len(m.Buttons), maxButtons)
+	}
+	for _, label := range m.Buttons {
+		switch {
+		case strings.TrimSpace(label) == "":
+			return fmt.Errorf("%w: its text is empty", ErrBadButton)
+		case len(label) > maxLabel:
+			return fmt.Errorf("%w: %q has %d bytes, and %d is the most", ErrBadButton, label, len(label), maxLabel)
+		case m.isCommand(label) && press.Do(label) == "":
+			return fmt.Errorf("%w: the command %q has %d bytes, and %d is the most", ErrBadButton, label, len(label),
+				press.MaxData-len(press.Do("")))
+		}
+	}
+	return nil
 }
 
 // Ask stores a message and has an agent work on it in its chat, or starts a run. When it returns
@@ -108,7 +147,9 @@ func (g *Gateway) checkChat(chat channels.Chat) error {
 		return fmt.Errorf("%w: %s", ErrNoChannel, chat.Channel)
 	}
 	if p, ok := ch.(channels.ChatChecker); ok {
-		return p.CheckChat(chat.ID)
+		if err := p.CheckChat(chat.ID); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrBadChat, chat, err)
+		}
 	}
 	return nil
 }

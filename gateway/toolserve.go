@@ -21,6 +21,8 @@ type ToolCaller struct {
 	Dir   string // its working directory; "": unknown
 	// AskTool is the name that it wants for the tool ask_user; "": that one.
 	AskTool string
+	// Operator says that no agent has started the process: it is of the daemon's user or of root.
+	Operator bool
 }
 
 // chat returns the chat that the process acts for; zero: none.

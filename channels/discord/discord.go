@@ -120,6 +120,7 @@ var (
 	_ channels.Menu             = (*Channel)(nil)
 	_ channels.Examiner         = (*Channel)(nil)
 	_ channels.FileReceiver     = (*Channel)(nil)
+	_ channels.FileSaver        = (*Channel)(nil)
 )
 
 // maxUploads and maxDownloads bound connections and disk traffic across all chats.
@@ -177,6 +178,11 @@ func (c *Channel) SetMemory(m channels.Memory) { c.store = m }
 
 // SetFiles sets the limit and the records of received files. It must be called before Run.
 func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
+
+// SaveFiles saves files that nobody has sent in the folder of a chat.
+func (c *Channel) SaveFiles(chat channels.Chat, files []channels.File) (paths []string, discard func(), err error) {
+	return c.downloads.SaveFiles(chat.ID, files)
+}
 
 // KeepCursor sets a function that stores a cursor without a message. It may be called before Run.
 // Run then calls it after many messages that were not for the bot, so that a restart does not fetch

@@ -100,6 +100,7 @@ var (
 	_ channels.ChatMenu         = (*Channel)(nil)
 	_ channels.Examiner         = (*Channel)(nil)
 	_ channels.FileReceiver     = (*Channel)(nil)
+	_ channels.FileSaver        = (*Channel)(nil)
 )
 
 func tokenProblem(err error) error { return config.Problem{Path: []string{"token"}, Text: err.Error()} }

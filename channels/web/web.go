@@ -72,6 +72,7 @@ var (
 	_ channels.QuestionCloser = (*Channel)(nil)
 	_ channels.FileLimiter    = (*Channel)(nil)
 	_ channels.FileReceiver   = (*Channel)(nil)
+	_ channels.FileSaver      = (*Channel)(nil)
 	_ channels.Typer          = (*Channel)(nil)
 	_ channels.ChatChecker    = (*Channel)(nil)
 	_ channels.ChatChecker    = (*Settings)(nil)
@@ -114,6 +115,11 @@ func New(o Options) (*Channel, error) {
 // SetFiles sets the limit and the records of received files. It must be called before the first
 // request.
 func (c *Channel) SetFiles(f channels.ReceivedFiles) { c.downloads.SetFiles(f) }
+
+// SaveFiles saves files that nobody has sent in the folder of a chat.
+func (c *Channel) SaveFiles(chat channels.Chat, files []channels.File) (paths []string, discard func(), err error) {
+	return c.downloads.SaveFiles(chat.ID, files)
+}
 
 // openHistory returns the history and opens it at first use. After an error, such as a full disk,
 // the next call tries again.

@@ -94,13 +94,18 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
-	_ = cmd.RegisterFlagCompletionFunc("agent", completeNames(func() []string {
-		cfg, err := loadConfig(configPath(f.config))
+	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(&f.config))
+}
+
+// completeAgents completes the name of an agent in the config that a flag names.
+func completeAgents(path *string) cobra.CompletionFunc {
+	return completeNames(func() []string {
+		cfg, err := loadConfig(configPath(*path))
 		if err != nil {
 			return nil
 		}
 		return cfg.AgentNames()
-	}))
+	})
 }
 
 // addProtocol adds the flag --protocol.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,11 +18,11 @@ import (
 )
 
 func main() {
-	// The process makes itself undumpable before it reads any secret. Two commands have no secrets
-	// and stay dumpable: the sandbox helper, which maps users in a namespace, and mcp on the
-	// daemon's socket, whose process the daemon looks up in /proc.
+	// The process makes itself undumpable before it reads any secret. Some commands have no secrets
+	// and stay dumpable: the sandbox helper, which maps users in a namespace, and those that an
+	// agent uses on the daemon's socket, whose processes the daemon looks up in /proc.
 	if len(os.Args) < 2 || os.Args[1] != sandbox.Command &&
-		(os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
+		(!slices.Contains([]string{"mcp", "send", "ask"}, os.Args[1]) || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read the environment of this process:", err)
 		}
@@ -95,7 +96,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
-		newServe(std), newWeb(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std),
+		newServe(std), newWeb(std), newDemo(std), newRun(std), newChat(std), newSend(std), newAsk(std), newParse(std), newInit(std), newCheckConfig(std),
 		newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std),
 		newLogin(std), newBots(std),
 		newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),

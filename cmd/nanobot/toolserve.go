@@ -19,7 +19,8 @@ import (
 	"nanobot/internal/peersocket"
 )
 
-// serveTools serves the MCP tools to agents until ctx ends. Without a socket it does nothing.
+// serveTools serves the MCP tools to agents, and accepts messages of processes, until ctx ends.
+// Without a socket it does nothing.
 func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gateway.Gateway, o gateway.Options) error {
 	if l == nil {
 		return nil
@@ -28,6 +29,9 @@ func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gatew
 		OwnerOf: d.supervisor.OwnerOf, ChatOfToken: o.Store.ChatOfToken, Log: d.log,
 		Serve: func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
 			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir, AskTool: c.AskTool})
+		},
+		ServePost: func(ctx context.Context, conn *net.UnixConn, c toolsocket.Caller) error {
+			return g.ServePost(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir, Operator: c.Operator})
 		},
 		Refused: func(r toolsocket.Refusal) {
 			record := audit.Record{
@@ -50,9 +54,15 @@ func dialDaemon(ctx context.Context, cfg *config.Config, askTool string) (net.Co
 			return nil, err
 		}
 	}
-	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable), AskTool: askTool}
-	hello.Dir, _ = os.Getwd() // without it, relative paths start in the agent's working directory
+	hello := newHello()
+	hello.AskTool = askTool
 	return toolsocket.Dial(ctx, path, hello)
+}
+
+func newHello() toolsocket.Hello {
+	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable)}
+	hello.Dir, _ = os.Getwd() // without it, relative paths start in the agent's working directory
+	return hello
 }
 
 // socketFileTimeout is how long a daemon may take from locking its state to announceSocket.

@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
+	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -278,6 +279,9 @@ func (i *Intake) storePart(ctx context.Context, in channels.Incoming) error {
 
 // route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
+	if text, ok := press.ParseDo(in.Press); ok {
+		in.Text, in.Press, in.Pressed = text, "", true
+	}
 	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
 	var ctl *control

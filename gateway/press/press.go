@@ -26,6 +26,7 @@ const (
 	resend  = "resend"
 	details = "details"
 	agent   = "agent"
+	typed   = "do"
 )
 
 // Answer is the data of an option of a question; options are numbered from 1.
@@ -125,6 +126,13 @@ func Agent(name string) string { return agent + ":" + name }
 // Type is the data of a button that stands for a typed command, with the slash; "" if the command
 // is too long for a button.
 func Type(command string) string { return short(command) }
+
+// Do is the data of a button that stands for a text which begins with a slash: a press is carried
+// out as if the person had typed the text. It is "" if the text is too long for a button.
+func Do(text string) string { return short(typed + ":" + text) }
+
+// ParseDo returns the text of the data of Do. It reports false for other buttons.
+func ParseDo(data string) (text string, ok bool) { return cutKind(data, typed) }
 
 func short(data string) string {
 	if len(data) > MaxData {

@@ -25,6 +25,7 @@ func TestTheDataOfButtonsInOldMessagesStaysTheSame(t *testing.T) {
 		press.Rerun("55"):                   "rerun:55",
 		press.Agent("coder"):                "agent:coder",
 		press.Type("/run deploy"):           "/run deploy",
+		press.Do("/run deploy"):             "do:/run deploy",
 		press.RunQuestion{Run: "A1", Step: 3, Number: 2}.ID(): "run.A1.3.2",
 	} {
 		if made != want {
@@ -51,6 +52,9 @@ func TestWhatWasMadeIsParsed(t *testing.T) {
 		if command, args := press.ParseCommand(data); command != want[0] || args != want[1] {
 			t.Errorf("%q is the command %q with %q", data, command, args)
 		}
+	}
+	if got, ok := press.ParseDo(press.Do("/run a: b")); !ok || got != "/run a: b" {
+		t.Errorf("the text of a button is %q %t", got, ok)
 	}
 	q := press.RunQuestion{Run: "A1", Step: 3, Number: 2}
 	if got, ok := press.ParseRunQuestion(q.ID()); !ok || got != q || !press.IsRunQuestion(q.ID()) {

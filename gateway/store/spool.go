@@ -8,7 +8,8 @@ import (
 // Spool stores copies of files to send, so that the agent may overwrite or delete the originals.
 type Spool interface {
 	// SaveCopy copies an open regular file, which stays open, into the spool. It returns a name for
-	// Fetch, which ends in the same base name.
+	// Fetch, which ends in the same base name. A file without an absolute path was passed by
+	// another process and may have any name.
 	//
 	// A file larger than limit, if that is not 0, is ErrTooLarge; a file without room on the disk
 	// is ErrNoRoom. A file that is empty, has changed, or has lost its name to another file is

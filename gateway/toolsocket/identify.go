@@ -17,7 +17,7 @@ import (
 var (
 	errUnknownProcess = errors.New("the daemon cannot tell which process this is")
 	errProcessGone    = errors.New("the process that connected is gone")
-	errUnknownChat    = errors.New("the daemon cannot tell which chat this process works for; start nanobot mcp as a " +
+	errUnknownChat    = errors.New("the daemon cannot tell which chat this process works for; start it as a " +
 		"child of the agent")
 	errForeignToken = errors.New("the token in $NANOBOT_CHAT_TOKEN is not that of the chat which this process works for")
 	errNoToken      = errors.New("the token in $NANOBOT_CHAT_TOKEN is no chat's")
@@ -102,10 +102,10 @@ var errTooMany = fmt.Errorf("there are %d connections of this chat or user alrea
 
 // countConn counts a connection of a group until leave is called, unless there are too many. "" is
 // the group of processes that act for no chat.
-func (s *server) countConn(group string) (leave func(), refusal error) {
+func (s *server) countConn(group string, limit int) (leave func(), refusal error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.counts[group] >= maxPerGroup {
+	if s.counts[group] >= limit {
 		return func() {}, errTooMany
 	}
 	s.counts[group]++

@@ -6,6 +6,9 @@
 // acts only for its own chat: the kernel reports which process has connected, and the supervisor
 // which agent it descends from. It needs no token, and must not present another chat's. Any other
 // process of the daemon's user, or of root, acts for the chat whose token it has, or for none.
+//
+// A process that posts one message, instead of using tools, says so in its hello, and sends nothing
+// more before the welcome.
 package toolsocket
 
 import (
@@ -34,6 +37,9 @@ const (
 	// helloTimeout is how long a process may take to send its hello.
 	helloTimeout = 10 * time.Second
 	maxHello     = 16 << 10
+	// maxPosts limits the connections of the operator's processes that post a message. They are not
+	// counted for a chat, since many may wait for deliveries.
+	maxPosts = 128
 )
 
 // Hello is the first line of a client.
@@ -42,12 +48,18 @@ type Hello struct {
 	Dir   string `json:"dir,omitempty"`   // its working folder
 	// AskTool is the name that it wants for the tool ask_user; "": that one.
 	AskTool string `json:"ask_tool,omitempty"`
+	Post    bool   `json:"post,omitempty"` // it posts one message and uses no tools
 }
 
 // Welcome is the first line of the server.
 type Welcome struct {
 	Chat  string `json:"chat,omitempty"`  // channel:id; "" if the process acts for none
 	Error string `json:"error,omitempty"` // reason for the refusal
+	Busy  bool   `json:"busy,omitempty"`  // the reason may pass soon
+	// Post says that the server expects the message of a process that posts one. Agent says that
+	// the process descends from an agent.
+	Post  bool `json:"post,omitempty"`
+	Agent bool `json:"agent,omitempty"`
 }
 
 // Caller is a process that was admitted.
@@ -58,6 +70,9 @@ type Caller struct {
 	Dir   string // its working folder, as the process reports it
 	// AskTool is the name that it wants for the tool ask_user; "": that one.
 	AskTool string
+	Post    bool // it posts one message and uses no tools
+	// Operator says that no agent has started the process: it is of the daemon's user or of root.
+	Operator bool
 }
 
 // Refusal is a process that was refused.
@@ -75,6 +90,8 @@ type Options struct {
 	ChatOfToken func(ctx context.Context, token string) (channels.Chat, bool, error)
 	// Serve serves an admitted process until the connection or ctx ends, and closes the connection.
 	Serve func(ctx context.Context, conn io.ReadWriteCloser, c Caller) error
+	// ServePost is Serve for a process that posts a message.
+	ServePost func(ctx context.Context, conn *net.UnixConn, c Caller) error
 	// Refused, if not nil, is called for each refused process.
 	Refused func(Refusal)
 	Log     *zap.Logger
@@ -146,13 +163,19 @@ func (s *server) serveConn(ctx context.Context, conn *peersocket.Conn) {
 	case ctx.Err() != nil || errors.Is(refusal, errNoHello):
 		return
 	case refusal != nil:
-		s.refuseConn(conn, caller, refusal.Error())
+		s.refuseConn(conn, caller, refusal)
 		return
 	}
-	if writeLine(conn, Welcome{Chat: ownerChat(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
+	welcome := Welcome{Chat: ownerChat(caller.Owner), Post: caller.Post, Agent: caller.Post && !caller.Operator}
+	if writeLine(conn, welcome) != nil || conn.SetDeadline(time.Time{}) != nil {
 		return
 	}
-	err := s.Serve(ctx, bufferedConn{in, conn.UnixConn}, caller)
+	var err error
+	if caller.Post {
+		err = s.ServePost(ctx, conn.UnixConn, caller)
+	} else {
+		err = s.Serve(ctx, bufferedConn{in, conn.UnixConn}, caller)
+	}
 	if err != nil && ctx.Err() == nil {
 		s.Log.Debug("connection of a tool ended", zap.String("chat", ownerChat(caller.Owner)), zap.Error(err))
 	}
@@ -169,11 +192,11 @@ func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio
 ) {
 	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
 	p, refusal := s.identify(conn)
-	c.Owner = p.owner
+	c.Owner, c.Operator = p.owner, p.outside
 	if refusal != nil {
 		return c, func() {}, refusal
 	}
-	leave, refusal = s.countConn(p.countGroup())
+	leave, refusal = s.countConn(p.countGroup(), maxPerGroup)
 	if refusal != nil {
 		return c, leave, refusal
 	}
@@ -181,12 +204,16 @@ func (s *server) admitConn(ctx context.Context, conn *peersocket.Conn, in *bufio
 	if err != nil {
 		return c, leave, errNoHello
 	}
-	c.Dir, c.AskTool = hello.Dir, hello.AskTool
+	c.Dir, c.AskTool, c.Post = hello.Dir, hello.AskTool, hello.Post
 	if c.Owner, refusal = s.ownerByToken(ctx, p, hello.Token); refusal != nil || !p.outside {
 		return c, leave, refusal
 	}
 	leave() // now counted for its chat
-	leave, refusal = s.countConn(ownerChat(c.Owner))
+	if c.Post {
+		leave, refusal = s.countConn("posts", maxPosts)
+	} else {
+		leave, refusal = s.countConn(ownerChat(c.Owner), maxPerGroup)
+	}
 	return c, leave, refusal
 }
 
@@ -217,8 +244,9 @@ func writeLine(w io.Writer, value any) error {
 }
 
 // refuseConn refuses a process.
-func (s *server) refuseConn(conn *peersocket.Conn, c Caller, reason string) {
-	defer func() { _ = writeLine(conn, Welcome{Error: reason}) }()
+func (s *server) refuseConn(conn *peersocket.Conn, c Caller, refusal error) {
+	reason := refusal.Error()
+	defer func() { _ = writeLine(conn, Welcome{Error: reason, Busy: errors.Is(refusal, errTooMany)}) }()
 	if !s.recordLimit.Allow() {
 		return
 	}

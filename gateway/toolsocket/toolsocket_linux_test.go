@@ -111,6 +111,12 @@ func newFixture(t *testing.T) *fixture {
 				fx.mu.Unlock()
 				return serve(ctx, conn, c)
 			},
+			ServePost: func(ctx context.Context, conn *net.UnixConn, c toolsocket.Caller) error {
+				fx.mu.Lock()
+				serve := fx.serve
+				fx.mu.Unlock()
+				return serve(ctx, conn, c)
+			},
 			Refused: func(f toolsocket.Refusal) {
 				fx.mu.Lock()
 				defer fx.mu.Unlock()
@@ -153,16 +159,16 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 		token           string
 		caller, refusal string
 	}{
-		"an agent's without a token":       {agents, "", "{Owner:coder net:1 Dir:/d AskTool:}", ""},
-		"an agent's with its token":        {agents, "token1", "{Owner:coder net:1 Dir:/d AskTool:}", ""},
+		"an agent's without a token":       {agents, "", "{Owner:coder net:1 Dir:/d AskTool: Post:false Operator:false}", ""},
+		"an agent's with its token":        {agents, "token1", "{Owner:coder net:1 Dir:/d AskTool: Post:false Operator:false}", ""},
 		"an agent's with another's token":  {agents, "token2", "", "not that of the chat which this process works for"},
 		"an agent's with nobody's token":   {agents, "nonsense", "", "not that of the chat which this process works for"},
 		"an agent's when the store fails":  {agents, "broken", "", "try again"},
 		"a descendant of unknown owner":    {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "", "", "cannot tell which chat"},
 		"that one with a token":            {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "token1", "", "cannot tell which chat"},
 		"a descendant that nobody owns":    {func(int) (string, bool, error) { return "", true, nil }, "token1", "", "cannot tell which chat"},
-		"another one without a token":      {outsider, "", "{Owner: : Dir:/d AskTool:}", ""},
-		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d AskTool:}", ""},
+		"another one without a token":      {outsider, "", "{Owner: : Dir:/d AskTool: Post:false Operator:true}", ""},
+		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d AskTool: Post:false Operator:true}", ""},
 		"another one with nobody's token":  {outsider, "nonsense", "", "is no chat's"},
 		"another one when the store fails": {outsider, "broken", "", "try again"},
 	} {
@@ -179,6 +185,54 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 			t.Errorf("%s: told of %+v", name, fx.refused)
 		}
 		fx.mu.Unlock()
+	}
+}
+
+func TestAProcessThatPostsIsToldWhetherItIsAnAgents(t *testing.T) {
+	fx := newFixture(t)
+	printCaller := fx.serve
+	fx.change(func() {
+		fx.serve = func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
+			_, err := io.ReadFull(conn, make([]byte, 1))
+			return errors.Join(err, printCaller(ctx, conn, c))
+		}
+	})
+	for _, agent := range []bool{false, true} {
+		if agent {
+			fx.change(func() { fx.owner = func(int) (string, bool, error) { return "coder net:1", true, nil } })
+		}
+		conn, welcome, err := toolsocket.DialPost(t.Context(), fx.path, toolsocket.Hello{})
+		musttest.Do(t, err)
+		if !welcome.Post || welcome.Agent != agent {
+			t.Errorf("an agent's: %t: the welcome is %+v", agent, welcome)
+		}
+		musttest.Get(io.WriteString(conn, "x"))(t)
+		if said := musttest.Get(io.ReadAll(conn))(t); !strings.Contains(string(said), "Post:true") {
+			t.Errorf("the caller is %s", said)
+		}
+		_ = conn.Close()
+	}
+}
+
+func TestMoreProcessesCanPostAtOnceThanUseTools(t *testing.T) {
+	fx := newFixture(t)
+	fx.change(func() {
+		fx.serve = func(ctx context.Context, _ io.ReadWriteCloser, _ toolsocket.Caller) error {
+			<-ctx.Done()
+			return nil
+		}
+	})
+	var work sync.WaitGroup
+	defer work.Wait()
+	for range 60 { // more than 16 say hello at the same time, and some have to wait
+		work.Go(func() {
+			conn, _, err := toolsocket.DialPost(t.Context(), fx.path, toolsocket.Hello{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		})
 	}
 }
 

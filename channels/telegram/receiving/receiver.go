@@ -107,6 +107,11 @@ func (r *Receiver) SetMemory(m channels.Memory) { r.memory = m }
 // SetFiles sets the limit and the records of received files. It must be called before Run.
 func (r *Receiver) SetFiles(f channels.ReceivedFiles) { r.downloads.folders.SetFiles(f) }
 
+// SaveFiles saves files that nobody has sent in the folder of a chat.
+func (r *Receiver) SaveFiles(chat channels.Chat, files []channels.File) (paths []string, discard func(), err error) {
+	return r.downloads.folders.SaveFiles(chat.ID, files)
+}
+
 // SetWords sets the catalogue of the words that are added to messages.
 func (r *Receiver) SetWords(w *words.Catalogue) { r.words = w }
 

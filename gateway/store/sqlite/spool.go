@@ -46,7 +46,7 @@ func (s outbox) SaveCopy(ctx context.Context, file *os.File, limit int64) (strin
 func (s spool) saveCopy(ctx context.Context, src *os.File, limit int64, now time.Time) (string, error) {
 	began := time.Now()
 	before, err := src.Stat()
-	if err == nil {
+	if err == nil && filepath.IsAbs(src.Name()) {
 		err = checkName(src.Name(), before)
 	}
 	switch {
