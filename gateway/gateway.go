@@ -49,6 +49,7 @@ type Settings struct {
 	Files         Files
 	Runbooks      Runbooks
 	Schedules     map[string]schedule.Configured // by name
+	Timezone      string                         // of times of day in chats; "": the system's
 	Words         words.Settings
 }
 
@@ -193,7 +194,7 @@ func New(o Options) *Gateway {
 		Settings:  func() intake.Settings { return g.settings.Load().intake },
 		AgentInfo: g.agentInfo, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer,
 		Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
-		Runbooks: g.runbooks, Words: g.words,
+		Runbooks: g.runbooks, Schedules: g.schedules, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	g.revocation = access.NewRevocation(access.RevocationOptions[*turn.Turn]{
@@ -248,7 +249,7 @@ func newAppliedSettings(s Settings) *appliedSettings {
 		Settings: s,
 		intake: intake.Settings{
 			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather,
-			Agents: map[string]intake.Agent{},
+			Agents: map[string]intake.Agent{}, Timezone: s.Timezone,
 		},
 		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers},
 		agents: map[string]choice.Agent{},

@@ -13,6 +13,8 @@ const (
 	CommandAgent    = "agent"
 	CommandRun      = "run"
 	CommandRunbooks = "runbooks"
+	// CommandUnschedule is a command of a button.
+	CommandUnschedule = "unschedule"
 )
 
 // gatewayCommand is an entry of the menu; see channels.Command.
@@ -29,6 +31,8 @@ var gatewayCommands = []gatewayCommand{
 	{name: "status", help: words.HelpStatus, private: true},
 	{name: "new", help: words.HelpNew},
 	{name: "retry", help: words.HelpRetry},
+	{name: "remind", help: words.HelpRemind, args: true},
+	{name: "schedules", help: words.HelpSchedules},
 	{name: "verbose", help: words.HelpVerbose, args: true},
 	{name: "whoami", help: words.HelpWhoami, private: true},
 	{name: CommandAgent, help: words.HelpAgent, available: (*Choice).Several},

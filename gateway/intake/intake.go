@@ -173,6 +173,8 @@ type Settings struct {
 	Gather time.Duration
 	// Agents are the agents by name, including the default agent.
 	Agents map[string]Agent
+	// Timezone is that of times of day which people write; "": the system's.
+	Timezone string
 }
 
 // whileRunning returns the rule for messages to an agent. An agent that accepts no messages while
@@ -199,6 +201,7 @@ type Options struct {
 	// AgentChanged is called when another agent is chosen for a chat.
 	AgentChanged func(chat channels.Chat, agent string)
 	Runbooks     Runbooks // nil: there are none
+	Schedules    Schedules
 	// Answered is called with each answer to a question, and with a terminal.DismissedError if a
 	// person has dismissed it by writing something else.
 	Answered func(question string, a terminal.Answer, err error)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"slices"
 	"strings"
@@ -38,34 +40,57 @@ type Listed struct {
 	Next time.Time // zero: none; in the zone of the schedule
 }
 
+// Request is a schedule that somebody makes in a chat.
+type Request struct {
+	Chat  channels.Chat
+	Maker string // the ID of the person who makes it, or whose agent does
+	// Key, if not "", names what has made the schedule, such as a message of the chat: it makes
+	// only one, even if it is handled twice.
+	Key  string
+	Spec Spec
+}
+
 // Add makes a schedule in a chat. It ends when its maker loses access. The error is a Mistake, one
 // of the errors above, or one of the store.
-func (e *Engine) Add(ctx context.Context, chat channels.Chat, maker string, spec Spec) (name string, err error) {
-	plan, mistakes := Parse(spec)
+func (e *Engine) Add(ctx context.Context, n Request) (Listed, error) {
+	plan, mistakes := Parse(n.Spec)
 	if len(mistakes) > 0 {
-		return "", mistakes[0]
+		return Listed{}, mistakes[0]
 	}
 	now := e.now()
 	if err := plan.checkPeriod(now); err != nil {
-		return "", err
+		return Listed{}, err
 	}
-	if name, err = e.newName(); err != nil {
-		return "", err
+	e.mu.Lock()
+	ready := e.entries != nil
+	e.mu.Unlock()
+	if !ready {
+		return Listed{}, ErrNotReady
 	}
-	s := store.Schedule{Name: name, Chat: chat, Maker: maker, Spec: plan.encode(), Made: now, Accounted: now}
+	s := store.Schedule{Name: n.name(), Chat: n.Chat, Maker: n.Maker, Spec: plan.encode(), Made: now, Accounted: now}
 	saved, err := e.o.Store.SaveSchedule(ctx, s, MostInChat)
 	if err != nil {
-		return "", err
+		return Listed{}, err
 	}
 	if !saved {
-		return "", ErrTooMany
+		return Listed{}, ErrTooMany
 	}
-	n := e.newEntry(s)
+	added := e.newEntry(s)
 	e.mu.Lock()
-	e.entries[name] = n
+	e.entries[s.Name] = added
 	e.mu.Unlock()
 	e.wakeUp()
-	return name, nil
+	return Describe(s, now), nil
+}
+
+// name returns the name of the schedule. The dot distinguishes it from the operator's names.
+func (n Request) name() string {
+	key := n.Key
+	if key == "" {
+		key = rand.Text()
+	}
+	sum := sha256.Sum256([]byte(n.Chat.String() + "\x00" + key))
+	return "chat." + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 }
 
 // checkPeriod returns an error if the schedule is due too often or never again.
@@ -82,33 +107,29 @@ func (p *Plan) checkPeriod(now time.Time) error {
 	return nil
 }
 
-// newName returns a name that no schedule has. The dot distinguishes it from the operator's names.
-func (e *Engine) newName() (string, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.entries == nil {
-		return "", ErrNotReady
-	}
-	for {
-		name := "chat." + strings.ToLower(rand.Text()[:6])
-		if e.entries[name] == nil {
-			return name, nil
-		}
-	}
-}
-
-// List returns the schedules that were made in a chat, the one that is due next first.
+// List returns the schedules of a chat, the one that is due next first.
 func (e *Engine) List(chat channels.Chat) []Listed {
 	var all []Listed
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.entries {
-		if s.Chat == chat && s.Maker != "" {
+		if s.Chat == chat {
 			all = append(all, Describe(s.Schedule, e.now()))
 		}
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return cmp.Or(a.Next.Compare(b.Next), strings.Compare(a.Name, b.Name)) })
 	return all
+}
+
+// Summary returns the beginning of what the schedule does, as Markdown.
+func (l Listed) Summary(runes int) string {
+	switch {
+	case l.Plan == nil:
+		return ""
+	case l.Plan.Runbook != "":
+		return "/run " + l.Plan.Runbook
+	}
+	return strings.ReplaceAll(channels.FirstLine(l.Plan.Text, runes), `\…`, "…") // it may be cut within an escape
 }
 
 // Describe returns a schedule of the store with its next occurrence.

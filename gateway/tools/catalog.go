@@ -46,6 +46,9 @@ func (s *session) tools() []tool {
 		tool{s.askTool(), "Ask the user", describeAsk, schemaAsk, false, s.askUser},
 		tool{"progress", "Show progress", describeProgress, schemaProgress, false, s.progress},
 		tool{"search_history", "Search the chat", describeHistory, schemaHistory, true, s.searchHistory},
+		tool{"schedule_message", "Schedule a message", describeSchedule, schemaSchedule, false, s.scheduleMessage},
+		tool{"list_schedules", "List the schedules", describeSchedules, `{"type": "object"}`, true, s.listSchedules},
+		tool{"cancel_schedule", "Cancel a schedule", describeCancel, schemaCancel, false, s.cancelSchedule},
 	)
 }
 
@@ -58,7 +61,7 @@ func (s *session) instructions() string {
 	if s.options.Chat != nil {
 		text += " The other tools act in the chat that you work for: send_message, send_files, " + s.askTool() +
 			", progress, " +
-			"search_history. " +
+			"search_history, schedule_message, list_schedules, cancel_schedule. " +
 			"Your final answer is sent to that chat anyway, so do not send it with send_message."
 	}
 	return text
@@ -175,6 +178,25 @@ const (
 	schemaProgress   = `{"type": "object", "properties": {
 		"text": {"type": "string", "description": "Such as: Running the tests"}
 	}, "required": ["text"]}`
+
+	describeSchedule = `Send a message to this chat later, once or again and again: "remind me tomorrow at nine". Give exactly one of at, in and cron. ` +
+		`The result has the next time; list_schedules says what time it is now.`
+	schemaSchedule = `{"type": "object", "properties": {
+		"text": {"type": "string", "description": "Markdown: the message, or with prompt what you are to do then."},
+		"at": {"type": "string", "description": "Such as 2026-12-24T18:00, in the time zone of the bot, or with an offset."},
+		"in": {"type": "string", "description": "A duration from now, such as 20m, 1h30m or 2d."},
+		"cron": {"type": "string", "description":
+			"Five fields, minute hour day month weekday: 0 9 * * 1 is every Monday at nine. At most once a minute."},
+		"prompt": {"type": "boolean", "description":
+			"The text is given to you as a task at that time. What you then send is shown in the chat."}
+	}, "required": ["text"]}`
+
+	describeSchedules = `List the reminders and schedules of this chat with their next times, and the time that it is now.`
+
+	describeCancel = `Remove a schedule of this chat that was made in it.`
+	schemaCancel   = `{"type": "object", "properties": {
+		"name": {"type": "string", "description": "As in list_schedules."}
+	}, "required": ["name"]}`
 
 	describeHistory = `Find earlier messages of this chat, the newest first. Use it when the user refers to something that you do not know.`
 	schemaHistory   = `{"type": "object", "properties": {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/schedule"
 	"nanobot/gateway/tools"
 	"nanobot/terminal"
 )
@@ -308,6 +310,9 @@ type fakeChat struct {
 	query    string
 	limit    int
 	err      error // of all calls
+
+	schedules []schedule.Listed
+	prompt    bool // of the last schedule
 }
 
 func (c *fakeChat) Name() string { return c.name }
@@ -341,5 +346,27 @@ func (c *fakeChat) Search(_ context.Context, query string, limit int) ([]tools.H
 	c.query, c.limit = query, limit
 	return c.found, c.err
 }
+
+func (c *fakeChat) Schedule(_ context.Context, s schedule.Spec, prompt bool) (schedule.Listed, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	plan, mistakes := schedule.Parse(s)
+	if len(mistakes) > 0 {
+		return schedule.Listed{}, mistakes[0]
+	}
+	l := schedule.Listed{Plan: plan, Next: plan.Next(time.Now(), 1)[0]}
+	l.Name, c.prompt = "chat.x", prompt
+	c.schedules = append(c.schedules, l)
+	return l, c.err
+}
+
+func (c *fakeChat) Schedules(context.Context) ([]schedule.Listed, error) { return c.schedules, c.err }
+
+func (c *fakeChat) CancelSchedule(_ context.Context, name string) error {
+	c.schedules = slices.DeleteFunc(c.schedules, func(l schedule.Listed) bool { return l.Name == name })
+	return c.err
+}
+
+func (c *fakeChat) Zone() *time.Location { return time.FixedZone("CET", 3600) }
 
 var errTest = errors.New("disk on fire")

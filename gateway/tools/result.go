@@ -28,10 +28,11 @@ const (
 	undecided      = "UNDECIDED"
 	notAllowed     = "NOT_ALLOWED"
 
-	notSent     = "NOT_SENT"
-	notAnswered = "NOT_ANSWERED"
-	notShown    = "NOT_SHOWN"
-	notSearched = "NOT_SEARCHED"
+	notSent      = "NOT_SENT"
+	notAnswered  = "NOT_ANSWERED"
+	notShown     = "NOT_SHOWN"
+	notSearched  = "NOT_SEARCHED"
+	notScheduled = "NOT_SCHEDULED"
 )
 
 // failure is a result with isError.

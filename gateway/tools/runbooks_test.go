@@ -250,5 +250,5 @@ func TestTheToolsOfAChatAreThereOnlyWithAChat(t *testing.T) {
 	o.Chat = &fakeChat{name: "web:1"}
 	got := names(o)
 	slices.Sort(got)
-	wanttest.EqualSlices(t, "with a chat:", got, []string{"ask_user", "kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search", "progress", "search_history", "send_files", "send_message"})
+	wanttest.EqualSlices(t, "with a chat:", got, []string{"ask_user", "cancel_schedule", "kairos_attest", "kairos_begin", "kairos_dump", "kairos_mint", "kairos_next", "kairos_search", "list_schedules", "progress", "schedule_message", "search_history", "send_files", "send_message"})
 }

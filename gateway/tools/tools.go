@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/schedule"
 	"nanobot/terminal"
 )
 
@@ -29,6 +30,14 @@ type Chat interface {
 	// Search returns at most limit messages of the chat that match a query, newest first. An empty
 	// query matches all.
 	Search(ctx context.Context, query string, limit int) ([]HistoryMessage, error)
+	// Schedule makes a schedule for the chat. With prompt, its text is given to the agent at that
+	// time instead of being sent. Schedules returns those of the chat, and CancelSchedule removes
+	// one that was made in it.
+	Schedule(ctx context.Context, s schedule.Spec, prompt bool) (schedule.Listed, error)
+	Schedules(ctx context.Context) ([]schedule.Listed, error)
+	CancelSchedule(ctx context.Context, name string) error
+	// Zone is the time zone of times without one.
+	Zone() *time.Location
 }
 
 // Message is a message of an agent to the chat. At least one of its fields is set.

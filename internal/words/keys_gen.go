@@ -18,6 +18,8 @@ const (
 	HelpNew             Key = "helpNew"
 	HelpRetry           Key = "helpRetry"
 	HelpVerbose         Key = "helpVerbose"
+	HelpRemind          Key = "helpRemind"
+	HelpSchedules       Key = "helpSchedules"
 	HelpWhoami          Key = "helpWhoami"
 	HelpHelp            Key = "helpHelp"
 	HelpAgent           Key = "helpAgent"
@@ -55,6 +57,20 @@ const (
 	VerboseUsage Key = "verboseUsage"
 	VerboseIsOff Key = "verboseIsOff"
 	VerboseIsOn  Key = "verboseIsOn"
+
+	// Reminders and schedules.
+	RemindUsage Key = "remindUsage"
+	// The argument is a time such as 2026-11-18 18:30 CET.
+	RemindSet       Key = "remindSet"
+	ScheduleTooMany Key = "scheduleTooMany"
+	SchedulesNone   Key = "schedulesNone"
+	SchedulesList   Key = "schedulesList"
+	ScheduleNoNext  Key = "scheduleNoNext"
+	// The argument is the name of a schedule.
+	ButtonRemove     Key = "buttonRemove"
+	ScheduleRemoved  Key = "scheduleRemoved"
+	ScheduleNotYours Key = "scheduleNotYours"
+	ScheduleGone     Key = "scheduleGone"
 
 	// Questions.
 	QuestionClosed Key = "questionClosed"

@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nanobot/gateway/schedule"
+	"nanobot/terminal"
+)
+
+var (
+	errNobody = errors.New("a schedule belongs to a person who has access, and nobody has written in this chat lately")
+	errNoName = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
+)
+
+// Schedule makes a schedule of the person for whom the agent works.
+func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (schedule.Listed, error) {
+	if err := c.g.rates.messages.allow(c.chat, 1); err != nil {
+		return schedule.Listed{}, err
+	}
+	maker, err := c.person(ctx)
+	if err != nil {
+		return schedule.Listed{}, err
+	}
+	s.Text = terminal.Clean(s.Text)
+	if prompt {
+		if s.Agent, _, err = c.g.choice.Next(ctx, c.chat); err != nil {
+			return schedule.Listed{}, err
+		}
+	}
+	made, err := c.g.schedules.Add(ctx, schedule.Request{Chat: c.chat, Maker: maker, Spec: s})
+	if errors.Is(err, schedule.ErrTooMany) {
+		err = fmt.Errorf("%w: at most %d; cancel some", err, schedule.MostInChat)
+	}
+	return made, err
+}
+
+// person returns the ID of the person for whom the agent works: who has caused the running turn, or
+// has last written.
+func (c *toolChat) person(ctx context.Context) (string, error) {
+	if t, ok := c.g.lanes.RunningTurn(c.chat); ok {
+		if user, ok := t.Inbound().In.Responsible(); ok {
+			return user, nil
+		}
+	}
+	recent, err := c.g.o.Store.Recent(ctx, c.chat, recentMessages)
+	if err != nil {
+		return "", err
+	}
+	for _, inbound := range recent {
+		if user, ok := inbound.In.Responsible(); ok {
+			if admitted, err := c.g.access.Admits(ctx, c.chat.Channel, user); admitted || err != nil {
+				return user, err
+			}
+		}
+	}
+	return "", errNobody
+}
+
+// recentMessages is how many of a chat's latest messages are searched for a person.
+const recentMessages = 20
+
+// Schedules returns the schedules of the chat.
+func (c *toolChat) Schedules(ctx context.Context) ([]schedule.Listed, error) {
+	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+		return nil, err
+	}
+	return c.g.schedules.List(c.chat), nil
+}
+
+// CancelSchedule removes a schedule that was made in the chat.
+func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
+	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+		return err
+	}
+	for _, s := range c.g.schedules.List(c.chat) {
+		if s.Name == name && s.Maker != "" {
+			_, err := c.g.schedules.Remove(ctx, name)
+			return err
+		}
+	}
+	return errNoName
+}
+
+// Zone returns the time zone of the bot.
+func (c *toolChat) Zone() *time.Location {
+	zone, err := schedule.LoadZone(c.g.currentSettings().Timezone)
+	if err != nil { // the config was checked
+		return time.UTC
+	}
+	return zone
+}
