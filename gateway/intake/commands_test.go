@@ -76,6 +76,8 @@ func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 /status: show what is running, waiting and undelivered
 /new: start a new conversation
 /retry: run your last message again
+/remind: send a text later, such as /remind 20m look at the oven
+/schedules: list the reminders and schedules of this chat
 /verbose: show the work while it runs (1) or only answers (0)
 /whoami: show your ID and this chat's
 /help: list these commands
