@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +16,8 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/gateway/posts"
+	"nanobot/gateway/toolsocket"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
@@ -41,7 +47,7 @@ func (b *telegramBot) mustPost(args ...string) {
 	}
 }
 
-// writeAgentScript has the bot's agent run commands, in which nanobot is this program.
+// agentWithNanobot has the bot's agent run commands, in which nanobot is this program.
 func agentWithNanobot(script string) string {
 	return "nanobot() { NANOBOT_TEST_MAIN=1 '" + os.Args[0] + "' \"$@\"; }\n" + script
 }
@@ -151,7 +157,9 @@ func TestWrongChatsAndNetworksAreStatus2AndMissingDaemonsStatus1(t *testing.T) {
 func TestWaitSaysWhyAMessageWasNotDelivered(t *testing.T) {
 	t.Parallel()
 	listen := freeAddress(t)
-	b := startTelegramBot(t, telegramSetup{agent: echo, gateway: `}, "http": {"listen": "` + listen + `"`})
+	b := startTelegramBot(t, telegramSetup{
+		agent: echo, channel: `}, "web": {"enabled": true`, gateway: `}, "http": {"listen": "` + listen + `", "token": "file:token"`,
+	})
 	b.api.AddUser(telegramtest.User{ID: 7, FirstName: "Ann"})
 	b.awaitLog("ready")
 	b.api.Block(7)
@@ -164,6 +172,13 @@ func TestWaitSaysWhyAMessageWasNotDelivered(t *testing.T) {
 		t.Errorf("a chat that does not exist: status %d, and says %s", status, said)
 	}
 	b.mustPost("send", "--chat", "telegram:7", "not waited for")
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+"/api/undelivered", nil))(t)
+	req.Header.Set("Authorization", "Bearer "+b.api.Token)
+	resp := musttest.Get(http.DefaultClient.Do(req))(t)
+	defer resp.Body.Close()
+	if body := string(musttest.Get(io.ReadAll(resp.Body))(t)); !strings.Contains(body, "blocked by the user") {
+		t.Errorf("undelivered are %d %s", resp.StatusCode, body)
+	}
 }
 
 func TestTheEndOfTheWaitLeavesTheMessage(t *testing.T) {
@@ -171,6 +186,7 @@ func TestTheEndOfTheWaitLeavesTheMessage(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AddUser(telegramtest.User{ID: 7, FirstName: "Ann"})
 	b.awaitLog("ready")
+	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Bob"})
 	hang := make(chan struct{})
 	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
 		if c.Method == "sendMessage" {
@@ -184,22 +200,42 @@ func TestTheEndOfTheWaitLeavesTheMessage(t *testing.T) {
 	if status := p.awaitExit(); status != exit.Interrupted || !strings.Contains(p.log(), "on disk") {
 		t.Errorf("Ctrl-C: status %d, and says %s", status, p.log())
 	}
-	p = startProgram(t, "send", "--chat", "telegram:7", "--wait", "--config", b.cfg, "two")
+	p = startProgram(t, "send", "--chat", "telegram:8", "--wait", "--config", b.cfg, "two")
+	b.api.AwaitCalls("sendMessage", telegramtest.WaitLimit, func(all []telegramtest.Call) bool { return len(all) > 1 })
 	b.signal(syscall.SIGKILL)
 	b.awaitExit()
-	if status := p.awaitExit(); status != exit.Failed {
+	if status := p.awaitExit(); status != exit.Failed || !strings.Contains(p.log(), "on disk") {
 		t.Errorf("a daemon that is killed: status %d, and says %s", status, p.log())
 	}
 	close(hang)
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	b.api.WaitForCount(t, 7, 1)
+	b.api.WaitForCount(t, 8, 1)
+}
+
+func TestAFileThatTheNetworkDoesNotAcceptIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{agent: echo})
+	b.awaitLog("ready")
+	big := filepath.Join(t.TempDir(), "big.bin")
+	musttest.Do(t, os.WriteFile(big, []byte("x"), 0o600))
+	musttest.Do(t, os.Truncate(big, 3<<30))
+	said, status := b.post("send", "--chat", "telegram:7", "--media", big, "x")
+	if status != exit.Failed || !strings.Contains(said, "big.bin") || len(b.texts(7)) > 0 {
+		t.Errorf("status %d, and says %s", status, said)
+	}
 }
 
 func TestAProcessOfAnAgentReachesItsOwnChatOnly(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, telegramSetup{protocol: "plain", allow: `7", "8`, agent: agentWithNanobot(`read -r line; cd "$NANOBOT_USER_DIR" || exit
+	b := startTelegramBot(t, telegramSetup{protocol: "plain", allow: `7", "8`, agent: agentWithNanobot(`read -r line; cd "$NANOBOT_USER_DATA_DIR" || exit
 		case "$line" in
 		*other*) nanobot send --chat telegram:8 stolen 2>&1; echo "status $?";;
 		*own*) nanobot send --chat telegram:7 named && nanobot send plain; echo "status $?";;
 		*files*) echo secret >mine.txt; nanobot send --media mine.txt yes && nanobot send --media /etc/hostname no 2>&1; echo "status $?";;
+		*pass*) echo text >mine.txt; nanobot ask --media mine.txt; echo "status $?";;
+		*mine.txt*) echo "got $(ls | grep -c -- '-mine.txt$')";;
+		*buttons*) nanobot send --buttons /stop,A choose;;
 		*wait*) nanobot ask --wait more 2>&1; echo "status $?";;
 		*queue*) nanobot ask later; echo "status $?";;
 		*) echo "heard";; esac`)})
@@ -207,6 +243,7 @@ func TestAProcessOfAnAgentReachesItsOwnChatOnly(t *testing.T) {
 	for text, want := range map[string][]string{
 		"other": {"can write only to its own chat, telegram:7", "status 1"}, "own": {"named", "plain", "status 0"},
 		"files": {"yes", "outside the folders", "status 1"}, "wait": {"leave it out", "status 1"}, "queue": {"status 0", "heard"},
+		"pass": {"status 0", "got 1"}, "buttons": {"choose"},
 	} {
 		before := len(b.api.BotMessages(7))
 		b.api.UserSends(7, text)
@@ -227,6 +264,11 @@ func TestAProcessOfAnAgentReachesItsOwnChatOnly(t *testing.T) {
 	}
 	if got := b.texts(8); len(got) > 0 {
 		t.Errorf("the other chat shows %q", got)
+	}
+	for _, button := range b.api.WaitForText(t, 7, "choose").Buttons() {
+		if !strings.HasPrefix(button.Data, "say:") {
+			t.Errorf("an agent's button %s is %s", button.Text, button.Data)
+		}
 	}
 }
 
@@ -252,5 +294,112 @@ func TestAskGivesTheAgentTheFilesAndTheOrigin(t *testing.T) {
 	got, want := musttest.Get(os.ReadFile(envelope.Media[0]))(t), musttest.Get(os.ReadFile(filepath.Join(dir, "a.png")))(t)
 	if !bytes.Equal(got, want) || !strings.HasPrefix(envelope.Media[0], dir) {
 		t.Errorf("the agent got the file %s with %d bytes", envelope.Media[0], len(got))
+	}
+}
+
+func TestAProcessOfAnotherUserCannotSend(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	b := startTelegramBot(t, telegramSetup{agent: echo})
+	b.awaitLog("ready")
+	dir := musttest.Get(os.MkdirTemp("", "nb"))(t) // which the user may enter
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	musttest.Do(t, os.Chmod(dir, 0o755))
+	linkProgram(t, filepath.Join(dir, "nanobot"))
+	musttest.Do(t, os.Chmod(filepath.Dir(filepath.Dir(b.socket())), 0o711)) // the folder of this test
+	cmd := exec.Command(filepath.Join(dir, "nanobot"), "send", "--chat", "telegram:7", "x")
+	cmd.Dir, cmd.Env = dir, append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "NANOBOT_SOCKET="+b.socket())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if said, status := runPost(t, cmd); status != exit.Failed || !strings.Contains(said, "of another user (65534)") {
+		t.Errorf("status %d, and says %s", status, said)
+	}
+}
+
+// socket is the path of the daemon's socket.
+func (b *telegramBot) socket() string {
+	b.t.Helper()
+	return strings.TrimSpace(string(musttest.Get(os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "socket")))(b.t)))
+}
+
+func TestADescriptorThatIsNoRegularFileIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{agent: echo})
+	b.awaitLog("ready")
+	dir := t.TempDir()
+	musttest.Do(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "fifo"): "not a regular file", dir: "not a regular file", "/dev/zero": "not a regular file",
+		filepath.Join(dir, "empty"): "is empty",
+	} {
+		for _, ask := range []bool{false, true} {
+			conn, _, err := toolsocket.DialPost(t.Context(), b.socket(), toolsocket.Hello{})
+			musttest.Do(t, err)
+			f := musttest.Get(os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+			r := posts.Request{Ask: ask, Chat: "telegram:7", Text: "x", Files: []string{"../x"}}
+			musttest.Do(t, r.Send(conn, []*os.File{f}))
+			reply := musttest.Get(posts.ReceiveReply(bufio.NewReader(conn)))(t)
+			if !strings.Contains(reply.Error, want) && (!ask || want != "is empty") {
+				t.Errorf("%s: the reply is %+v", path, reply)
+			}
+			_, _ = f.Close(), conn.Close()
+		}
+	}
+	wanttest.Equal(t, "files that were sent", len(b.api.Calls("sendDocument")), 0)
+}
+
+func TestTheTokenOfAChatIsTheDefaultOfTheOperator(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{protocol: "plain", agent: `echo "token $NANOBOT_CHAT_TOKEN"`})
+	b.api.UserSends(7, "hi")
+	token := strings.TrimPrefix(b.api.WaitForCount(t, 7, 1)[0].Text, "token ")
+	cmd := programCommand(t, "send", "--wait", "--config", b.cfg, "by token")
+	cmd.Env = append(cmd.Env, "NANOBOT_CHAT_TOKEN="+token)
+	if said, status := runPost(t, cmd); status != 0 {
+		t.Errorf("status %d, and says %s", status, said)
+	}
+	b.api.WaitForText(t, 7, "by token")
+}
+
+func TestAPressedCommandIsCarriedOutForPeopleWithAccessOnly(t *testing.T) {
+	t.Parallel()
+	b := &telegramBot{api: telegramtest.New(t)}
+	b.cfg = telegramSetup{agent: echo}.writeConfig(t, b.api)
+	runbooks := filepath.Join(filepath.Dir(b.cfg), "runbooks")
+	musttest.Do(t, os.Mkdir(runbooks, 0o700))
+	musttest.Do(t, os.WriteFile(filepath.Join(runbooks, "restart-nginx.md"), []byte("# Restart nginx\n\n## Restart\n\nDo it.\n"), 0o600))
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	b.awaitLog("ready")
+	for user, want := range map[int64]string{7: "you said Runbook", 8: "nanobot pair "} {
+		b.api.AddUser(telegramtest.User{ID: user, FirstName: "Ann"})
+		b.mustPost("send", "--chat", fmt.Sprint("telegram:", user), "--wait", "--buttons", "/run restart-nginx", "nginx is down")
+		m := b.api.WaitForText(t, user, "nginx is down")
+		b.api.UserPresses(user, user, m.ID, m.Buttons()[0].Data)
+		if _, ok := b.api.AwaitMessages(user, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+			return len(all) > 1 && strings.Contains(all[1].TextOrCaption(), want)
+		}); !ok {
+			t.Errorf("user %d is shown %q", user, b.texts(user))
+		}
+	}
+}
+
+func TestAMessageForAChatOfThePageIsShownThere(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	page := b.signIn("--role", "operator")
+	for _, kind := range []string{"send", "ask"} {
+		args := []string{kind, "--chat", "web:web-from-a-script-1", "--wait", "--config", b.cfg, "**hello**"}
+		if said, status := runPost(t, programCommand(t, args...)); status != 0 {
+			t.Fatalf("%s: status %d, and says %s", kind, status, said)
+		}
+	}
+	_, body := page.request("GET", "/api/chats/web-from-a-script-1/messages", "", nil)
+	if !strings.Contains(body, `"text":"**hello**"`) || !strings.Contains(body, `"text":"re ****hello****"`) {
+		t.Errorf("the page shows %s", body)
+	}
+	if _, list := page.request("GET", "/api/chats", "", nil); !strings.Contains(list, "web-from-a-script-1") {
+		t.Errorf("the chats are %s", list)
 	}
 }

@@ -63,7 +63,8 @@ func TestWrongUseOfEveryCommandIsStatus2WhateverTheConfigIs(t *testing.T) {
 		"run --command= hi", "init --template cobol", "words --lang xx", "parse --protocol ritch", "parse", "backup", "restore",
 		"pair", "pair --list CODE", "login a b", "runbook check", "runbook run", "runbook verify", "runbook verify --require dog x",
 		"bots start", "bots restart", "bots logs", "bots logs --lines many x", "bots start A_B", "bots logs A_B",
-		"bots --root no-such-folder list", "bots create", "bots create x", "bots remove", "doctor --check-time soon",
+		"send --chat telegram hi", "send --chat :1 hi", "send --chat telegram:1", "send --chat telegram:1 --media no-such-file hi",
+		"send --chat telegram:1 --buttons A,, hi", "ask --chat telegram:1", "bots --root no-such-folder list", "bots create", "bots create x", "bots remove", "doctor --check-time soon",
 	} {
 		expectUsageError(t, strings.Fields(args)...)
 	}
@@ -81,7 +82,7 @@ func TestNamesOfBotsAgentsAndRunbooksAreCompleted(t *testing.T) {
 		musttest.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	for args, want := range map[string]string{
-		"run --agent": "default coder", "chat --agent": "default coder", "runbook run": "deploy", "runbook check": "deploy",
+		"run --agent": "default coder", "chat --agent": "default coder", "ask --agent": "default coder", "runbook run": "deploy", "runbook check": "deploy",
 		"bots --root server start": "faq helper", "bots --root server restart": "faq helper",
 		"bots --root server logs": "faq helper", "bots --root server remove": "faq helper",
 	} {
