@@ -168,7 +168,9 @@ func (g *Gateway) newRequest(m AutomaticMessage) store.ReceiveRequest {
 	return request
 }
 
-func (g *Gateway) receiveAutomatic(ctx context.Context, request store.ReceiveRequest, runbook string) (Accepted, error) {
+func (g *Gateway) receiveAutomatic(ctx context.Context, request store.ReceiveRequest, runbook string) (
+	Accepted, error,
+) {
 	receive := g.intake.ReceiveAutomatic
 	if runbook != "" {
 		receive = func(ctx context.Context, r store.ReceiveRequest) (store.ReceiveResult, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,11 @@ var (
 	errNoFileSaver = errors.New("this channel takes no files for agents")
 	errTooLong     = fmt.Errorf("the text is longer than %d bytes", posts.MaxText)
 )
+
+// usageErrors say that the request itself is wrong.
+var usageErrors = []error{
+	ErrNoChannel, ErrBadChat, ErrBadButton, ErrNoAgent, ErrEmpty, errNoChatNamed, errTooLong,
+}
 
 // ServePost accepts one message of a process, and closes the connection.
 func (g *Gateway) ServePost(ctx context.Context, conn *net.UnixConn, c ToolCaller) error {
@@ -55,9 +61,7 @@ func newReply(err error) posts.Reply {
 		return posts.Reply{}
 	}
 	reply := posts.Reply{Error: err.Error()}
-	for _, usage := range []error{ErrNoChannel, ErrBadChat, ErrBadButton, ErrNoAgent, ErrEmpty, errNoChatNamed, errTooLong} {
-		reply.Usage = reply.Usage || errors.Is(err, usage)
-	}
+	reply.Usage = slices.ContainsFunc(usageErrors, func(usage error) bool { return errors.Is(err, usage) })
 	return reply
 }
 

@@ -82,7 +82,7 @@ stdin, also without TEXT if stdin is a pipe. The agent gets the files with the m
 		RunE: func(cmd *cobra.Command, args []string) error { return flags.post(cmd, args, std) },
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&flags.Agent, "agent", "", "name of a configured agent (default: the one that the chat has chosen)")
+	cmd.Flags().StringVar(&flags.Agent, "agent", "", "name of a configured agent (default: the one chosen in the chat)")
 	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(&flags.config))
 	return cmd
 }

@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"nanobot/channels/downloads"
 	"nanobot/internal/peersocket"
 )
 
@@ -76,8 +77,17 @@ func Receive(conn *net.UnixConn) (r Request, files []*os.File, err error) {
 		passed.Close()
 		return r, nil, fmt.Errorf("%w: %w", ErrNoRequest, err)
 	}
-	files = passed.Files(func(i int) string { return downloads.Name(r.Files[i], "file") })
+	files = passed.Files(func(i int) string { return baseName(r.Files[i]) })
 	return r, files, conn.SetReadDeadline(time.Time{})
+}
+
+// baseName returns the last part of a path, which is the name of a file and of no folder.
+func baseName(path string) string {
+	name := filepath.Base(strings.ToValidUTF8(path, "_"))
+	if strings.Trim(name, "./") == "" {
+		return "file"
+	}
+	return name
 }
 
 // Send sends a reply.
