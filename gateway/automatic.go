@@ -22,16 +22,19 @@ type AutomaticMessage struct {
 	Chat   channels.Chat
 	Maker  string // see channels.Incoming
 	Text   string // Markdown, or the prompt of an agent
-	// Key, if not "", makes the message idempotent: a second one with the same origin and key in a
-	// chat has no effect.
+	// Key, if not "", makes the message idempotent: a second one with the same origin and key that
+	// is sent to a chat, or to an agent in it, has no effect.
 	Key string
 	// Limit is how many messages of the origin may wait; 0: any number.
 	Limit int
 	// Occurrences are stored together with the message; see store.ReceiveRequest.
 	Occurrences []store.Occurrence
 
+	// Files are open; the callee closes them. Those of a message to an agent are saved in the
+	// folder of the chat.
+	Files []channels.File
+
 	// Of a message that is sent:
-	Files  []channels.File // open; the callee closes them
 	Silent bool
 	// Buttons are texts that a person can say by pressing a button. One that begins with a slash is
 	// carried out like a typed one, unless an agent offers it: nobody should run a command because
@@ -75,6 +78,9 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 		Chat: m.Chat, Kind: channels.Answer, Text: m.Text, Media: m.Files,
 		Notification: channels.Notification{Silent: m.Silent},
 	}, MediaRequired: true}
+	if m.Key != "" { // a message to an agent may have the same key
+		m.Key = "send " + m.Key
+	}
 	request := g.newRequest(m)
 	request.In.Text, request.Settle = "", true // the text is in the transcript
 	if len(m.Buttons) == 0 {
@@ -129,16 +135,43 @@ func checkButtons(m AutomaticMessage) error {
 // Ask stores a message and has an agent work on it in its chat, or starts a run. When it returns
 // nil, the message is on disk.
 func (g *Gateway) Ask(ctx context.Context, m AutomaticMessage) (Accepted, error) {
+	defer closeFiles(m.Files)
 	if err := g.checkChat(m.Chat); err != nil {
 		return Accepted{}, err
 	}
 	if _, ok := g.currentSettings().Agents[cmp.Or(m.Agent, store.DefaultAgent)]; !ok {
 		return Accepted{}, fmt.Errorf("%w: %s", ErrNoAgent, m.Agent)
 	}
-	if m.Text == "" && len(m.Media) == 0 && m.Runbook == "" {
+	if strings.TrimSpace(m.Text) == "" && len(m.Media)+len(m.Files) == 0 && m.Runbook == "" {
 		return Accepted{}, ErrEmpty
 	}
-	return g.receiveAutomatic(ctx, g.newRequest(m), m.Runbook)
+	discard, err := g.saveFiles(&m)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("save the files: %w", err)
+	}
+	accepted, err := g.receiveAutomatic(ctx, g.newRequest(m), m.Runbook)
+	if err != nil || accepted.Duplicate {
+		discard()
+	}
+	return accepted, err
+}
+
+// saveFiles saves the open files of a message to an agent in the folder of its chat. discard
+// removes them again.
+func (g *Gateway) saveFiles(m *AutomaticMessage) (discard func(), err error) {
+	if len(m.Files) == 0 {
+		return func() {}, nil
+	}
+	saver, ok := g.o.Channels[m.Chat.Channel].(channels.FileSaver)
+	if !ok {
+		return nil, errors.New("this channel takes no files for agents")
+	}
+	paths, discard, err := saver.SaveFiles(m.Chat, m.Files)
+	m.Media = append(m.Media, paths...)
+	for _, f := range m.Files {
+		m.MediaNames = append(m.MediaNames, f.Name)
+	}
+	return discard, err
 }
 
 func (g *Gateway) checkChat(chat channels.Chat) error {

@@ -79,6 +79,11 @@ func (c *apiDescription) recordFields(s *jsonschema.Schema, v any) {
 		return
 	}
 	c.recordFields(s.Ref, v)
+	for _, one := range s.OneOf {
+		if one.Validate(v) == nil {
+			c.recordFields(one, v)
+		}
+	}
 	switch v := v.(type) {
 	case jsonObject:
 		for name, value := range v {

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/messageapi"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
@@ -30,10 +32,12 @@ type site struct {
 	server         *httpd.Server
 	public         *http.ServeMux
 	authenticated  *http.ServeMux // needs a sign-in or the token
+	pages          *http.ServeMux // the pages of channels, which are in authenticated, too
 	access         *httpd.Access  // nil if nobody can sign in
 	guard          httpd.Guard
 	attempts       *httpd.Attempts
 	words          *words.Catalogue
+	log            *zap.Logger
 	metricsServer  *httpd.Server // serves metrics without a token; nil without http.metricsListen
 	metricsHandler http.Handler  // of metricsServer
 }
@@ -51,7 +55,10 @@ type siteOptions struct {
 // Without http.listen it returns nil.
 func openSite(ctx context.Context, o siteOptions) (*site, error) {
 	cfg, open, log := o.cfg, o.channels, o.log
-	s := &site{public: http.NewServeMux(), authenticated: http.NewServeMux(), words: o.words}
+	s := &site{
+		public: http.NewServeMux(), authenticated: http.NewServeMux(), pages: http.NewServeMux(), words: o.words,
+		log: log,
+	}
 	webhooks, pages := channelMounts(open)
 	if cfg.HTTP.Listen == "" {
 		if names := slices.Concat(slices.Collect(maps.Keys(webhooks)), slices.Collect(maps.Keys(pages))); len(names) > 0 {
@@ -84,6 +91,7 @@ func openSite(ctx context.Context, o siteOptions) (*site, error) {
 		}
 	}
 	for _, m := range pages {
+		s.pages.Handle(m.pattern, m.handler)
 		s.authenticated.Handle(m.pattern, s.access.Require(httpd.Chat, m.handler))
 	}
 	for _, ch := range open {
@@ -118,6 +126,23 @@ func (s *site) handleForOperators(pattern string, h http.Handler) {
 	if s.access != nil {
 		s.authenticated.Handle(pattern, s.access.Require(httpd.Operator, h))
 	}
+}
+
+// mountPosts adds the messages of operators to the chats of every network. A message to a chat that
+// is not named by its key, or of somebody else, is for the page.
+func (s *site) mountPosts(h http.Handler) {
+	s.handleForOperators("POST /api/chats/{id}/sends", h)
+	if s.access == nil {
+		return
+	}
+	s.authenticated.Handle("POST /api/chats/{id}/messages",
+		s.access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, operator := identifyUser(r); operator && messageapi.IsKey(r) {
+				h.ServeHTTP(w, r)
+				return
+			}
+			s.pages.ServeHTTP(w, r)
+		})))
 }
 
 // mountMetrics adds the metrics, which are for operators. A request from localhost proves nothing,
@@ -167,6 +192,7 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
 		s.handleForOperators(pattern, api)
 	}
+	s.mountPosts(messageapi.New(g, web.Name, s.log))
 	var publishers []channels.Publisher
 	for _, ch := range open {
 		if p, ok := ch.(channels.Publisher); ok {

@@ -130,10 +130,11 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	a.checkSignIn()
 	a.followEvents()
 	a.checkMessages()
+	a.checkPosts()
 	a.checkTurns()
 	a.checkDaemon()
 	a.checkCoverage(
-		"Said ", "Press ", // are asked, not answered
+		"Said ", "Press ", "Asked ", "ToSend ", // are asked, not answered
 		"event reload", // for more than a thousand changes at once: see gateway/console
 		" 429", " 503", // there is too much of something, or the disk is broken
 		"TurnFacts memory", // not known of an agent that has less than we do
@@ -253,6 +254,40 @@ func (a *api) checkMessages() {
 	musttest.Do(a.t, os.RemoveAll(filepath.Join(filepath.Dir(a.b.cfg), "users")))
 	get(410, a.ann, media, "/api/media/{id}")
 	get(200, a.ann, hereAt+"?limit=200", messagesAt)
+}
+
+// checkPosts makes the operator's messages to all chats return every described answer.
+func (a *api) checkPosts() {
+	const sendsAt, form = "/api/chats/{id}/sends", "multipart/form-data; boundary=x"
+	script := http.Header{"Authorization": {"Bearer " + webToken}}
+	post := func(want int, path, template, kind, body string) []byte {
+		a.t.Helper()
+		return a.request(want, apiRequest{method: "POST", path: path, template: template, kind: kind, body: body, header: script})
+	}
+	field := func(name, value string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + value + "\r\n"
+	}
+	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n"
+	for template, path := range map[string]string{messagesAt: "/api/chats/net%3Afull/messages", sendsAt: "/api/chats/net:full/sends"} {
+		post(202, path, template, isJSON, `{"text": "hello", "key": "1"}`)
+		post(200, path, template, isJSON, `{"text": "hello", "key": "1"}`)
+		post(400, path, template, isJSON, `{"text": "", "key": "2"}`)
+		post(400, path, template, isJSON, `{"txt": "hello"}`)
+		post(404, strings.Replace(path, "net", "irc", 1), template, isJSON, `{"text": "hello"}`)
+		post(400, strings.Replace(path, "net", "", 1), template, isJSON, `{"text": "hello"}`)
+		post(413, path, template, isJSON, `{"text": "`+strings.Repeat("x", 1<<20+1)+`"}`)
+		post(415, path, template, "text/plain", "hello")
+	}
+	post(422, "/api/chats/net:full/messages", messagesAt, isJSON, `{"text": "hello", "agent": "nobody"}`)
+	post(422, "/api/chats/net:full/sends", sendsAt, form, file+"\r\n--x--\r\n")
+	post(400, "/api/chats/web:x/sends", sendsAt, isJSON, `{"text": "hello"}`)
+
+	post(202, "/api/chats/web-posted/sends", sendsAt, form, field("text", "look here")+field("silent", "true")+field("buttons", "Yes")+file+"content\r\n--x--\r\n")
+	a.next("message", "look here", `"label":"Yes"`, `"name":"a.txt"`)
+	post(202, "/api/chats/web:web-posted/messages", messagesAt, form, field("text", "hi")+file+"content\r\n--x--\r\n")
+	a.next("message", `"text":"re hi"`)
+	a.request(404, apiRequest{as: a.ann, method: "POST", path: "/api/chats/net:full/messages", template: messagesAt, kind: isJSON, body: `{"text": "x"}`})
+	a.request(403, apiRequest{as: a.ann, method: "POST", path: "/api/chats/net:full/sends", template: sendsAt, kind: isJSON, body: `{"text": "x"}`})
 }
 
 // checkTurns makes the operations on turns return every described answer.

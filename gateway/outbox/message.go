@@ -167,6 +167,17 @@ func (box *Outbox) addEnqueuing(chat channels.Chat, by int) {
 	box.changed.Broadcast()
 }
 
+// FileError says that a file of a message with MediaRequired cannot be copied.
+type FileError struct {
+	text string
+	err  error
+}
+
+func (e *FileError) Error() string { return e.text }
+
+// Unwrap returns the error of the store.
+func (e *FileError) Unwrap() error { return e.err }
+
 // copyFiles copies a message's files into the spool. If a file cannot be copied, the text names it
 // and the reason.
 func (box *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
@@ -212,7 +223,7 @@ func (box *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Messag
 		}
 		switch {
 		case why != "" && m.MediaRequired:
-			return errors.New(notSentText(w, f, err, why))
+			return &FileError{notSentText(w, f, err, why), err}
 		case why != "":
 			m.Text = strings.TrimLeft(m.Text+"\n"+notSentText(w, f, err, why), "\n")
 		}
