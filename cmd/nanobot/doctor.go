@@ -84,7 +84,9 @@ func addWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, MissingFeatures: missingFeatures(settings)}, nil
+		return doctor.Prepared{
+			Channels: open, MissingFeatures: missingFeatures(settings), Schedules: nextOccurrences(cfg),
+		}, nil
 	}
 	o.ServeTools = serveTrialTools
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, socket string,

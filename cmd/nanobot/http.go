@@ -189,7 +189,7 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 	})
 	s.mountMetrics(m.Handler(g))
 	api := c.Handler(g)
-	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
+	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/health"} {
 		s.handleForOperators(pattern, api)
 	}
 	s.mountPosts(messageapi.New(g, web.Name, s.log))

@@ -65,6 +65,10 @@ func newAPI(t *testing.T) *api {
 			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "format": "auto", "interactive": true},
 			"channels": {"web": {"enabled": true, "maxUpload": 1}, "net": {"allowFrom": ["*"]}},
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
+			"schedules": {
+				"past": {"at": "2020-01-01T00:00:00Z", "chat": "web:web-a-known-to-nobody-else", "text": "Happy new year!"},
+				"later": {"cron": "0 0 29 2 *", "chat": "web:web-a-known-to-nobody-else", "text": "A leap day!"},
+			},
 		}`,
 	} {
 		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
@@ -340,6 +344,11 @@ func (a *api) checkTurns() {
 			break
 		} else if time.Now().After(deadline) {
 			a.t.Fatalf("undelivered are %s", undelivered)
+		}
+	}
+	for _, want := range []string{`"name":"past","next":null`, `"outcome":"skipped"`, `"name":"later","next":"2`} {
+		if all := get(200, "/api/schedules", ""); !bytes.Contains(all, []byte(want)) {
+			a.t.Errorf("the schedules are %s, without %s", all, want)
 		}
 	}
 	get(200, list+"?chat=web:web-a-known-to-nobody-else&outcome=done&limit=10", list)

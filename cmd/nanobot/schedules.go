@@ -3,11 +3,93 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 	"nanobot/gateway/schedule"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
 )
+
+func newSchedulesCommand(std stdio) *cobra.Command {
+	var path string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "schedules [flags]",
+		Short: "List the schedules, with their next and last occurrences",
+		Long: `Schedules lists the schedules of the config and those that were made in chats, whether the daemon runs or not. An
+occurrence has ran when it was due, was caught-up after a downtime, or was skipped, with the reason. With --json it
+prints [{"name":…,"next":…,"timezone":…,"occurrences":[{"due":…,"outcome":…,"reason":…}]}] with the last 100
+occurrences of each, newest first.`,
+		Example: `  nanobot schedules
+  nanobot schedules --json --config /etc/nanobot/mybot/config.json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadForCommand(path)
+			if err != nil {
+				return err
+			}
+			report := func(stored store.Schedules) error {
+				all, err := schedule.Report(cmd.Context(), stored, newSchedules(cfg), time.Now())
+				if err == nil && asJSON {
+					err = format.WriteJSON(std.out, all)
+				} else if err == nil {
+					err = writeSchedules(std.out, all)
+				}
+				return err
+			}
+			if _, err := os.Stat(filepath.Join(cfg.Gateway.StateDir, sqlite.Database)); errors.Is(err, fs.ErrNotExist) {
+				return report(nil) // the daemon was never started
+			}
+			return asStateOwner(cfg, std, func() error {
+				db, err := openStore(cmd.Context(), cfg, true)
+				if err != nil {
+					return err
+				}
+				return errors.Join(report(db), closeStore(db))
+			})
+		},
+	}
+	addConfigFlag(cmd, &path)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func writeSchedules(out io.Writer, all []schedule.Status) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tNEXT\tTIME ZONE\tLAST")
+	for _, s := range all {
+		fmt.Fprintln(w, s)
+	}
+	return w.Flush()
+}
+
+// nextOccurrences returns a line with the next three occurrences of each configured schedule.
+func nextOccurrences(cfg *config.Config) (lines []string) {
+	configured := newSchedules(cfg)
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		plan, _ := schedule.Parse(configured[name].Spec)
+		var next []string
+		for _, t := range plan.Next(time.Now(), 3) {
+			next = append(next, t.Format(time.RFC3339))
+		}
+		lines = append(lines, fmt.Sprintf("%s is due %s", name, cmp.Or(strings.Join(next, ", "), "never again")))
+	}
+	return lines
+}
 
 // checkSchedule returns the mistakes of a configured schedule that package config cannot find.
 func checkSchedule(s config.Schedule) []config.Problem {
@@ -60,4 +142,3 @@ func checkScheduleChats(cfg *config.Config, open map[string]channels.Channel) er
 	}
 	return errors.Join(all...)
 }
-

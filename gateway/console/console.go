@@ -1,6 +1,6 @@
 // Package console is the operator's view of a gateway over HTTP: the list of turns, single turns,
-// undelivered messages, health, and the commands stop and retry. It does not check access, which is
-// up to the server.
+// undelivered messages, schedules, health, and the commands stop and retry. It does not check
+// access, which is up to the server.
 package console
 
 import (
@@ -21,6 +21,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/events"
+	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -142,6 +143,9 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 		})
 	}
 	handle("GET /api/undelivered", c.serveUndelivered)
+	handle("GET /api/schedules", func(r *http.Request) (any, error) {
+		return schedule.Report(r.Context(), c.store, nil, time.Now())
+	})
 	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
 	return mux
 }

@@ -66,6 +66,7 @@ type Options struct {
 type Prepared struct {
 	Channels        map[string]channels.Channel // the enabled ones, by name
 	MissingFeatures []string                    // configured features of isolation that this machine lacks
+	Schedules       []string                    // a line about the next occurrences of each schedule
 }
 
 // doctor is one examination of a bot.
@@ -238,6 +239,9 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 				"in, or see relax.conf. Sockets of other programs that it can connect to are in the daemon's log"))
 	}
 	d.add(check, good("%s can be read and has no mistakes", cfg.File()))
+	for _, line := range prepared.Schedules {
+		d.add("schedules", good("%s", line))
+	}
 	return prepared.Channels, true
 }
 
