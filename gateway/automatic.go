@@ -164,7 +164,7 @@ func (g *Gateway) saveFiles(m *AutomaticMessage) (discard func(), err error) {
 	}
 	saver, ok := g.o.Channels[m.Chat.Channel].(channels.FileSaver)
 	if !ok {
-		return nil, errors.New("this channel takes no files for agents")
+		return nil, errNoFileSaver
 	}
 	paths, discard, err := saver.SaveFiles(m.Chat, m.Files)
 	m.Media = append(m.Media, paths...)

@@ -127,7 +127,7 @@ func (p *post) accept(ctx context.Context, passed []*os.File) (Accepted, error) 
 		return Accepted{}, err
 	}
 	if r.Ask {
-		return p.ask(ctx, m)
+		return p.g.Ask(ctx, m)
 	}
 	return p.g.Send(ctx, m)
 }
@@ -219,32 +219,4 @@ func (p *post) checkPassed(passed []*os.File) (files []channels.File, err error)
 		files = append(files, channels.File{Name: name, Kind: channels.KindOf(name), Size: info.Size(), Open: f})
 	}
 	return files, nil
-}
-
-// ask saves the files of a message in the folder of its chat and has an agent work on it. A message
-// that is not accepted leaves no files.
-func (p *post) ask(ctx context.Context, m AutomaticMessage) (Accepted, error) {
-	files := m.Files
-	defer closeFiles(files)
-	m.Files = nil
-	if len(files) == 0 {
-		return p.g.Ask(ctx, m)
-	}
-	saver, ok := p.g.o.Channels[m.Chat.Channel].(channels.FileSaver)
-	if !ok {
-		return Accepted{}, errNoFileSaver
-	}
-	paths, discard, err := saver.SaveFiles(m.Chat, files)
-	if err != nil {
-		return Accepted{}, fmt.Errorf("save the files: %w", err)
-	}
-	m.Media = paths
-	for _, f := range files {
-		m.MediaNames = append(m.MediaNames, f.Name)
-	}
-	accepted, err := p.g.Ask(ctx, m)
-	if err != nil || accepted.Duplicate {
-		discard()
-	}
-	return accepted, err
 }
