@@ -71,9 +71,6 @@ func (e *Engine) configureOne(ctx context.Context, name string, c Configured, no
 	}
 	e.o.Log.Info("schedule configured", zap.String("schedule", name), zap.Stringer("chat", c.Chat))
 	n := e.newEntry(s)
-	if known != nil {
-		n.predecessor = known.predecessor
-	}
 	e.mu.Lock()
 	e.entries[name] = n
 	e.mu.Unlock()

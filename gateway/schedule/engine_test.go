@@ -186,11 +186,11 @@ func TestARefusalIsTheReasonOfASkippedOccurrence(t *testing.T) {
 func TestAReloadLosesNothingThatIsDue(t *testing.T) {
 	in(t, berlin, "2026-06-01 08:59:00", func(f *fixture) {
 		f.start(daily("0 9 * * *"))
-		f.setBroken(errors.New("disk full"))
+		f.setBadText("daily")
 		f.until(berlin, "2026-06-01 09:00:00")
 		f.reload(daily("30 9 * * *")) // the occurrence of 9:00 has not run yet
 		f.pass(5 * time.Second)
-		f.setBroken(nil)
+		f.setBadText("")
 		f.until(berlin, "2026-06-01 09:30:00")
 		f.want("daily", "2026-06-01 09:00:00 ran", "2026-06-01 09:30:00 ran")
 		f.reload(nil)
@@ -208,9 +208,7 @@ func TestAReloadTakesEffectThoughASchedulesMessageCannotBeStored(t *testing.T) {
 			Cron: "0 9 * * *", Timezone: berlin, Text: "bad",
 		}}})
 		synctest.Wait()
-		f.mu.Lock()
-		f.badText = "bad"
-		f.mu.Unlock()
+		f.setBadText("bad")
 		f.until(berlin, "2026-06-01 09:00:10")
 		f.reload(daily("30 9 * * *"))
 		f.until(berlin, "2026-06-01 09:30:00")
@@ -249,10 +247,10 @@ func TestASingleTimeRunsOnceOrSaysWhyNot(t *testing.T) {
 		return map[string]schedule.Spec{"once": {At: at, Timezone: berlin}}
 	}
 	in(t, berlin, "2026-06-01 08:59:00", func(f *fixture) {
-		f.start(at("2026-06-01T09:00:00+02:00"))
+		f.start(at("2026-06-01T09:00:00.123456789+02:00")) // the store has microseconds
 		f.pass(48 * time.Hour)
 		f.stop()
-		f.start(at("2026-06-01T09:00:00+02:00"))
+		f.start(at("2026-06-01T09:00:00.123456789+02:00"))
 		f.pass(48 * time.Hour)
 		f.want("once", "2026-06-01 09:00:00 ran")
 		wanttest.Equal(f.t, "schedules", len(musttest.Get(f.store.Schedules(f.t.Context()))(f.t)), 1)

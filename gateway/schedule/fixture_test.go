@@ -164,6 +164,12 @@ func (f *fixture) setBroken(err error) {
 	f.broken = err
 }
 
+func (f *fixture) setBadText(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.badText = text
+}
+
 // pass lets time pass.
 func (f *fixture) pass(d time.Duration) {
 	time.Sleep(d)
@@ -186,6 +192,7 @@ func (f *fixture) want(name string, lines ...string) {
 	var got []string
 	for i := range all {
 		o := all[len(all)-1-i]
+		wanttest.Equal(f.t, o.Wall+" has a message:", o.Inbound != 0, o.Outcome != store.Skipped)
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", strings.Replace(o.Wall, "T", " ", 1), o.Outcome, o.Reason)))
 	}
 	if len(got) != len(lines) {
