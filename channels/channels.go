@@ -79,6 +79,12 @@ func BySchedule(name string) Origin { return Origin("schedule:" + name) }
 // String returns the origin as it is stored and shown.
 func (o Origin) String() string { return cmp.Or(string(o), personValue) }
 
+// Kind returns the origin without the name of a hook or schedule.
+func (o Origin) Kind() string {
+	kind, _, _ := strings.Cut(o.String(), ":")
+	return kind
+}
+
 // Incoming is one message from a user, or one that nobody has typed.
 type Incoming struct {
 	Chat Chat   `json:"chat"`

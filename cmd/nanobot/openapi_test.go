@@ -290,6 +290,14 @@ func (a *api) checkPosts() {
 	a.next("message", "look here", `"label":"Yes"`, `"name":"a.txt"`)
 	post(202, "/api/chats/web:web-posted/messages", messagesAt, form, field("text", "hi")+file+"content\r\n--x--\r\n")
 	a.next("message", `"text":"re hi"`)
+	a.next("turn", `"web:web-posted"`, `"origin":"ask"`, `"ended"`)
+	asked := a.request(200, apiRequest{as: a.op, method: "GET", path: "/api/turns?origin=ask&chat=web:web-posted", template: "/api/turns"})
+	if !bytes.Contains(asked, []byte(`"text":"hi"`)) || bytes.Contains(asked, []byte(`"title"`)) {
+		a.t.Errorf("the turns of operators are %s", asked)
+	}
+	if none := a.request(200, apiRequest{as: a.op, method: "GET", path: "/api/turns?origin=hook:ci", template: "/api/turns"}); string(none) != "[]\n" {
+		a.t.Errorf("the turns of a hook are %s", none)
+	}
 	a.request(404, apiRequest{as: a.ann, method: "POST", path: "/api/chats/net:full/messages", template: messagesAt, kind: isJSON, body: `{"text": "x"}`})
 	a.request(403, apiRequest{as: a.ann, method: "POST", path: "/api/chats/net:full/sends", template: sendsAt, kind: isJSON, body: `{"text": "x"}`})
 }
@@ -359,7 +367,10 @@ func (a *api) checkDaemon() {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a.request(200, apiRequest{method: "GET", path: path})
 	}
-	a.request(200, apiRequest{as: a.op, method: "GET", path: "/metrics"})
+	metrics := a.request(200, apiRequest{as: a.op, method: "GET", path: "/metrics"})
+	if !bytes.Contains(metrics, []byte(`nanobot_automatic_turns_total{origin="ask",outcome="done"}`)) {
+		a.t.Errorf("the metrics are %s", metrics)
+	}
 	a.net.Close()
 	// A channel counts as well whenever it is tried again, until that has failed.
 	until := func(what string, so func() bool) {

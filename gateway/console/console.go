@@ -209,7 +209,7 @@ var outcomes = []string{
 // parseFilter parses the filter of a list request.
 func parseFilter(r *http.Request) (store.TurnFilter, error) {
 	q := r.URL.Query()
-	f := store.TurnFilter{Agent: q.Get("agent"), Outcome: q.Get("outcome"), Limit: usualTurns}
+	f := store.TurnFilter{Agent: q.Get("agent"), Origin: q.Get("origin"), Outcome: q.Get("outcome"), Limit: usualTurns}
 	if channel, id, ok := strings.Cut(q.Get("chat"), ":"); ok {
 		f.Chat = channels.Chat{Channel: channel, ID: id}
 	} else if channel != "" {

@@ -17,25 +17,27 @@ const maxUndelivered, maxExcerpt = 200, 300
 
 // Turn is a turn in a list.
 type Turn struct {
-	ID       int64          `json:"id"`
-	Chat     string         `json:"chat"`
-	Title    string         `json:"title,omitempty"` // of the chat, or the name of the only person in it
-	Message  string         `json:"message"`         // the network's ID of the message that it answers
-	User     channels.User  `json:"user"`
-	Agent    string         `json:"agent"`
-	Text     string         `json:"text"`
-	Media    int            `json:"media,omitempty"` // number of files of the message
-	State    store.State    `json:"state"`
-	Status   string         `json:"status,omitempty"`
-	ExitCode int            `json:"exit_code,omitempty"`
-	Signal   string         `json:"signal,omitempty"`
-	Memory   int64          `json:"memory,omitempty"` // peak, in bytes
-	CPU      float64        `json:"cpu,omitempty"`    // seconds
-	Attempt  int            `json:"attempt"`
-	Received time.Time      `json:"received"`
-	Started  time.Time      `json:"started,omitzero"`
-	Ended    time.Time      `json:"ended,omitzero"`
-	Sends    map[string]int `json:"sends"` // by state
+	ID      int64         `json:"id"`
+	Chat    string        `json:"chat"`
+	Title   string        `json:"title,omitempty"` // of the chat, or the name of the only person in it
+	Message string        `json:"message"`         // the network's ID of the message that it answers
+	User    channels.User `json:"user"`
+	// Origin says who began a message that nobody has typed, such as hook:ci.
+	Origin   channels.Origin `json:"origin,omitempty"`
+	Agent    string          `json:"agent"`
+	Text     string          `json:"text"`
+	Media    int             `json:"media,omitempty"` // number of files of the message
+	State    store.State     `json:"state"`
+	Status   string          `json:"status,omitempty"`
+	ExitCode int             `json:"exit_code,omitempty"`
+	Signal   string          `json:"signal,omitempty"`
+	Memory   int64           `json:"memory,omitempty"` // peak, in bytes
+	CPU      float64         `json:"cpu,omitempty"`    // seconds
+	Attempt  int             `json:"attempt"`
+	Received time.Time       `json:"received"`
+	Started  time.Time       `json:"started,omitzero"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	Sends    map[string]int  `json:"sends"` // by state
 }
 
 // Send is one network call of an answer.
@@ -94,7 +96,7 @@ func (c *Console) listTurns(ctx context.Context, inbounds []store.Inbound) ([]Tu
 
 func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
-		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text),
+		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Origin: i.In.Origin, Agent: i.Agent, Text: excerpt(i.In.Text),
 		Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory,
 		CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
@@ -103,7 +105,7 @@ func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	if i.Ended.IsZero() { // it may have been asked to stop, but still runs
 		t.Status = ""
 	}
-	if t.Title = i.In.Title; t.Title == "" && !i.In.Group {
+	if t.Title = i.In.Title; t.Title == "" && !i.In.Group && i.In.Origin == channels.Person {
 		t.Title = i.In.User.Name
 	}
 	for state, n := range sends {

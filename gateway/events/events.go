@@ -40,7 +40,8 @@ type Event struct {
 	Type    Type
 	Chat    channels.Chat
 	Inbound int64 // 0: a delivery that belongs to no turn
-	// Agent, Status and Took are set when a turn has ended.
+	// Origin, Agent, Status and Took are set when a turn has ended.
+	Origin channels.Origin
 	Agent  string
 	Status string
 	Took   time.Duration

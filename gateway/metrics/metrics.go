@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
@@ -26,17 +27,23 @@ type Metrics struct {
 	drops map[result]int
 	// occurrences counts by schedule and outcome.
 	occurrences map[[2]string]int
+	automatic   map[automaticResult]int
 	took        map[string]*histogram // by agent
 }
 
 // result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
 type result struct{ channel, result, agent string }
 
+// automaticResult is the outcome of a turn whose message nobody has typed. Names of hooks and
+// schedules are not counted apart, since people may make any number of schedules.
+type automaticResult struct{ kind, outcome string }
+
 // New returns empty metrics, before the gateway exists.
 func New() *Metrics {
 	return &Metrics{
 		turns: map[result]int{}, sends: map[result]int{}, drops: map[result]int{},
 		occurrences: map[[2]string]int{},
+		automatic:   map[automaticResult]int{},
 		took:        map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
 	}
 }
@@ -48,6 +55,9 @@ func (m *Metrics) Observe(e events.Event) {
 	switch e.Type {
 	case events.Ended:
 		m.turns[result{e.Chat.Channel, e.Status, e.Agent}]++
+		if e.Origin != channels.Person {
+			m.automatic[automaticResult{e.Origin.Kind(), e.Status}]++
+		}
 		if m.took[e.Agent] == nil {
 			m.took[e.Agent] = &histogram{}
 		}
@@ -79,6 +89,14 @@ func (m *Metrics) writeCounters(p *page) {
 	defer m.mu.Unlock()
 	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel, outcome and agent.")
 	p.writeResults("nanobot_turns_total", "outcome", m.turns)
+	p.family("nanobot_automatic_turns_total", "counter",
+		"Ended turns whose message nobody has typed, by kind of origin (ask, agent, hook or schedule) and outcome.")
+	byKind := func(a, b automaticResult) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.outcome, b.outcome))
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(m.automatic), byKind) {
+		p.sample("nanobot_automatic_turns_total", float64(m.automatic[a]), "origin", a.kind, "outcome", a.outcome)
+	}
 	p.family("nanobot_sends_total", "counter",
 		"Attempts to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.writeResults("nanobot_sends_total", "result", m.sends)

@@ -11,6 +11,7 @@ import (
 type TurnFilter struct {
 	Chat    channels.Chat // zero: all chats
 	Agent   string        // "": all agents
+	Origin  string        // as channels.Origin.String returns it; "": any
 	Outcome string        // the state of an unfinished turn, or the status of a finished one; "": any
 	Before  int64         // only turns with a lower ID; 0: all
 	Limit   int

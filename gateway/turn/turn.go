@@ -341,7 +341,7 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 	}
 	defer t.stage.o.Events.Report(events.Event{
 		Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID,
-		Agent: t.agent, Status: o.Status, Took: took,
+		Origin: t.inbound.In.Origin, Agent: t.agent, Status: o.Status, Took: took,
 	})
 	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, read...)

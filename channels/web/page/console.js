@@ -90,7 +90,7 @@ export function consoleView(health, onError) {
 	function row(t) {
 		let e = rows.get(t.id);
 		if (!e) {
-			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', { title: t.chat }, chatName(t)), h('td'), h('td', moment(t.received, english)), h('td'));
+			e = h('tr', h('td', h('a', { href: '#/console/' + t.id }, t.text || 'Files')), h('td', { title: t.chat }, chatName(t) + (t.origin ? ' · ' + t.origin : '')), h('td'), h('td', moment(t.received, english)), h('td'));
 			rows.set(t.id, e);
 		}
 		update(e.children[2], outcome(t), () => [badge(outcome(t))]);

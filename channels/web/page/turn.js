@@ -28,7 +28,7 @@ function timeline(t) {
 }
 
 const facts = (t) => [
-	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received, english)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], [t.origin ? 'Origin' : 'From', t.origin || t.user.name || t.user.username || t.user.id], ['Received', moment(t.received, english)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
 	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory, english)],
 ].filter(([, v]) => v);
 

@@ -133,7 +133,8 @@ func (s questions) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbou
 		scanInbound, selectInbound+
 			`(attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
 			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3) AND (?4 = '' OR agent = ?4)
-		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0))
+			AND (?6 = '' OR origin = ?6)
+		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0), f.Origin)
 }
 
 // Deliveries returns the deliveries of a turn.

@@ -70,6 +70,19 @@ var automaticTests = []contractTest{
 			b.equal("the message", []any{in.Origin, in.Maker, in.Quiet, in.User.ID}, "[schedule:report 8 true schedule:report]")
 		}
 	}},
+	{"turns are found by their origin", func(b *fixture) {
+		b.receiveAll(automatic(hook, "h1"), automatic(channels.ByAsk, "a1"))
+		b.receiveQueued(ann, "p1")
+		for origin, want := range map[string]string{"": "[p1 a1 h1]", "hook:ci": "[h1]", "person": "[p1]", "hook": "[]"} {
+			turns, err := b.Turns(ctx, store.TurnFilter{Origin: origin, Limit: 9})
+			b.noError(err)
+			texts := []string{}
+			for _, i := range turns {
+				texts = append(texts, i.In.Text)
+			}
+			b.equal("the turns of "+origin, texts, want)
+		}
+	}},
 	{"a person's message goes first, and each kind stays in order", func(b *fixture) {
 		running := b.receiveClaimed(ann, "running")
 		b.receiveAll(automatic(hook, "h1"), automatic(channels.ByAsk, "a2"))
