@@ -169,8 +169,8 @@ func (p *postedMessage) removeFiles() {
 	}
 }
 
-// read reads the body of a request. Unknown fields are mistakes, since a misspelt key would have the
-// message sent twice.
+// read reads the body of a request. Unknown fields are mistakes, since a misspelt key would have
+// the message sent twice.
 func (p *postedMessage) read(w http.ResponseWriter, r *http.Request) error {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
