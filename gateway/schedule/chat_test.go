@@ -15,7 +15,8 @@ import (
 // add makes a schedule in a chat.
 func (f *fixture) add(maker string, spec schedule.Spec) (string, error) {
 	spec.Timezone, spec.Text = berlin, maker
-	return f.engine.Add(f.t.Context(), chat, maker, spec)
+	made, err := f.engine.Add(f.t.Context(), schedule.Request{Chat: chat, Maker: maker, Spec: spec})
+	return made.Name, err
 }
 
 func TestAReminderRunsOnceAndIsGone(t *testing.T) {
