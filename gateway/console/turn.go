@@ -96,7 +96,8 @@ func (c *Console) listTurns(ctx context.Context, inbounds []store.Inbound) ([]Tu
 
 func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
-		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Origin: i.In.Origin, Agent: i.Agent, Text: excerpt(i.In.Text),
+		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Origin: i.In.Origin,
+		Agent: i.Agent, Text: excerpt(i.In.Text),
 		Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory,
 		CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
