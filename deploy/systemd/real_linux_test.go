@@ -157,6 +157,8 @@ func (m machine) install() {
 	for _, unit := range units {
 		m.putFile("/usr/lib/systemd/system/"+unit, readUnit(m.T, unit), 0o644)
 	}
+	m.putFile("/usr/lib/systemd/system/"+notifyUnit, readUnit(m.T, notifyUnit), 0o644)
+	m.putFile("/usr/lib/nanobot/notify-failure", readUnit(m.T, "notify-failure"), 0o755)
 	for _, agent := range []string{"agent.py", "agent.js"} {
 		m.putFile("/usr/share/agents/"+agent, readUnit(m.T, "testdata/"+agent), 0o644)
 	}

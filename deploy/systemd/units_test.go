@@ -15,6 +15,8 @@ import (
 
 var units = []string{"nanobot.service", "nanobot@.service"}
 
+const notifyUnit = "nanobot-notify@.service"
+
 // maxExposure is the largest allowed exposure, in tenths as for --threshold. 100 means no
 // protection.
 const maxExposure = "15"
@@ -53,7 +55,7 @@ func verify(t *testing.T, unit, dropIn string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	self := musttest.Get(os.Executable())(t)
-	text := strings.ReplaceAll(readUnit(t, unit), "/usr/bin/nanobot", self)
+	text := strings.NewReplacer("/usr/bin/nanobot", self, "/usr/lib/nanobot/notify-failure", self).Replace(readUnit(t, unit))
 	for name, content := range map[string]string{unit: text, unit + ".d/relax.conf": dropIn} {
 		musttest.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
@@ -68,6 +70,9 @@ func TestSystemdAcceptsTheUnitsAndRelaxConf(t *testing.T) {
 	relaxed := inRelax.ReplaceAllString(readUnit(t, "relax.conf"), "$1")
 	if strings.Count(relaxed, "\n") < 20 || relaxed == readUnit(t, "relax.conf") {
 		t.Fatal("nothing was relaxed")
+	}
+	if out, err := verify(t, notifyUnit, ""); err != nil || out != "" {
+		t.Errorf("%s: %v\n%s", notifyUnit, err, out)
 	}
 	for _, unit := range units {
 		for name, dropIn := range map[string]string{"as it is": readUnit(t, "relax.conf"), "with everything in it": relaxed} {
