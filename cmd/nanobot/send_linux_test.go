@@ -390,7 +390,7 @@ func TestAMessageForAChatOfThePageIsShownThere(t *testing.T) {
 	b := newWebBot(t)
 	page := b.signIn("--role", "operator")
 	for _, kind := range []string{"send", "ask"} {
-		args := []string{kind, "--chat", "web:web-from-a-script-1", "--wait", "--config", b.cfg, "**hello**"}
+		args := []string{kind, "--chat", "web:web-from-a-script-1", "--wait", "--config", b.cfg, "--media", b.cfg, "**hello**"}
 		if said, status := runPost(t, programCommand(t, args...)); status != 0 {
 			t.Fatalf("%s: status %d, and says %s", kind, status, said)
 		}
@@ -398,6 +398,12 @@ func TestAMessageForAChatOfThePageIsShownThere(t *testing.T) {
 	_, body := page.request("GET", "/api/chats/web-from-a-script-1/messages", "", nil)
 	if !strings.Contains(body, `"text":"**hello**"`) || !strings.Contains(body, `"text":"re ****hello****"`) {
 		t.Errorf("the page shows %s", body)
+	}
+	if files := musttest.Get(filepath.Glob(filepath.Join(filepath.Dir(b.cfg), "users", "*", "*-config.json")))(t); len(files) != 1 {
+		t.Errorf("the agent got %q", files)
+	}
+	if !strings.Contains(body, `"name":"config.json"`) {
+		t.Errorf("the page shows no file: %s", body)
 	}
 	if _, list := page.request("GET", "/api/chats", "", nil); !strings.Contains(list, "web-from-a-script-1") {
 		t.Errorf("the chats are %s", list)
