@@ -15,7 +15,7 @@ import (
 
 // checkCombinations reports values that are valid by themselves, but cannot work together.
 func checkCombinations(c *Config) []Problem {
-	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c),
+	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkHooks(c),
 		checkSecrets(c))
 	for _, agent := range c.agentSections() {
 		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent),

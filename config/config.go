@@ -26,6 +26,7 @@ type Config struct {
 	Agents    Agents              `json:"agents" jsonschema_description:"More agents, by name: 1 to 32 lower-case letters, digits and hyphens. Each has the keys of terminal, with the same defaults. People choose one with /agent."`
 	Channels  Channels            `json:"channels" jsonschema_description:"The chat networks."`
 	HTTP      HTTP                `json:"http" jsonschema_description:"The HTTP server for the chat page, its API, health checks, metrics and webhooks."`
+	Hooks     map[string]*Hook    `json:"hooks" jsonschema_description:"Addresses of the HTTP server, /hooks/NAME, at which other programs post what a chat or an agent is told, by name: letters, digits, hyphens and underscores."`
 	Gateway   Gateway             `json:"gateway" jsonschema_description:"Queues, delivery and the state folder."`
 	Log       Log                 `json:"log" jsonschema_description:"Level and format of the log."`
 	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
@@ -147,7 +148,8 @@ func Default() Config {
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Agents: Agents{}, Schedules: map[string]Schedule{},
-		HTTP: HTTP{Hosts: []string{}, Proxies: []string{}},
+		HTTP:  HTTP{Hosts: []string{}, Proxies: []string{}},
+		Hooks: map[string]*Hook{},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048}, Language: "auto", Words: map[string]string{},

@@ -24,6 +24,7 @@ var secretKeys = []string{
 	"agents.coder.providers.name.apiKeys.0", "agents.coder.providers", "agents.coder", "agents", "agents.coder.apiKeys",
 	"terminal.mcpServers", "terminal.mcpServers.name", "terminal.mcpServers.name.env.NAME", "terminal.mcpServers.name.headers.NAME", "terminal.mcpServers.name.url",
 	"terminal.mcpServers.name.command", "terminal.mcpServers.name.args.0", "terminal.mcpServers.name.type", "agents.coder.mcpServers.name.env.NAME",
+	"hooks.name.secret", "hooks.name.secrt", "hooks.name", "hooks",
 }
 
 // secretForms are values that contain the secret.

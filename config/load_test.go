@@ -44,7 +44,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
-		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
+		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},"hooks":{},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
@@ -130,6 +130,12 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		HTTP: config.HTTP{
 			Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Proxies: []string{"172.18.0.2"}, MetricsListen: "127.0.0.1:9464", Token: "cred:http",
+		},
+		Hooks: map[string]*config.Hook{
+			"ci_1": {
+				Secret: config.Secret("file:" + filepath.Join(folder, "hook")), Auth: "hmac", Header: "X-Signature", Chat: "telegram:-100:7",
+				Template: "file:" + filepath.Join(folder, "ci.tmpl"), Agent: "coder-2", MaxBody: 4096,
+			},
 		},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",

@@ -38,6 +38,11 @@ func (c *Config) resolvePaths(path string, environ []string) error {
 	c.Audit.resolvePaths(c.Workspace, c.Gateway.StateDir, home)
 	c.Runbooks.Folder = absolutePath(c.Workspace, c.Runbooks.Folder, home)
 	c.resolveSecretPaths(folder, home)
+	for _, h := range c.Hooks {
+		if file := h.TemplateFile(); file != "" {
+			h.Template = templateFilePrefix + absolutePath(folder, file, home)
+		}
+	}
 	return nil
 }
 

@@ -79,11 +79,11 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// SecretsToHide returns the secrets of the channels, the HTTP server and the other agents. They
+// SecretsToHide returns the secrets of the channels, the HTTP server, the hooks and the other agents. They
 // must not reach the agent in Terminal and are removed from output.
 func (c *Config) SecretsToHide() []Secret {
 	var all []Secret
-	for _, s := range append(secretsIn(c.Channels), secretsIn(c.HTTP)...) {
+	for _, s := range slices.Concat(secretsIn(c.Channels), secretsIn(c.HTTP), secretsIn(c.Hooks)) {
 		if s != "" {
 			all = append(all, s)
 		}
@@ -111,8 +111,8 @@ func needsCredential(section any) bool { return slices.ContainsFunc(secretsIn(se
 func isCredential(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
 
 // WithoutCredentials returns the part of the configuration that can be used outside of the systemd
-// service, where there are no credentials: secrets that are credentials and channels that need one
-// are left out. Inside the service it returns c.
+// service, where there are no credentials: secrets that are credentials, and channels and hooks
+// that need one, are left out. Inside the service it returns c.
 func (c *Config) WithoutCredentials() *Config {
 	if os.Getenv("CREDENTIALS_DIRECTORY") != "" {
 		return c
@@ -123,6 +123,8 @@ func (c *Config) WithoutCredentials() *Config {
 	if isCredential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}
+	part.Hooks = maps.Clone(c.Hooks)
+	maps.DeleteFunc(part.Hooks, func(_ string, h *Hook) bool { return needsCredential(h) })
 	part.Terminal = c.Terminal.withoutCredentials()
 	part.Agents = Agents{}
 	for name, t := range c.Agents {

@@ -19,6 +19,7 @@ import (
 	"nanobot/gateway/choice"
 	"nanobot/gateway/display"
 	"nanobot/gateway/events"
+	"nanobot/gateway/hooks"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/notices"
@@ -51,6 +52,7 @@ type Settings struct {
 	Schedules     map[string]schedule.Configured // by name
 	Timezone      string                         // of times of day in chats; "": the system's
 	Words         words.Settings
+	Hooks         map[string]hooks.Hook // by name; see HookHandler
 }
 
 // Runbooks are the settings of runbooks.
@@ -123,6 +125,8 @@ type Gateway struct {
 	lanes  *lanes.Lanes[*turn.Turn]
 	turns  *turn.Stage
 	outbox *outbox.Outbox
+
+	receiving atomic.Bool // Run has recovered, and its context has not ended
 
 	mu         sync.Mutex
 	health     map[string]ChannelHealth

@@ -43,6 +43,8 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	if !g.recover(ctx) {
 		return nil // ctx ended before the recovery was complete
 	}
+	g.receiving.Store(true)
+	defer context.AfterFunc(ctx, func() { g.receiving.Store(false) })()
 	g.turns.StartWarming()
 	for name := range g.o.Channels {
 		g.setChannelHealth(name, nil)

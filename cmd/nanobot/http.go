@@ -21,6 +21,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
+	"nanobot/gateway/hooks"
 	"nanobot/gateway/metrics"
 	"nanobot/internal/httpd"
 	"nanobot/internal/words"
@@ -188,6 +189,7 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 		_, _ = io.WriteString(w, "ready\n")
 	})
 	s.mountMetrics(m.Handler(g))
+	s.public.Handle(hooks.Path, s.attempts.Watch(g.HookHandler(m.CountCall)))
 	api := c.Handler(g)
 	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/health"} {
 		s.handleForOperators(pattern, api)

@@ -140,6 +140,22 @@ command = "./bot"
 	{"schedule that says something else", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
   {"cron": "@daily", "chat": "web:1", "text": "x", "say": "never"}}}`, `config.json:2:59: schedules.a.say: must be "always" or left out (got "never")`},
 	{"unknown time zone", `{"gateway": {"timezone": "CEST"}}`, `config.json:1:26: gateway.timezone: must be a name of the time zone database, such as Europe/Berlin (got "CEST")`},
+	{"hook without an address", `{"channels": {"telegram": {"enabled": true, "token": "1:0123456789"}},
+  "hooks": {"ci": {"secret": "0123456789abcdef", "chat": "telegram:1"}}}`, "config.json:2:12: http.listen: must be set, because there are hooks"},
+	{"hook with a malformed chat", hookConfig(`"chat": "telegram"`), `config.json:3:11: hooks.ci.chat: must be a channel and a chat ID, such as "telegram:123456" (got "telegram")`},
+	{"hook with a chat of no network", hookConfig(`"chat": "slack:1"`), `config.json:3:11: hooks.ci.chat: there is no channel "slack"; use telegram, discord, or web (got "slack:1")`},
+	{"hook with an unknown agent", hookConfig(`"chat": "telegram:1", "agent": "coder"`), `config.json:3:34: hooks.ci.agent: there is no agent of this name (got "coder")`},
+	{"hook with a template that does not parse", hookConfig(`"chat": "telegram:1", "template": "x\n{{if}}"`), "config.json:3:37: hooks.ci.template: does not parse: line 2: missing value for if"},
+	{"hook with a template in a file that is missing", hookConfig(`"chat": "telegram:1", "template": "file:missing.tmpl"`), "config.json:3:37: hooks.ci.template: open ./missing.tmpl: no such file or directory; put the template there, readable for the daemon's user (got \"file:missing.tmpl\")"},
+	{"hook with a short secret in a file", `{"channels": {"telegram": {"enabled": true, "token": "1:0123456789"}}, "http": {"listen": "127.0.0.1:0"},
+  "hooks": {"ci": {"secret": "file:short.txt", "chat": "telegram:1"}}}`, "config.json:2:30: hooks.ci.secret: must have at least 16 characters, so that nobody can guess it"},
+}
+
+// hookConfig returns a config with a hook that has more keys in line 3.
+func hookConfig(keys string) string {
+	return `{"channels": {"telegram": {"enabled": true, "token": "1:0123456789"}}, "http": {"listen": "127.0.0.1:0"},
+  "hooks": {"ci": {"secret": "0123456789abcdef",
+  ` + keys + `}}}`
 }
 
 func TestEveryConfigMistakeIsReportedWithItsPlaceAndWhatToDo(t *testing.T) {

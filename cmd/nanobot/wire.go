@@ -92,11 +92,12 @@ type agentHost struct {
 // newSettings returns the settings of a gateway that a reload can change.
 func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Settings, error) {
 	agents, err := newAgents(cfg, h, log)
-	if err != nil {
+	configured, hookErr := newHooks(cfg)
+	if err = errors.Join(err, hookErr); err != nil {
 		return gateway.Settings{}, err
 	}
 	s := gateway.Settings{
-		Agents: agents, AllowFrom: map[string][]string{},
+		Agents: agents, Hooks: configured, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit,
 		RatePerMinute: cfg.Gateway.RatePerMinute,
 		Gather:        time.Duration(cfg.Gateway.Gather) * time.Millisecond,
@@ -175,7 +176,7 @@ type prepareOptions struct {
 func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
 	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
-	err = errors.Join(err, openErr, checkScheduleChats(cfg, open))
+	err = errors.Join(err, openErr, checkScheduleChats(cfg, open), checkHookChats(cfg, open))
 	if cfg.HTTP.Listen != "" {
 		_, tokenErr := cfg.HTTP.RevealToken()
 		err = errors.Join(err, tokenErr)

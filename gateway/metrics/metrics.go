@@ -25,26 +25,24 @@ type Metrics struct {
 	turns map[result]int
 	sends map[result]int
 	drops map[result]int
-	// occurrences counts by schedule and outcome.
-	occurrences map[[2]string]int
-	automatic   map[automaticResult]int
-	took        map[string]*histogram // by agent
+	// occurrences counts by schedule and outcome, automatic the turns whose message nobody has typed
+	// by kind of origin and outcome, and calls those of hooks by hook and status. Names that people
+	// choose in chats are no labels.
+	occurrences, automatic, calls map[[2]string]int
+
+	took map[string]*histogram // by agent
 }
 
 // result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
 type result struct{ channel, result, agent string }
-
-// automaticResult is the outcome of a turn whose message nobody has typed. Names of hooks and
-// schedules are not counted apart, since people may make any number of schedules.
-type automaticResult struct{ kind, outcome string }
 
 // New returns empty metrics, before the gateway exists.
 func New() *Metrics {
 	return &Metrics{
 		turns: map[result]int{}, sends: map[result]int{}, drops: map[result]int{},
 		occurrences: map[[2]string]int{},
-		automatic:   map[automaticResult]int{},
-		took:        map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
+		automatic:   map[[2]string]int{}, calls: map[[2]string]int{},
+		took: map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
 	}
 }
 
@@ -56,7 +54,7 @@ func (m *Metrics) Observe(e events.Event) {
 	case events.Ended:
 		m.turns[result{e.Chat.Channel, e.Status, e.Agent}]++
 		if e.Origin != channels.Person {
-			m.automatic[automaticResult{e.Origin.Kind(), e.Status}]++
+			m.automatic[[2]string{e.Origin.Kind(), e.Status}]++
 		}
 		if m.took[e.Agent] == nil {
 			m.took[e.Agent] = &histogram{}
@@ -70,6 +68,13 @@ func (m *Metrics) Observe(e events.Event) {
 		m.occurrences[[2]string{e.Schedule, e.Status}]++
 	case events.Queued, events.Started, events.Output:
 	}
+}
+
+// CountCall counts the call of a hook.
+func (m *Metrics) CountCall(hook, status string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[[2]string{hook, status}]++
 }
 
 // Handler serves the counters, and gauges that are read from the gateway for each request.
@@ -91,12 +96,7 @@ func (m *Metrics) writeCounters(p *page) {
 	p.writeResults("nanobot_turns_total", "outcome", m.turns)
 	p.family("nanobot_automatic_turns_total", "counter",
 		"Ended turns whose message nobody has typed, by kind of origin (ask, agent, hook or schedule) and outcome.")
-	byKind := func(a, b automaticResult) int {
-		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.outcome, b.outcome))
-	}
-	for _, a := range slices.SortedFunc(maps.Keys(m.automatic), byKind) {
-		p.sample("nanobot_automatic_turns_total", float64(m.automatic[a]), "origin", a.kind, "outcome", a.outcome)
-	}
+	p.writePairs("nanobot_automatic_turns_total", "origin", "outcome", m.automatic)
 	p.family("nanobot_sends_total", "counter",
 		"Attempts to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.writeResults("nanobot_sends_total", "result", m.sends)
@@ -105,10 +105,10 @@ func (m *Metrics) writeCounters(p *page) {
 	p.writeResults("nanobot_dropped_total", "reason", m.drops)
 	p.family("nanobot_schedule_occurrences_total", "counter",
 		"Occurrences of schedules by outcome: ran, caught-up or skipped. Those of schedules that were made in chats have the schedule chat.")
-	order := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
-	for _, o := range slices.SortedFunc(maps.Keys(m.occurrences), order) {
-		p.sample("nanobot_schedule_occurrences_total", float64(m.occurrences[o]), "schedule", o[0], "outcome", o[1])
-	}
+	p.writePairs("nanobot_schedule_occurrences_total", "schedule", "outcome", m.occurrences)
+	p.family("nanobot_hook_calls_total", "counter",
+		"Calls of hooks, by hook and status: that of HTTP, or silent if the template made no text.")
+	p.writePairs("nanobot_hook_calls_total", "hook", "status", m.calls)
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
 		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)
@@ -126,6 +126,13 @@ func (p *page) writeResults(name, label string, counts map[result]int) {
 			labels = append(labels, "agent", c.agent)
 		}
 		p.sample(name, float64(counts[c]), labels...)
+	}
+}
+
+func (p *page) writePairs(name, label, other string, counts map[[2]string]int) {
+	order := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, c := range slices.SortedFunc(maps.Keys(counts), order) {
+		p.sample(name, float64(counts[c]), label, c[0], other, c[1])
 	}
 }
 

@@ -99,6 +99,10 @@ const (
 	Queued       Key = "queued"
 	ButtonCancel Key = "buttonCancel"
 
+	// Calls of hooks.
+	HookTemplateFailed Key = "hookTemplateFailed"
+	HookCalled         Key = "hookCalled"
+
 	// The answers to /stop.
 	EndedAlready    Key = "endedAlready"
 	CommandsStopped Key = "commandsStopped"

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"nanobot/internal/lazyregexp"
+)
+
+// Hook configures POST /hooks/NAME.
+type Hook struct {
+	Secret   Secret `json:"secret" jsonschema:"required" jsonschema_description:"What the caller proves to know: at least 16 characters, or file:/path, env:NAME or cred:NAME."`
+	Auth     string `json:"auth,omitempty" jsonschema:"enum=bearer,enum=github,enum=stripe,enum=hmac" jsonschema_description:"How the caller proves it: with Authorization: Bearer SECRET, as GitHub or Stripe sign a body, or with the hex HMAC-SHA256 of the body in header. Default: bearer."`
+	Header   string `json:"header,omitempty" jsonschema_description:"The header with the signature, such as X-Signature. Required with auth hmac."`
+	Chat     string `json:"chat" jsonschema:"required" jsonschema_description:"The chat that gets the message, as channel:chat_id, such as telegram:123456."`
+	Template string `json:"template,omitempty" jsonschema_description:"The text of the message, as a template of Go's text/template, or file:PATH, relative to the config file. Default: the body in a block of code."`
+	Agent    string `json:"agent,omitempty" jsonschema_description:"The agent that works on the text. Empty: the text is sent to the chat."`
+	MaxBody  int    `json:"maxBody,omitempty" unit:"bytes" jsonschema:"minimum=1,maximum=67108864" jsonschema_description:"Maximum size of a body in bytes. Default: 1048576."`
+}
+
+// Values of Hook.Auth.
+const (
+	HookBearer = "bearer"
+	HookHMAC   = "hmac"
+)
+
+const defaultMaxBody = 1 << 20
+
+// EffectiveAuth returns the kind of authentication.
+func (h *Hook) EffectiveAuth() string { return cmp.Or(h.Auth, HookBearer) }
+
+// BodyLimit returns the maximum size of a body in bytes.
+func (h *Hook) BodyLimit() int64 { return int64(cmp.Or(h.MaxBody, defaultMaxBody)) }
+
+// RevealSecret returns the secret of the hook at path. The length of a referenced secret is checked
+// here, as that of http.token is.
+func (h *Hook) RevealSecret(path ...string) (string, error) {
+	secret, err := h.Secret.RevealAt(path...)
+	if err == nil && len(secret) < minTokenLength {
+		return "", Problem{Path: path, Text: shortTokenText}
+	}
+	return secret, err
+}
+
+// TemplateFile returns the path of the template's file, or "" if there is none.
+func (h *Hook) TemplateFile() string {
+	path, _ := strings.CutPrefix(h.Template, templateFilePrefix)
+	if path == h.Template {
+		return ""
+	}
+	return path
+}
+
+const templateFilePrefix = "file:"
+
+// ReadTemplate returns the text of the template; "" if there is none. Its error is a Problem of the
+// key at path.
+func (h *Hook) ReadTemplate(path ...string) (string, error) {
+	file := h.TemplateFile()
+	if file == "" {
+		return h.Template, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", Problem{Path: path, Text: err.Error() + "; put the template there, readable for the daemon's user"}
+	}
+	return string(text), nil
+}
+
+// hookNamePattern matches valid names of hooks. A name is part of URLs, stored values and metrics.
+var hookNamePattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+
+func checkHooks(c *Config) []Problem {
+	var all []Problem
+	if len(c.Hooks) > 0 && c.HTTP.Listen == "" {
+		all = append(all, Problem{
+			Path: splitKey("http.listen"), Cause: splitKey("hooks"), Text: "must be set, because there are hooks",
+		})
+	}
+	for name, h := range c.Hooks {
+		path := []string{"hooks", name}
+		if !hookNamePattern().MatchString(name) {
+			all = append(all, Problem{
+				Path: path, Text: "a hook's name must be 1 to 64 letters, digits, hyphens and underscores", AboutKey: true,
+			})
+		}
+		all = append(all, below(path, h.check(c))...)
+	}
+	return all
+}
+
+// check returns the problems of a hook. Their paths are relative to the hook.
+func (h *Hook) check(c *Config) []Problem {
+	var all []Problem
+	switch isHMAC := h.Auth == HookHMAC; {
+	case isHMAC && h.Header == "":
+		all = append(all, Problem{Path: splitKey("header"), Cause: splitKey("auth"), Text: `must be set, because auth is "hmac"`})
+	case !isHMAC && h.Header != "":
+		all = append(all, Problem{Path: splitKey("header"), Text: `is only for auth "hmac"`})
+	case isHMAC && (strings.ContainsFunc(h.Header, isInvisible) || strings.Contains(h.Header, ":")):
+		all = append(all, Problem{Path: splitKey("header"), Text: `must be the name of a header, such as "X-Signature"`})
+	}
+	if !h.Secret.IsReference() && len(h.Secret) < minTokenLength {
+		all = append(all, Problem{Path: splitKey("secret"), Text: shortTokenText})
+	}
+	if want, hint := c.chatMistake(h.Chat); want != "" {
+		all = append(all, Problem{Path: splitKey("chat"), Text: want, Hint: hint, HideValue: LooksLikeSecret(h.Chat)})
+	}
+	if names := c.AgentNames(); h.Agent != "" && !slices.Contains(names, h.Agent) {
+		all = append(all, Problem{Path: splitKey("agent"), Text: "there is no agent of this name", Hint: suggest(h.Agent, names)})
+	}
+	if isBlank(strings.TrimPrefix(h.Template+" ", templateFilePrefix)) && h.Template != "" {
+		all = append(all, Problem{Path: splitKey("template"), Text: "must not be blank"})
+	}
+	return all
+}
+
+// chatMistake returns why a chat's key is invalid, or "", and a hint if its channel looks misspelt.
+func (c *Config) chatMistake(key string) (want, hint string) {
+	channel, id, _ := strings.Cut(key, ":")
+	names := c.extensions.channelNames()
+	switch {
+	case channel == "" || id == "" || strings.ContainsFunc(id, isInvisible):
+		return `must be a channel and a chat ID, such as "telegram:123456"`, ""
+	case !slices.Contains(names, channel):
+		return fmt.Sprintf("there is no channel %q; use %s", truncate(channel), joinWithOr(names)), suggest(channel, names)
+	case !c.Channels[channel].On():
+		return fmt.Sprintf("the channel is not enabled; set channels.%s.enabled", channel), ""
+	}
+	return "", ""
+}
