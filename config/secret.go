@@ -79,8 +79,8 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// SecretsToHide returns the secrets of the channels, the HTTP server, the hooks and the other agents. They
-// must not reach the agent in Terminal and are removed from output.
+// SecretsToHide returns the secrets of the channels, the HTTP server, the hooks and the other
+// agents. They must not reach the agent in Terminal and are removed from output.
 func (c *Config) SecretsToHide() []Secret {
 	var all []Secret
 	for _, s := range slices.Concat(secretsIn(c.Channels), secretsIn(c.HTTP), secretsIn(c.Hooks)) {

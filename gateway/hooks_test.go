@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/hooks"
+	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
@@ -97,8 +98,10 @@ func TestAHookRefusesCallsDuringTheDrain(t *testing.T) {
 	fx.expect("1", "re first")
 }
 
-// TestAPersonIsNextAfterAFloodOfCalls floods a hook with 10,000 calls while a turn of its chat runs.
+// TestAPersonIsNextAfterAFloodOfCalls floods a hook with 10,000 calls while a turn of its chat
+// runs.
 func TestAPersonIsNextAfterAFloodOfCalls(t *testing.T) {
+	killtest.SkipIfShort(t)
 	fx := newFixture(t, orderAgent)
 	call := fx.startHooks()
 	wanttest.Equal(t, "status", call("ask", "call first", ""), 202)

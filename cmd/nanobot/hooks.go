@@ -8,8 +8,8 @@ import (
 	"nanobot/gateway/hooks"
 )
 
-// newHooks makes the hooks of a config: it reads their secrets and parses their templates. The error
-// has the mistakes of all hooks.
+// newHooks makes the hooks of a config: it reads their secrets and parses their templates. The
+// error has the mistakes of all hooks.
 func newHooks(cfg *config.Config) (map[string]hooks.Hook, error) {
 	all := map[string]hooks.Hook{}
 	var failures []error

@@ -39,8 +39,8 @@ func Escape(value string) string {
 // plainStart makes a line start with a no-break space, or with an escaped character.
 var plainStart = strings.NewReplacer(" ", "\u00a0", "\t", "\u00a0", "=", `\=`)
 
-// startsMention reports whether clients could take r and the rest for a mention. They do not take an
-// e-mail address for one.
+// startsMention reports whether clients could take r and the rest for a mention. They do not take
+// an e-mail address for one.
 func startsMention(before, r rune, rest string) bool {
 	return r == '@' && (!isWord(before) || strings.HasPrefix(rest, "everyone") || strings.HasPrefix(rest, "here"))
 }

@@ -3,22 +3,23 @@ package hooks
 import (
 	"bytes"
 	"context"
+	_ "embed" // for githubExample
 	"errors"
 	"net/http"
 	"time"
 )
 
 // githubExample is a body in the shape of a push event of GitHub.
-const githubExample = `{"ref": "refs/heads/main", "repository": {"full_name": "octocat/hello", "html_url": "https://github.com/octocat/hello"},
-"pusher": {"name": "octocat"}, "sender": {"login": "octocat"}, "compare": "https://github.com/octocat/hello/compare/1234567...89abcde",
-"commits": [{"id": "89abcdef0123456789abcdef0123456789abcdef", "message": "Say hello", "author": {"name": "octocat"}}]}`
+//
+//go:embed example.json
+var githubExample []byte
 
-// Example puts a signed body through the authentication and the template of a hook, as a call would.
-// It returns the text of the message, which is blank if nothing would be sent.
+// Example puts a signed body through the authentication and the template of a hook, as a call
+// would. It returns the text of the message, which is blank if nothing would be sent.
 func (h Hook) Example(ctx context.Context, name string) (string, error) {
 	body := []byte("{}")
 	if h.Auth == GitHub {
-		body = []byte(githubExample)
+		body = githubExample
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, Path+name, bytes.NewReader(body))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package hooks serves POST /hooks/NAME: it authenticates a call, makes a text of its body and hands
-// it over. It does not know how a message is stored, sent or given to an agent.
+// Package hooks serves POST /hooks/NAME: it authenticates a call, makes a text of its body and
+// hands it over. It does not know how a message is stored, sent or given to an agent.
 package hooks
 
 import (
@@ -117,28 +117,27 @@ func (s *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(a.status)
-	_, _ = io.WriteString(w, a.text+"\n") // the client may have disconnected
+	_, _ = io.WriteString(w, http.StatusText(a.status)+"\n") // the client may have disconnected
 }
 
-// answer is the status and the text of a response.
+// answer is a response. Its text is that of the status.
 type answer struct {
 	status  int
-	text    string
 	counted string // the status for Options.Count; "": that of HTTP
 }
 
 var (
-	notFound     = answer{status: http.StatusNotFound, text: "there is nothing here"}
-	unauthorized = answer{status: http.StatusUnauthorized, text: "wrong or missing credentials"}
-	tooBig       = answer{status: http.StatusRequestEntityTooLarge, text: "the body is too big"}
-	silent       = answer{status: http.StatusAccepted, text: "accepted, and nothing to say", counted: Silent}
+	notFound     = answer{status: http.StatusNotFound}
+	unauthorized = answer{status: http.StatusUnauthorized}
+	tooBig       = answer{status: http.StatusRequestEntityTooLarge}
+	silent       = answer{status: http.StatusAccepted, counted: Silent}
 )
 
 // serve carries out the call of a hook. It may set headers of the response.
 func (s *Handler) serve(w http.ResponseWriter, r *http.Request, name string, h Hook) answer {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return answer{status: http.StatusMethodNotAllowed, text: "use POST"}
+		return answer{status: http.StatusMethodNotAllowed}
 	}
 	proof := h.readCredentials(r.Header)
 	if len(proof.proofs) == 0 || h.Auth == Bearer && !h.proves(proof, nil, time.Now()) {
@@ -153,13 +152,13 @@ func (s *Handler) serve(w http.ResponseWriter, r *http.Request, name string, h H
 	case errors.As(err, &overLimit):
 		return tooBig
 	case err != nil:
-		return answer{status: http.StatusBadRequest, text: "incomplete"}
+		return answer{status: http.StatusBadRequest}
 	case !h.proves(proof, body, time.Now()):
 		return unauthorized
 	}
 	if wait := s.reserve(name); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		return answer{status: http.StatusTooManyRequests, text: "too many calls"}
+		return answer{status: http.StatusTooManyRequests}
 	}
 	m, err := h.message(name, r, body)
 	if err != nil {
@@ -200,17 +199,17 @@ func (s *Handler) accept(w http.ResponseWriter, ctx context.Context, m Message) 
 	switch {
 	case errors.Is(err, ErrFull):
 		w.Header().Set("Retry-After", "10")
-		return answer{status: http.StatusTooManyRequests, text: "too many calls wait"}
+		return answer{status: http.StatusTooManyRequests}
 	case err != nil:
 		if !errors.Is(err, ErrStopped) && ctx.Err() == nil {
 			s.o.Log.Error("the call of a hook was not accepted", zap.String("hook", m.Hook), zap.Error(err))
 		}
 		w.Header().Set("Retry-After", "1")
-		return answer{status: http.StatusServiceUnavailable, text: "try again"}
+		return answer{status: http.StatusServiceUnavailable}
 	case duplicate:
-		return answer{status: http.StatusOK, text: "known"}
+		return answer{status: http.StatusOK}
 	}
-	return answer{status: http.StatusAccepted, text: "accepted"}
+	return answer{status: http.StatusAccepted}
 }
 
 // message makes the message of an authenticated call. The error says why the template has failed;
