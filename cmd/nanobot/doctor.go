@@ -86,6 +86,7 @@ func addWiring(o doctor.Options) doctor.Options {
 		}
 		return doctor.Prepared{
 			Channels: open, MissingFeatures: missingFeatures(settings), Schedules: nextOccurrences(cfg),
+			Hooks: settings.Hooks,
 		}, nil
 	}
 	o.ServeTools = serveTrialTools

@@ -18,6 +18,7 @@ import (
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/gateway/hooks"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -67,6 +68,7 @@ type Prepared struct {
 	Channels        map[string]channels.Channel // the enabled ones, by name
 	MissingFeatures []string                    // configured features of isolation that this machine lacks
 	Schedules       []string                    // a line about the next occurrences of each schedule
+	Hooks           map[string]hooks.Hook       // by name
 }
 
 // doctor is one examination of a bot.
@@ -116,7 +118,7 @@ func (d *doctor) examine(ctx context.Context) int {
 	if d.isService = isBot; isBot {
 		bot.SetEnviron()
 	}
-	open, ok := d.checkConfig(bot, isBot)
+	prepared, ok := d.checkConfig(bot, isBot)
 	if !ok {
 		return exit.Config
 	}
@@ -130,10 +132,11 @@ func (d *doctor) examine(ctx context.Context) int {
 		func() { d.add("secrets", d.checkSecrets()) },
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
+		func() { d.checkHooks(ctx, prepared.Hooks) },
 		d.checkKernel,
 		func() { d.forEachAgent(func() { d.add("isolation.user", d.checkSameUser()) }) },
 		func() { d.forEachAgent(func() { d.add("agent", d.checkAgent(ctx)) }) },
-		func() { d.checkNetworks(ctx, open) },
+		func() { d.checkNetworks(ctx, prepared.Channels) },
 	} {
 		if check(); ctx.Err() == nil { // the finding of an interrupted check means nothing
 			d.printFindings()
@@ -204,10 +207,10 @@ func (d *doctor) loadConfig() (ok bool) {
 
 // checkConfig reads the config and its secrets and opens the channels, as the daemon does before it
 // changes anything.
-func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.Channel, bool) {
+func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (Prepared, bool) {
 	const check = "config"
 	if !d.loadConfig() {
-		return nil, false
+		return Prepared{}, false
 	}
 	cfg := d.cfg
 	prepared, err := d.Prepare(cfg)
@@ -219,7 +222,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 			}
 			d.add(check, bad(strings.TrimSpace(line), fix))
 		}
-		return nil, false
+		return Prepared{}, false
 	}
 	if len(prepared.Channels) == 0 {
 		d.add(check, doubtful("no channel is enabled, so nanobot serve does not start; nanobot run and nanobot chat work",
@@ -242,7 +245,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	for _, line := range prepared.Schedules {
 		d.add("schedules", good("%s", line))
 	}
-	return prepared.Channels, true
+	return prepared, true
 }
 
 // checkNetworks lets each channel ask its network about the bot.

@@ -52,7 +52,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	d := &doctor{Options: Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Load: load, Prepare: openTelegram}}
 	bot, _ := systemd.FindBot(d.Path)
 	bot.SetEnviron()
-	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {
+	if open, ok := d.checkConfig(bot, true); !ok || open.Channels["telegram"] == nil {
 		t.Errorf("found %+v", d.findings)
 	}
 	if d.cfg == nil || d.cfg.Gateway.StateDir != "/var/lib/nanobot/faq" || os.Getenv("STATE_DIRECTORY") != state {
