@@ -144,6 +144,7 @@ func TestWrongChatsAndNetworksAreStatus2AndMissingDaemonsStatus1(t *testing.T) {
 		check(exit.Usage, "has no text", "send", "--chat", "telegram:7", "--buttons", "A,,B", "x")
 		if b.child.State() == nil {
 			check(exit.Usage, "--chat", "send", "x")
+			check(exit.Usage, "telegram:abc", "send", "--chat", "telegram:abc", "x")
 			check(exit.Usage, "no such agent", "ask", "--chat", "telegram:7", "--agent", "nobody", "x")
 			check(exit.Usage, "61 is the most", "send", "--chat", "telegram:7", "--buttons", "/run "+strings.Repeat("x", 60), "x")
 			check(exit.Usage, "20 is the most", "send", "--chat", "telegram:7", "--buttons", strings.Repeat("A,", 20)+"A", "x")
