@@ -80,7 +80,7 @@ func TestSchedulesOfChatsHaveLimits(t *testing.T) {
 	})
 }
 
-func TestASchedulesEndsWhenItsMakerLosesAccess(t *testing.T) {
+func TestAScheduleEndsWhenItsMakerLosesAccess(t *testing.T) {
 	in(t, berlin, "2026-06-01 08:00:30", func(f *fixture) {
 		const reason = " skipped the person who made the schedule no longer has access"
 		f.start(nil)
