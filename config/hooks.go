@@ -110,7 +110,9 @@ func (h *Hook) check(c *Config) []Problem {
 		all = append(all, Problem{Path: splitKey("chat"), Text: want, Hint: hint, HideValue: LooksLikeSecret(h.Chat)})
 	}
 	if names := c.AgentNames(); h.Agent != "" && !slices.Contains(names, h.Agent) {
-		all = append(all, Problem{Path: splitKey("agent"), Text: "there is no agent of this name", Hint: suggest(h.Agent, names)})
+		all = append(all, Problem{
+			Path: splitKey("agent"), Text: "there is no agent of this name", Hint: suggest(h.Agent, names),
+		})
 	}
 	if isBlank(strings.TrimPrefix(h.Template+" ", templateFilePrefix)) && h.Template != "" {
 		all = append(all, Problem{Path: splitKey("template"), Text: "must not be blank"})

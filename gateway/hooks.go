@@ -26,7 +26,8 @@ func (g *Gateway) acceptCall(ctx context.Context, m hooks.Message) (duplicate bo
 		return false, hooks.ErrStopped
 	}
 	message := AutomaticMessage{
-		Origin: channels.ByHook(m.Hook), Chat: m.Chat, Text: g.hookText(m), Key: m.Key, Limit: hooks.MaxWaiting, Agent: m.Agent,
+		Origin: channels.ByHook(m.Hook), Chat: m.Chat, Text: g.hookText(m), Key: m.Key,
+		Limit: hooks.MaxWaiting, Agent: m.Agent,
 	}
 	deliver := g.Send
 	if m.Agent != "" {

@@ -167,7 +167,7 @@ func (s *Handler) serve(w http.ResponseWriter, r *http.Request, name string, h H
 	if strings.TrimSpace(m.Text) == "" && h.Template != nil && m.FailedLine == "" {
 		return silent
 	}
-	return s.accept(w, r.Context(), m)
+	return s.accept(r.Context(), w, m)
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
@@ -194,7 +194,7 @@ func (s *Handler) reserve(name string) time.Duration {
 }
 
 // accept hands a message over.
-func (s *Handler) accept(w http.ResponseWriter, ctx context.Context, m Message) answer {
+func (s *Handler) accept(ctx context.Context, w http.ResponseWriter, m Message) answer {
 	duplicate, err := s.o.Accept(ctx, m)
 	switch {
 	case errors.Is(err, ErrFull):

@@ -26,7 +26,8 @@ const escapeFunction = "_escape"
 func ParseTemplate(text string) (*Template, error) {
 	root, err := template.New("template").Funcs(functions(nil)).Parse(text)
 	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(strings.Replace(err.Error(), "template: template:", "line ", 1), "template: "))
+		text := strings.Replace(err.Error(), "template: template:", "line ", 1)
+		return nil, errors.New(strings.TrimPrefix(text, "template: "))
 	}
 	for _, t := range root.Templates() {
 		if t.Tree != nil {
@@ -57,7 +58,8 @@ func escapeActions(node parse.Node) {
 	case *parse.ActionNode:
 		if len(n.Pipe.Decl) == 0 && !endsInRaw(n.Pipe) {
 			escape := parse.NewIdentifier(escapeFunction).SetPos(n.Pos)
-			n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{escape}})
+			n.Pipe.Cmds = append(n.Pipe.Cmds,
+				&parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{escape}})
 		}
 	case *parse.IfNode:
 		escapeBranch(&n.BranchNode)

@@ -31,7 +31,8 @@ func checkHook(ctx context.Context, name string, h hooks.Hook) findings {
 	switch {
 	case err != nil:
 		return doubtful("the template fails for an example body: "+err.Error(),
-			"correct the template, unless real bodies have what is missing; a call whose template fails is shown to the chat as it is")
+			"correct the template, unless real bodies have what is missing; a call whose template fails is shown to the chat "+
+				"as it is")
 	case strings.TrimSpace(text) == "":
 		return good("a signed example body is accepted, and its template makes no text, so nothing would go to %s", to)
 	}
