@@ -2,12 +2,9 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
-
-	"nanobot/internal/lazyregexp"
 )
 
 // Hook configures POST /hooks/NAME.
@@ -70,9 +67,6 @@ func (h *Hook) ReadTemplate(path ...string) (string, error) {
 	return string(text), nil
 }
 
-// hookNamePattern matches valid names of hooks. A name is part of URLs, stored values and metrics.
-var hookNamePattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
-
 func checkHooks(c *Config) []Problem {
 	var all []Problem
 	if len(c.Hooks) > 0 && c.HTTP.Listen == "" {
@@ -82,11 +76,7 @@ func checkHooks(c *Config) []Problem {
 	}
 	for name, h := range c.Hooks {
 		path := []string{"hooks", name}
-		if !hookNamePattern().MatchString(name) {
-			all = append(all, Problem{
-				Path: path, Text: "a hook's name must be 1 to 64 letters, digits, hyphens and underscores", AboutKey: true,
-			})
-		}
+		all = append(all, checkOriginName(path, "a hook's name")...)
 		all = append(all, below(path, h.check(c))...)
 	}
 	return all
@@ -106,31 +96,9 @@ func (h *Hook) check(c *Config) []Problem {
 	if !h.Secret.IsReference() && len(h.Secret) < minTokenLength {
 		all = append(all, Problem{Path: splitKey("secret"), Text: shortTokenText})
 	}
-	if want, hint := c.chatMistake(h.Chat); want != "" {
-		all = append(all, Problem{Path: splitKey("chat"), Text: want, Hint: hint, HideValue: LooksLikeSecret(h.Chat)})
-	}
-	if names := c.AgentNames(); h.Agent != "" && !slices.Contains(names, h.Agent) {
-		all = append(all, Problem{
-			Path: splitKey("agent"), Text: "there is no agent of this name", Hint: suggest(h.Agent, names),
-		})
-	}
+	all = slices.Concat(all, c.checkChat(splitKey("chat"), h.Chat), c.checkAgentName(splitKey("agent"), h.Agent))
 	if isBlank(strings.TrimPrefix(h.Template+" ", templateFilePrefix)) && h.Template != "" {
 		all = append(all, Problem{Path: splitKey("template"), Text: "must not be blank"})
 	}
 	return all
-}
-
-// chatMistake returns why a chat's key is invalid, or "", and a hint if its channel looks misspelt.
-func (c *Config) chatMistake(key string) (want, hint string) {
-	channel, id, _ := strings.Cut(key, ":")
-	names := c.extensions.channelNames()
-	switch {
-	case channel == "" || id == "" || strings.ContainsFunc(id, isInvisible):
-		return `must be a channel and a chat ID, such as "telegram:123456"`, ""
-	case !slices.Contains(names, channel):
-		return fmt.Sprintf("there is no channel %q; use %s", truncate(channel), joinWithOr(names)), suggest(channel, names)
-	case !c.Channels[channel].On():
-		return fmt.Sprintf("the channel is not enabled; set channels.%s.enabled", channel), ""
-	}
-	return "", ""
 }

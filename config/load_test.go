@@ -133,7 +133,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		Hooks: map[string]*config.Hook{
 			"ci_1": {
-				Secret: config.Secret("file:" + filepath.Join(folder, "hook")), Auth: "hmac", Header: "X-Signature", Chat: "telegram:-100:7",
+				Secret: config.Secret("file:" + filepath.Join(folder, "hook")), Auth: "hmac", Header: "X-Signature", Chat: "telegram:-1001234567890_7",
 				Template: "file:" + filepath.Join(folder, "ci.tmpl"), Agent: "coder-2", MaxBody: 4096,
 			},
 		},

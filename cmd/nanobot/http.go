@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
-	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/messageapi"
 	"nanobot/config"
@@ -194,7 +193,7 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/health"} {
 		s.handleForOperators(pattern, api)
 	}
-	s.mountPosts(messageapi.New(g, web.Name, s.log))
+	s.mountPosts(messageapi.New(g, pageNetwork, s.log))
 	var publishers []channels.Publisher
 	for _, ch := range open {
 		if p, ok := ch.(channels.Publisher); ok {

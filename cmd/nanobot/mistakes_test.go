@@ -110,21 +110,21 @@ command = "./bot"
 	{"name of an agent", `{"terminal": {"command": "x"}, "agents": {"My Bot": {"command": "y"}}}`, `config.json:1:43: agents."My Bot": an agent's name must be 1 to 32 lower-case letters, digits and hyphens`},
 	{"page without an address", `{"channels": {"web": {"enabled": true}}}`, "config.json:1:34: http.listen: must be set, because channels.web.enabled is true"},
 	{"fields of cron", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "0 9 * *", "chat": "web:1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must be five fields (minute hour day month weekday), six with leading seconds, or such as @daily: expected 5 to 6 fields, found 4: [0 9 * *] (got "0 9 * *")`},
+  {"cron": "0 9 * *", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must be five fields (minute hour day month weekday), six with leading seconds, or such as @daily: expected 5 to 6 fields, found 4: [0 9 * *] (got "0 9 * *")`},
 	{"cron that never comes", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "0 9 31 4 *", "chat": "web:1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: names a day that no month has, so it would never be due (got "0 9 31 4 *")`},
+  {"cron": "0 9 31 4 *", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: names a day that no month has, so it would never be due (got "0 9 31 4 *")`},
 	{"time zone in cron", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "TZ=UTC 0 9 * * *", "chat": "web:1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must not name a time zone; "timezone" does (got "TZ=UTC 0 9 * * *")`},
+  {"cron": "TZ=UTC 0 9 * * *", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must not name a time zone; "timezone" does (got "TZ=UTC 0 9 * * *")`},
 	{"period in cron", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@every 5m", "chat": "web:1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must not be @every, which has no fixed times; write such as "*/20 * * * *" (got "@every 5m")`},
+  {"cron": "@every 5m", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:12: schedules.a.cron: must not be @every, which has no fixed times; write such as "*/20 * * * *" (got "@every 5m")`},
 	{"cron and at", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "at": "2026-12-24T18:00:00Z", "chat": "web:1", "text": "x"}}}`, `config.json:2:28: schedules.a.at: must not be set together with "cron" (got "2026-12-24T18:00:00Z")`},
+  {"cron": "@daily", "at": "2026-12-24T18:00:00Z", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:28: schedules.a.at: must not be set together with "cron" (got "2026-12-24T18:00:00Z")`},
 	{"neither cron nor at", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"chat": "web:1", "text": "x"}}}`, `config.json:2:3: schedules.a.cron: must be set, unless "at" is`},
+  {"chat": "web:web-1", "text": "x"}}}`, `config.json:2:3: schedules.a.cron: must be set, unless "at" is`},
 	{"time without an offset", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"at": "2026-12-24 18:00", "chat": "web:1", "text": "x"}}}`, `config.json:2:10: schedules.a.at: must be a time with its offset, such as 2026-12-24T18:00:00+01:00 (got "2026-12-24 18:00")`},
+  {"at": "2026-12-24 18:00", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:10: schedules.a.at: must be a time with its offset, such as 2026-12-24T18:00:00+01:00 (got "2026-12-24 18:00")`},
 	{"unknown time zone of a schedule", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "timezone": "Berlin", "chat": "web:1", "text": "x"}}}`, `config.json:2:34: schedules.a.timezone: must be a name of the time zone database, such as Europe/Berlin (got "Berlin")`},
+  {"cron": "@daily", "timezone": "Berlin", "chat": "web:web-1", "text": "x"}}}`, `config.json:2:34: schedules.a.timezone: must be a name of the time zone database, such as Europe/Berlin (got "Berlin")`},
 	{"schedule without a chat", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
   {"cron": "@daily", "text": "x"}}}`, `config.json:2:3: schedules.a.chat: must be set`},
 	{"malformed chat", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
@@ -132,19 +132,19 @@ command = "./bot"
 	{"chat of a network that is off", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
   {"cron": "@daily", "chat": "telegram:7", "text": "x"}}}`, `config.json:2:30: schedules.a.chat: needs channels.telegram.enabled to be true (got "telegram:7")`},
 	{"schedule without work", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "chat": "web:1"}}}`, `config.json:2:3: schedules.a.text: must be set, unless "runbook" is`},
+  {"cron": "@daily", "chat": "web:web-1"}}}`, `config.json:2:3: schedules.a.text: must be set, unless "runbook" is`},
 	{"schedule for an unknown agent", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "chat": "web:1", "text": "x", "agent": "coder"}}}`, `config.json:2:61: schedules.a.agent: must be the name of an agent: default (got "coder")`},
+  {"cron": "@daily", "chat": "web:web-1", "text": "x", "agent": "coder"}}}`, `config.json:2:65: schedules.a.agent: must be the name of an agent: default (got "coder")`},
 	{"runbook with an agent", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "chat": "web:1", "runbook": "x", "agent": "default"}}}`, `config.json:2:50: schedules.a.runbook: must not be set together with "text" or "agent" (got "x")`},
+  {"cron": "@daily", "chat": "web:web-1", "runbook": "x", "agent": "default"}}}`, `config.json:2:54: schedules.a.runbook: must not be set together with "text" or "agent" (got "x")`},
 	{"schedule that says something else", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
-  {"cron": "@daily", "chat": "web:1", "text": "x", "say": "never"}}}`, `config.json:2:59: schedules.a.say: must be "always" or left out (got "never")`},
+  {"cron": "@daily", "chat": "web:web-1", "text": "x", "say": "never"}}}`, `config.json:2:63: schedules.a.say: must be "always" or left out (got "never")`},
 	{"unknown time zone", `{"gateway": {"timezone": "CEST"}}`, `config.json:1:26: gateway.timezone: must be a name of the time zone database, such as Europe/Berlin (got "CEST")`},
 	{"hook without an address", `{"channels": {"telegram": {"enabled": true, "token": "1:0123456789"}},
   "hooks": {"ci": {"secret": "0123456789abcdef", "chat": "telegram:1"}}}`, "config.json:2:12: http.listen: must be set, because there are hooks"},
-	{"hook with a malformed chat", hookConfig(`"chat": "telegram"`), `config.json:3:11: hooks.ci.chat: must be a channel and a chat ID, such as "telegram:123456" (got "telegram")`},
+	{"hook with a malformed chat", hookConfig(`"chat": "telegram"`), `config.json:3:11: hooks.ci.chat: must be a channel and the ID of a chat, such as "telegram:123456" (got "telegram")`},
 	{"hook with a chat of no network", hookConfig(`"chat": "slack:1"`), `config.json:3:11: hooks.ci.chat: there is no channel "slack"; use telegram, discord, or web (got "slack:1")`},
-	{"hook with an unknown agent", hookConfig(`"chat": "telegram:1", "agent": "coder"`), `config.json:3:34: hooks.ci.agent: there is no agent of this name (got "coder")`},
+	{"hook with an unknown agent", hookConfig(`"chat": "telegram:1", "agent": "coder"`), `config.json:3:34: hooks.ci.agent: must be the name of an agent: default (got "coder")`},
 	{"hook with a template that does not parse", hookConfig(`"chat": "telegram:1", "template": "x\n{{if}}"`), "config.json:3:37: hooks.ci.template: does not parse: line 2: missing value for if"},
 	{"hook with a template in a file that is missing", hookConfig(`"chat": "telegram:1", "template": "file:missing.tmpl"`), "config.json:3:37: hooks.ci.template: open ./missing.tmpl: no such file or directory; put the template there, readable for the daemon's user (got \"file:missing.tmpl\")"},
 	{"hook with a short secret in a file", `{"channels": {"telegram": {"enabled": true, "token": "1:0123456789"}}, "http": {"listen": "127.0.0.1:0"},

@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/trust"
@@ -46,32 +44,6 @@ func enabledNetworks(cfg *config.Config) []channels.Description {
 	enabled := slices.DeleteFunc(slices.Clone(networks), func(n channels.Description) bool { return !n.Enabled(cfg) })
 	slices.SortFunc(enabled, func(a, b channels.Description) int { return cmp.Compare(a.Name, b.Name) })
 	return enabled
-}
-
-// parseChatKey returns the chat with a key such as telegram:114. The error says why no chat of an
-// enabled network can have the key.
-func parseChatKey(cfg *config.Config, key string) (channels.Chat, error) {
-	chat, ok := channels.ParseChat(key)
-	var names []string
-	for _, n := range enabledNetworks(cfg) {
-		names = append(names, n.Name)
-		if !ok || n.Name != chat.Channel {
-			continue
-		}
-		if checker, ok := n.New().(channels.ChatChecker); ok {
-			return chat, checker.CheckChat(chat.ID)
-		}
-		return chat, nil
-	}
-	enabled := "no network is enabled"
-	if len(names) > 0 {
-		enabled = "enabled: " + strings.Join(names, ", ")
-	}
-	if !ok {
-		return chat, fmt.Errorf("%q is not a chat: name the network and the chat's ID, such as telegram:123456789 (%s)", key,
-			enabled)
-	}
-	return chat, fmt.Errorf("%q is a chat of a network that is not enabled (%s)", key, enabled)
 }
 
 // findNetwork returns the chat network with a name.

@@ -128,17 +128,3 @@ func newSchedules(cfg *config.Config) map[string]schedule.Configured {
 	}
 	return all
 }
-
-// checkScheduleChats returns chats of schedules that their networks cannot have.
-func checkScheduleChats(cfg *config.Config, open map[string]channels.Channel) error {
-	var all []error
-	for name, s := range cfg.Schedules {
-		chat, _ := channels.ParseChat(s.Chat)
-		if checker, ok := open[chat.Channel].(channels.ChatChecker); ok {
-			if err := checker.CheckChat(chat.ID); err != nil {
-				all = append(all, config.Problem{Path: []string{"schedules", name, "chat"}, Text: err.Error()})
-			}
-		}
-	}
-	return errors.Join(all...)
-}

@@ -43,6 +43,9 @@ var networks = []channels.Description{
 	web.Describe(),
 }
 
+// pageNetwork is the network whose chats the HTTP API names without a channel.
+const pageNetwork = web.Name
+
 // protocols are the ways to talk with an agent; a new one is a line here. The first is the default.
 var protocols = []terminal.Description{
 	plain.Describe(),
@@ -176,7 +179,7 @@ type prepareOptions struct {
 func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
 	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
-	err = errors.Join(err, openErr, checkScheduleChats(cfg, open), checkHookChats(cfg, open))
+	err = errors.Join(err, openErr)
 	if cfg.HTTP.Listen != "" {
 		_, tokenErr := cfg.HTTP.RevealToken()
 		err = errors.Join(err, tokenErr)

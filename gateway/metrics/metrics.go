@@ -25,12 +25,11 @@ type Metrics struct {
 	turns map[result]int
 	sends map[result]int
 	drops map[result]int
-	// occurrences counts by schedule and outcome, automatic the turns whose message nobody has typed
-	// by kind of origin and outcome, and calls those of hooks by hook and status. Names that people
-	// choose in chats are no labels.
+	// occurrences counts by schedule and outcome, automatic the turns whose message nobody has
+	// typed by kind of origin and outcome, and calls those of hooks by hook and status. Names that
+	// people choose in chats are no labels.
 	occurrences, automatic, calls map[[2]string]int
-
-	took map[string]*histogram // by agent
+	took                          map[string]*histogram // by agent
 }
 
 // result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
@@ -108,16 +107,7 @@ func (m *Metrics) writeCounters(p *page) {
 	p.writePairs("nanobot_schedule_occurrences_total", "schedule", "outcome", m.occurrences)
 	p.family("nanobot_hook_calls_total", "counter",
 		"Calls of hooks, by hook and status: that of HTTP, or silent if the template made no text.")
-<<<<<<< HEAD
 	p.writePairs("nanobot_hook_calls_total", "hook", "status", m.calls)
-=======
-	byName := func(a, b call) int {
-		return cmp.Or(strings.Compare(a.hook, b.hook), strings.Compare(a.status, b.status))
-	}
-	for _, c := range slices.SortedFunc(maps.Keys(m.calls), byName) {
-		p.sample("nanobot_hook_calls_total", float64(m.calls[c]), "hook", c.hook, "status", c.status)
-	}
->>>>>>> 07318f23 (gateway/hooks: wrap long lines)
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
 		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)

@@ -121,12 +121,8 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 type chatState struct {
 	duplicate   bool
 	duplicateOf int64  // the earlier inbound message of a duplicate; 0 if it was pruned or refused
-<<<<<<< HEAD
 	waiting     int    // the messages that go before this one
 	pending     bool   // some message waits
-=======
-	waiting     int    // messages that have their turn before this one
->>>>>>> 07318f23 (gateway/hooks: wrap long lines)
 	running     int64  // the inbound message that runs, or 0
 	runner      string // the member that runs it
 	token       string // "": the chat has none yet
