@@ -22,12 +22,15 @@ type Template struct{ root *template.Template }
 // escapeFunction is a name that no template can use.
 const escapeFunction = "_escape"
 
+// templateName is in the errors of a template, before the line.
+const templateName = "template"
+
 // ParseTemplate parses a template. The error has the line of a mistake.
 func ParseTemplate(text string) (*Template, error) {
-	root, err := template.New("template").Funcs(functions(nil)).Parse(text)
+	root, err := template.New(templateName).Funcs(functions(nil)).Parse(text)
 	if err != nil {
-		text := strings.Replace(err.Error(), "template: template:", "line ", 1)
-		return nil, errors.New(strings.TrimPrefix(text, "template: "))
+		text := strings.TrimPrefix(err.Error(), "template: ")
+		return nil, errors.New(strings.Replace(text, templateName+":", "line ", 1))
 	}
 	for _, t := range root.Templates() {
 		if t.Tree != nil {
