@@ -167,3 +167,13 @@ func TestARemindersTurnEndsWithTheAccessOfItsMaker(t *testing.T) {
 		}
 	}
 }
+
+func TestAReminderComesIntoItsChatAndIsGone(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, sayInput).start()
+	fx.net.UserWrites("1", "u", "/remind 1s tea & *cake*")
+	fx.awaitText("1", "I will remind you at")
+	wanttest.Equal(t, "it says", fx.awaitText("1", "⏰").Text, `⏰ tea \& \*cake\*`)
+	fx.net.UserWrites("1", "u", "/schedules")
+	fx.awaitText("1", "no reminders")
+}

@@ -192,6 +192,9 @@ func New(o Options) *Gateway {
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
+	g.schedules = schedule.New(schedule.Options{
+		Store: o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: o.Log,
+	})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
 		Access: g.access, Choice: g.choice, Notices: g.notices,
@@ -204,9 +207,6 @@ func New(o Options) *Gateway {
 	g.revocation = access.NewRevocation(access.RevocationOptions[*turn.Turn]{
 		Access: g.access, Dismissed: o.Store.Dismissed, RunningTurns: g.lanes.RunningTurns, Outbox: g.outbox, Log: o.Log,
 		Agents: func() []access.Agents { return g.settings.Load().persistent },
-	})
-	g.schedules = schedule.New(schedule.Options{
-		Store: o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: o.Log,
 	})
 	g.applySettings(o.Settings)
 	return g

@@ -14,9 +14,6 @@ import (
 // is not started while the one before it runs.
 const scheduleLimit = 100
 
-// Schedules returns the engine of the schedules, which also makes those of chats.
-func (g *Gateway) Schedules() *schedule.Engine { return g.schedules }
-
 // deliverSchedule stores the message of a schedule; see schedule.Options.
 func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int64, error) {
 	if err := g.checkChat(m.Schedule.Chat); err != nil {
