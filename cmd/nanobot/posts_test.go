@@ -42,6 +42,9 @@ func TestAnOperatorWritesToTheChatsOfANetworkWithoutThePage(t *testing.T) {
 	if calls := b.net.Sent("never-seen"); len(calls) != 2 {
 		t.Errorf("sent are %+v", calls)
 	}
+	if got := postAsOperator(t, url+"net:7/sends", "", `{"text": "x", "buttons": [" "]}`); !strings.HasPrefix(got, "400 ") {
+		t.Errorf("a button without a text: answered %s", got)
+	}
 	for path, want := range map[string]string{
 		"web-a/sends":       `404 {"error":"no such channel is enabled: web"}`,
 		"web-a/messages":    "404 404 page not found",
