@@ -1,9 +1,12 @@
 package gateway_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
@@ -50,6 +53,46 @@ func TestSchedulesSayWhyTheGatewayRefusesTheirMessages(t *testing.T) {
 			delete(left, e.Schedule)
 		case <-time.After(testTimeout):
 			t.Fatalf("never due: %v", left)
+		}
+	}
+}
+
+func TestAPersonIsReminded(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, "cat").start()
+	fx.net.UserWrites("1", "u", "/remind 1s tea")
+	fx.awaitText("1", "I will remind you at")
+	fx.awaitText("1", "⏰ tea")
+	fx.net.UserWrites("1", "u", "/schedules")
+	fx.awaitText("1", "This chat has no reminders")
+}
+
+func TestAnAgentCancelsSchedulesForTheirMakersAndForApprovers(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, sayInput).start()
+	set := fx.settings
+	set.Agents = fx.agents(zap.NewNop())
+	agent := set.Agents["default"]
+	agent.Approvers = []string{"net:boss"}
+	set.Agents["default"] = agent
+	fx.gw.Reload(set)
+	c := fx.connectTools()
+	var want []string
+	writes := func(user string) {
+		fx.net.UserWrites("1", user, "hello")
+		want = append(want, "hello person "+user)
+		fx.expect("1", want...)
+	}
+	writes("u")
+	made := c.callForJSON("schedule_message", map[string]any{"text": "tea", "in": "1h"})
+	name := regexp.MustCompile(`chat\.\w+`).FindString(made)
+	for _, step := range []struct{ user, want string }{
+		{"v", "only the person who has made"}, {"boss", `"cancelled":true`}, {"boss", "there is no schedule of this name"},
+	} {
+		writes(step.user)
+		got := c.callForJSON("cancel_schedule", map[string]any{"name": name})
+		if !strings.Contains(strings.ToLower(got), step.want) {
+			t.Errorf("for %s it returned %s, not %s", step.user, got, step.want)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 )
 
 var (
-	errNobody = errors.New("a schedule belongs to a person who has access, and nobody has written in this chat lately")
-	errNoName = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
+	errNobody    = errors.New("a schedule belongs to a person who has access, and nobody has written in this chat lately")
+	errNoName    = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
+	errNotTheirs = errors.New("only the person who has made the schedule and approvers can have it removed")
 )
 
 // Schedule makes a schedule of the person for whom the agent works.
@@ -70,13 +71,23 @@ func (c *toolChat) Schedules(ctx context.Context) ([]schedule.Listed, error) {
 	return c.g.schedules.List(c.chat), nil
 }
 
-// CancelSchedule removes a schedule that was made in the chat.
+// CancelSchedule removes a schedule that was made in the chat, if the person for whom the agent works
+// has made it or is an approver.
 func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
-	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+	user, err := c.person(ctx)
+	if err != nil {
+		return err
+	}
+	agent, _, err := c.g.choice.Next(ctx, c.chat)
+	if err != nil {
 		return err
 	}
 	for _, s := range c.g.schedules.List(c.chat) {
-		if s.Name == name && s.Maker != "" {
+		switch {
+		case s.Name != name || s.Maker == "":
+		case s.Maker != user && !c.g.access.MayApprove(agent, c.chat.Channel, user):
+			return errNotTheirs
+		default:
 			_, err := c.g.schedules.Remove(ctx, name)
 			return err
 		}
