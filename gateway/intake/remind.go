@@ -37,6 +37,9 @@ func (c commandCall) remind(ctx context.Context) (string, error) {
 	if text = strings.TrimSpace(text); !ok || text == "" {
 		return c.textForSender(words.RemindUsage), nil
 	}
+	if known, err := c.isKnown(ctx, c.in); known || err != nil {
+		return "", err
+	}
 	made, err := c.o.Schedules.Add(ctx, schedule.Request{
 		Chat: c.in.Chat, Maker: c.in.User.ID, Key: c.in.ID,
 		Spec: schedule.Spec{

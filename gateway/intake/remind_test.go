@@ -63,6 +63,7 @@ func TestARemindersTextComesAtItsTimeAndOnce(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		fx.checkEqual("sent after a day", sent()[1:], []string{"ann ⏰ today", "ann ⏰ twice", "ann ⏰ tomorrow"})
+		fx.receive(in) // once more, after the reminder
 		fx.writeMessage("ann", "/schedules", "This chat has no reminders and no schedules.")
 	})
 }
