@@ -96,3 +96,18 @@ func TestAnAgentCancelsSchedulesForTheirMakersAndForApprovers(t *testing.T) {
 		}
 	}
 }
+
+func TestAScheduleStartsARunbook(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long-", 20) + "name" // longer than the data of a button
+	fx := newRunbookFixture(t, "cat", map[string]string{"gate": gateRunbook, long: gateRunbook})
+	fx.settings.Schedules = map[string]schedule.Configured{}
+	for chat, runbook := range map[string]string{"1": "gate", "2": long, "3": "gone"} {
+		spec := schedule.Spec{At: time.Now().Add(2 * time.Second).Format(time.RFC3339), Runbook: runbook}
+		fx.settings.Schedules["of-"+chat] = schedule.Configured{Chat: netChat(chat), Spec: spec}
+	}
+	fx.start()
+	fx.awaitGates("1", 1)
+	fx.awaitGates("2", 1)
+	fx.awaitText("3", "gone")
+}

@@ -7,7 +7,6 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
-	"nanobot/gateway/press"
 	"nanobot/gateway/store"
 )
 
@@ -47,7 +46,7 @@ func (i *Intake) ReceiveAutomaticRun(ctx context.Context, request store.ReceiveR
 ) {
 	in := &request.In
 	in.Text = "/" + choice.CommandRun + " " + runbook
-	in.Press = press.Type(in.Text)
+	in.Press = in.Text // press.Type would refuse a name that is too long for a button
 	result, err := i.o.Runbooks.Command(ctx, i.newStatement(*in, runbook))
 	if err != nil {
 		return store.ReceiveResult{}, err
