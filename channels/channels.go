@@ -79,6 +79,9 @@ func BySchedule(name string) Origin { return Origin("schedule:" + name) }
 // String returns the origin as it is stored and shown.
 func (o Origin) String() string { return cmp.Or(string(o), personValue) }
 
+// User returns the user of messages that nobody has typed.
+func (o Origin) User() User { return User{ID: o.String(), Name: o.String()} }
+
 // Kind returns the origin without the name of a hook or schedule.
 func (o Origin) Kind() string {
 	kind, _, _ := strings.Cut(o.String(), ":")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/press"
 	"nanobot/gateway/retry"
@@ -90,6 +91,13 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 		}
 	}
 	accepted, err := g.receiveAutomatic(ctx, request, "")
+	if err == nil && !accepted.Duplicate {
+		request.In.User = m.Origin.User()
+		g.o.Audit.Record(request.In, audit.Record{
+			Event: audit.Sent, Decision: audit.Allowed, Run: accepted.Inbound, Text: m.Text,
+			Out: audit.Size{Bytes: len(m.Text), Media: len(m.Files)},
+		})
+	}
 	if err != nil || len(m.Buttons) == 0 || accepted.Inbound == 0 {
 		return accepted, err
 	}

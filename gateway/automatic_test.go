@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
@@ -23,13 +24,21 @@ func netChat(id string) channels.Chat { return channels.Chat{Channel: "net", ID:
 
 func TestAMessageThatNobodyTypedIsSentOnce(t *testing.T) {
 	t.Parallel()
-	fx := newFixture(t, sayInput).start()
+	fx := newFixture(t, sayInput)
+	var audited []string
+	fx.audit = func(r audit.Record) {
+		if r.Event == audit.Sent {
+			audited = append(audited, r.Chat+" "+r.User.ID)
+		}
+	}
+	fx.start()
 	m := gateway.AutomaticMessage{Origin: channels.ByAsk, Chat: netChat("1"), Text: "the backup has failed", Key: "k"}
 	first := musttest.Get(fx.gw.Send(t.Context(), m))(t)
 	musttest.Do(t, fx.gw.AwaitDelivery(t.Context(), first.Inbound))
 	fx.expect("1", "the backup has failed")
 	second := musttest.Get(fx.gw.Send(t.Context(), m))(t)
 	wanttest.Equal(t, "the second is", second, gateway.Accepted{Inbound: first.Inbound, Duplicate: true})
+	wanttest.EqualSlices(t, "audited", audited, []string{"1 ask"})
 	fx.net.UserWrites("1", "u", "hello")
 	fx.expect("1", "the backup has failed", "hello person u")
 	entries := musttest.Get(fx.store.History(t.Context(), netChat("1"), 10, 0))(t)

@@ -21,6 +21,7 @@ const (
 	Denied    = "denied"
 	Pairing   = "pairing"
 	Tool      = "tool"   // an agent used a tool of its chat; Decision says whether it succeeded
+	Sent      = "send"   // a message that nobody has typed is sent to a chat; User is its origin
 	Launched  = "launch" // describes how agents are started; records after it in its file name it by its digest
 	Lost      = "lost"   // records that could not be written; Count says how many
 )

@@ -15,7 +15,7 @@ import (
 // message with Settle is stored with its answers only.
 func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	in := &request.In
-	in.User = channels.User{ID: in.Origin.String(), Name: in.Origin.String()}
+	in.User = in.Origin.User()
 	i.o.Outbox.Reopen(in.Chat)
 	if request.Settle {
 		result, err := i.o.Store.Receive(ctx, request)
