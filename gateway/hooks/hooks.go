@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -156,8 +155,8 @@ func (s *Handler) serve(w http.ResponseWriter, r *http.Request, name string, h H
 	case !h.proves(proof, body, time.Now()):
 		return unauthorized
 	}
-	if wait := s.reserve(name); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	if !s.allow(name) {
+		w.Header().Set("Retry-After", "1")
 		return answer{status: http.StatusTooManyRequests}
 	}
 	m, err := h.message(name, r, body)
@@ -178,8 +177,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 }
 
-// reserve returns how long the caller of a hook must wait, or 0 for a call within the limit.
-func (s *Handler) reserve(name string) time.Duration {
+// allow reports whether a call of a hook is within the limit.
+func (s *Handler) allow(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limiter := s.limiters[name]
@@ -187,10 +186,7 @@ func (s *Handler) reserve(name string) time.Duration {
 		limiter = rate.NewLimiter(callRate, callBurst)
 		s.limiters[name] = limiter
 	}
-	if limiter.Allow() {
-		return 0
-	}
-	return time.Second
+	return limiter.Allow()
 }
 
 // accept hands a message over.
