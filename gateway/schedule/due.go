@@ -33,10 +33,10 @@ func (e *Engine) run(ctx context.Context, s *entry, now time.Time) error {
 		return err
 	}
 	moments, more := s.plan.between(s.Accounted, now)
-	latest := -1 // the last one that exists
+	latest, existing := -1, 0 // the last one that exists, and how many do
 	for i, m := range moments {
 		if m.exists {
-			latest = i
+			latest, existing = i, existing+1
 		}
 	}
 	all := s.occurrences(moments, more, e.lateReason)
@@ -53,7 +53,7 @@ func (e *Engine) run(ctx context.Context, s *entry, now time.Time) error {
 	}
 	all = all[:latest+1]
 	all[latest].Outcome = store.CaughtUp
-	if !more && countExisting(moments) == 1 && moments[latest].due.After(e.awake) {
+	if !more && existing == 1 && moments[latest].due.After(e.awake) {
 		all[latest].Outcome, all[latest].Reason = store.Ran, ""
 	}
 	return e.deliver(ctx, s, all)
@@ -114,15 +114,6 @@ func (e *Engine) lateReason(m moment) string {
 		return "nanobot was not running, or the clock was set forward"
 	}
 	return "nanobot could not run it in time"
-}
-
-func countExisting(moments []moment) (n int) {
-	for _, m := range moments {
-		if m.exists {
-			n++
-		}
-	}
-	return n
 }
 
 // because returns a reason that is the same for all moments.
