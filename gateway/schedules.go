@@ -16,9 +16,6 @@ const scheduleLimit = 100
 
 // deliverSchedule stores the message of a schedule; see schedule.Options.
 func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int64, error) {
-	if err := g.checkChat(m.Schedule.Chat); err != nil {
-		return 0, schedule.RefusedError{Reason: err.Error()}
-	}
 	message := AutomaticMessage{
 		Origin: channels.BySchedule(m.Schedule.Name), Chat: m.Schedule.Chat, Maker: m.Schedule.Maker,
 		Text: m.Spec.Text, Agent: m.Spec.Agent, Runbook: m.Spec.Runbook, Limit: scheduleLimit, Occurrences: m.Occurrences,
@@ -29,7 +26,7 @@ func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int6
 		deliver = g.Send
 	}
 	accepted, err := deliver(ctx, message)
-	for _, refusal := range []error{ErrNoChannel, ErrNoAgent, ErrQueueFull, ErrEmpty} {
+	for _, refusal := range []error{ErrNoChannel, ErrBadChat, ErrNoAgent, ErrQueueFull, ErrEmpty} {
 		if errors.Is(err, refusal) {
 			return 0, schedule.RefusedError{Reason: err.Error()}
 		}
