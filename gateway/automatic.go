@@ -212,13 +212,7 @@ func (g *Gateway) newRequest(m AutomaticMessage) store.ReceiveRequest {
 func (g *Gateway) receiveAutomatic(ctx context.Context, request store.ReceiveRequest, runbook string) (
 	Accepted, error,
 ) {
-	receive := g.intake.ReceiveAutomatic
-	if runbook != "" {
-		receive = func(ctx context.Context, r store.ReceiveRequest) (store.ReceiveResult, error) {
-			return g.intake.ReceiveAutomaticRun(ctx, r, runbook)
-		}
-	}
-	result, err := receive(ctx, request)
+	result, err := g.intake.ReceiveAutomatic(ctx, request, runbook)
 	switch {
 	case err != nil:
 		return Accepted{}, err

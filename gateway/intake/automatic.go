@@ -12,9 +12,16 @@ import (
 
 // ReceiveAutomatic stores a message that nobody has typed. It is no command, no press and no answer
 // to a question. If it gets a turn, it waits for the running one, whatever the settings say. A
-// message with Settle is stored with its answers only.
-func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
+// message with Settle is stored with its answers only. With runbook, the turn is a run of it.
+func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequest, runbook string) (
+	store.ReceiveResult, error,
+) {
 	in := &request.In
+	if runbook != "" {
+		if err := i.prepareRun(ctx, &request, runbook); err != nil {
+			return store.ReceiveResult{}, err
+		}
+	}
 	in.User = in.Origin.User()
 	i.o.Outbox.Reopen(in.Chat)
 	if request.Settle {
@@ -39,23 +46,16 @@ func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequ
 	return result, err
 }
 
-// ReceiveAutomaticRun stores a message that nobody has typed and that starts a run of a runbook. If
-// the runbook cannot be run, the chat is told why.
-func (i *Intake) ReceiveAutomaticRun(ctx context.Context, request store.ReceiveRequest, runbook string) (
-	store.ReceiveResult, error,
-) {
+// prepareRun makes a message start a run of a runbook. If the runbook cannot be run, the chat is
+// told why.
+func (i *Intake) prepareRun(ctx context.Context, request *store.ReceiveRequest, runbook string) error {
 	in := &request.In
 	in.Text = "/" + choice.CommandRun + " " + runbook
 	in.Press = in.Text // press.Type would refuse a name that is too long for a button
 	result, err := i.o.Runbooks.Command(ctx, i.newStatement(*in, runbook))
-	if err != nil {
-		return store.ReceiveResult{}, err
-	}
-	if !result.Continue {
+	if err == nil && !result.Continue {
 		in.Press, request.Settle = "", true
-		if request.Answer, err = i.planAnswer(*in, channels.Message{Text: result.Reply}); err != nil {
-			return store.ReceiveResult{}, err
-		}
+		request.Answer, err = i.planAnswer(*in, channels.Message{Text: result.Reply})
 	}
-	return i.ReceiveAutomatic(ctx, request)
+	return err
 }

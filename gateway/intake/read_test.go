@@ -164,7 +164,7 @@ func TestATurnThatBeginsToWaitReadsTheQueue(t *testing.T) {
 func TestATurnThatWaitsForAPersonReadsNoAutomaticMessage(t *testing.T) {
 	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		in := channels.Incoming{Chat: chatOf("ann"), Origin: channels.ByHook("ci"), Text: "build failed"}
-		musttest.Get(fx.ReceiveAutomatic(fx.t.Context(), store.ReceiveRequest{In: in}))(t)
+		musttest.Get(fx.ReceiveAutomatic(fx.t.Context(), store.ReceiveRequest{In: in}, ""))(t)
 		musttest.Do(t, fx.OfferQueue(fx.t.Context(), chatOf("ann")))
 		fx.writeMessage("ann", "yes")
 		fx.checkEqual("read", reader.read, []string{`net:ann 2 ann "yes" []`})
