@@ -34,50 +34,40 @@ const reportedOccurrences = 100
 func Report(ctx context.Context, stored store.Schedules, configured map[string]Configured, now time.Time) (
 	[]Status, error,
 ) {
-	all := []Status{}
-	known := map[string]bool{}
+	var list []store.Schedule
+	var err error
 	if stored != nil {
-		list, err := stored.Schedules(ctx)
-		if err != nil {
+		if list, err = stored.Schedules(ctx); err != nil {
 			return nil, err
-		}
-		for _, s := range list {
-			status := newStatus(s, now)
-			if err := status.addOccurrences(ctx, stored); err != nil {
-				return nil, err
-			}
-			all, known[s.Name] = append(all, status), true
 		}
 	}
 	for name, c := range configured {
-		if !known[name] {
-			all = append(all, newStatus(store.Schedule{Name: name, Spec: c.Spec.encode(), Accounted: now}, now))
+		if !slices.ContainsFunc(list, func(s store.Schedule) bool { return s.Name == name }) {
+			list = append(list, store.Schedule{Name: name, Spec: c.Spec.encode(), Accounted: now})
 		}
 	}
-	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b store.Schedule) int { return strings.Compare(a.Name, b.Name) })
+	all := []Status{}
+	for _, s := range list {
+		status, zone := Status{Name: s.Name, Occurrences: []PastOccurrence{}}, time.UTC
+		if l := Describe(s, now); l.Plan != nil {
+			status.Timezone, zone = l.Plan.Timezone, l.Plan.zone
+			if !l.Next.IsZero() {
+				status.Next = &l.Next
+			}
+		}
+		var past []store.Occurrence
+		if stored != nil {
+			if past, err = stored.Occurrences(ctx, s.Name, reportedOccurrences); err != nil {
+				return nil, err
+			}
+		}
+		for _, o := range past {
+			status.Occurrences = append(status.Occurrences, PastOccurrence{o.Due.In(zone), o.Outcome, o.Reason})
+		}
+		all = append(all, status)
+	}
 	return all, nil
-}
-
-func newStatus(s store.Schedule, now time.Time) Status {
-	status := Status{Name: s.Name, Occurrences: []PastOccurrence{}}
-	if l := Describe(s, now); l.Plan != nil {
-		if status.Timezone = l.Plan.Timezone; !l.Next.IsZero() {
-			status.Next = &l.Next
-		}
-	}
-	return status
-}
-
-func (s *Status) addOccurrences(ctx context.Context, stored store.Schedules) error {
-	past, err := stored.Occurrences(ctx, s.Name, reportedOccurrences)
-	zone, zoneErr := LoadZone(s.Timezone)
-	if zoneErr != nil {
-		zone = time.UTC
-	}
-	for _, o := range past {
-		s.Occurrences = append(s.Occurrences, PastOccurrence{o.Due.In(zone), o.Outcome, o.Reason})
-	}
-	return err
 }
 
 // String returns the status as one line of columns that are separated by tabs.
