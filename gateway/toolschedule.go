@@ -71,8 +71,8 @@ func (c *toolChat) Schedules(ctx context.Context) ([]schedule.Listed, error) {
 	return c.g.schedules.List(c.chat), nil
 }
 
-// CancelSchedule removes a schedule that was made in the chat, if the person for whom the agent works
-// has made it or is an approver.
+// CancelSchedule removes a schedule that was made in the chat, if the person for whom the agent
+// works has made it or is an approver.
 func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
 	user, err := c.person(ctx)
 	if err != nil {
