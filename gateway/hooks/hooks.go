@@ -35,6 +35,9 @@ const (
 	// maxText bounds the text of a message, in bytes; maxShownBody a body that a chat is shown.
 	maxText      = 64 << 10
 	maxShownBody = 3000
+	// maxIndented is the deepest JSON that is indented: a body of a thousand levels would need a
+	// thousand times its size.
+	maxIndented = 32
 	// maxKey bounds an idempotency key; a longer one is hashed.
 	maxKey = 200
 )
@@ -240,7 +243,7 @@ func keyOf(header http.Header) string {
 func codeBlock(body []byte, limit int) string {
 	text, language := strings.ToValidUTF8(string(body), "\ufffd"), ""
 	var indented bytes.Buffer
-	if json.Indent(&indented, body, "", "  ") == nil {
+	if depthOf(body) <= maxIndented && json.Indent(&indented, body, "", "  ") == nil {
 		text, language = indented.String(), "json"
 	}
 	if text = cutText(strings.TrimSpace(text), limit); text == "" {
@@ -251,4 +254,26 @@ func codeBlock(body []byte, limit int) string {
 		fence += "`"
 	}
 	return fence + language + "\n" + text + "\n" + fence
+}
+
+// depthOf returns how deep the lists and objects of JSON are nested.
+func depthOf(body []byte) (deepest int) {
+	depth, quoted, escaped := 0, false, false
+	for _, c := range body {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
 }

@@ -279,6 +279,26 @@ func TestWithoutATemplateTheTextIsTheBody(t *testing.T) {
 	wanttest.Equal(t, "an agent gets", s.accepted[len(s.accepted)-1].Text, "```\n"+long+"\n```")
 }
 
+func TestADeepBodyIsNotIndented(t *testing.T) {
+	h := newHook(hooks.Bearer, "")
+	h.MaxBody = 1 << 20
+	s := newServer(t, map[string]hooks.Hook{"a": h})
+	nested := func(levels int, inner string) string {
+		return strings.Repeat("[", levels) + inner + strings.Repeat("]", levels)
+	}
+	for body, want := range map[string]string{
+		nested(32, "1"):                                "```json\n[\n  [\n",
+		`["` + nested(100, `\"`) + `"]`:                "```json\n[\n",
+		nested(33, "1"):                                "```\n[[[",
+		nested(9000, "1"+strings.Repeat(",1", 50_000)): "```\n[[[", // about 1 GB with indentation
+	} {
+		s.call("/hooks/a", body, "Authorization", "Bearer "+secret)
+		if text := s.accepted[len(s.accepted)-1].Text; !strings.HasPrefix(text, want) {
+			t.Errorf("a body of %d bytes is shown as %.40q, want %q", len(body), text, want)
+		}
+	}
+}
+
 func TestASlowBodyEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{t: t, all: map[string]hooks.Hook{"a": newHook(hooks.Bearer, "x")}}
