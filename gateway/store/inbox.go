@@ -252,7 +252,8 @@ type Inbox interface {
 	Transients(ctx context.Context) ([]Transient, error)
 	// Inbound returns one inbound message.
 	Inbound(ctx context.Context, id int64) (Inbound, bool, error)
-	// Recent returns the last inbound messages of a chat, newest first. CountPending counts the
+	// Recent returns the last inbound messages of a chat, newest first, without those that nobody
+	// has typed and that ended without a turn, such as what scripts send. CountPending counts the
 	// pending ones of a chat, or of all chats for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
 	CountPending(ctx context.Context, chat channels.Chat) (int, error)

@@ -299,10 +299,11 @@ func (s inbox) Inbound(ctx context.Context, id int64) (store.Inbound, bool, erro
 	return readOne(ctx, s.state, fmt.Sprintf("read inbound message %d", id), scanInbound, selectInbound+"id = ?", id)
 }
 
-// Recent returns the last inbound messages of a chat.
+// Recent returns the last inbound messages of a chat, without those that were only sent to it.
 func (s inbox) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
 	return readAll(ctx, s.state, "read inbound messages of "+chat.String(),
-		scanInbound, selectInbound+"chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+		scanInbound, selectInbound+"chat = ? AND NOT ("+goesLast+" AND ended > 0) ORDER BY id DESC LIMIT ?", chat.String(),
+		max(n, 0))
 }
 
 // CountPending counts pending inbound messages.

@@ -83,6 +83,22 @@ var automaticTests = []contractTest{
 			b.equal("the turns of "+origin, texts, want)
 		}
 	}},
+	{"the last messages of a chat are found behind those that were only sent to it", func(b *fixture) {
+		b.finishDone(b.receiveClaimed(ann, "p1").ID)
+		b.receiveAll(automatic(hook, "h1"))
+		b.finishDone(b.claimOne().ID)
+		for range 3 {
+			b.receive(sent(hook, "alert"))
+		}
+		b.receiveAll(automatic(hook, "h2"))
+		recent, err := b.Recent(ctx, ann, 3)
+		b.noError(err)
+		texts := []string{}
+		for _, i := range recent {
+			texts = append(texts, i.In.Text)
+		}
+		b.equal("the last messages", texts, "[h2 h1 p1]")
+	}},
 	{"a person's message goes first, and each kind stays in order", func(b *fixture) {
 		running := b.receiveClaimed(ann, "running")
 		b.receiveAll(automatic(hook, "h1"), automatic(channels.ByAsk, "a2"))
