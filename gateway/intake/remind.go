@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"nanobot/channels"
 	"nanobot/gateway/choice"
@@ -28,7 +29,10 @@ const shownTime = "2006-01-02 15:04 MST"
 
 // remind carries out /remind.
 func (c commandCall) remind(ctx context.Context) (string, error) {
-	when, text, _ := strings.Cut(c.args, " ")
+	when, text := c.args, ""
+	if end := strings.IndexFunc(c.args, unicode.IsSpace); end >= 0 { // the text may begin on the next line
+		when, text = c.args[:end], c.args[end:]
+	}
 	zone, err := schedule.LoadZone(c.o.Settings().Timezone)
 	if err != nil {
 		return "", err

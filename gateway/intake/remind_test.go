@@ -56,7 +56,7 @@ func TestARemindersTextComesAtItsTimeAndOnce(t *testing.T) {
 		fx.receive(in, "I will remind you at 2000-01-01 02:30 CET.")
 		fx.receive(in) // the network delivers it again
 		fx.writeMessage("ann", "/remind 00:30 tomorrow", "I will remind you at 2000-01-02 00:30 CET.")
-		fx.writeMessage("ann", "/remind 01:30 today", "I will remind you at 2000-01-01 01:30 CET.")
+		fx.writeMessage("ann", "/remind 01:30\ntoday", "I will remind you at 2000-01-01 01:30 CET.")
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		fx.checkEqual("sent", sent(), []string{`ann ⏰ look \*here\*`})
