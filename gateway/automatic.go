@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"nanobot/gateway/press"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // AutomaticMessage is a message that nobody has typed. It passes through the same intake, lanes and
@@ -69,6 +71,10 @@ var (
 // Send stores a message and has it sent to its chat. When it returns nil, the message is on disk.
 func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error) {
 	defer closeFiles(m.Files)
+	m.Buttons = slices.Clone(m.Buttons)
+	for i, label := range m.Buttons {
+		m.Buttons[i] = strings.Join(strings.Fields(terminal.Clean(label)), " ")
+	}
 	if err := errors.Join(g.checkChat(m.Chat), checkButtons(m)); err != nil {
 		return Accepted{}, err
 	}
@@ -88,6 +94,9 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 		var err error
 		if request.Answer, request.Entry, err = g.outbox.Prepare(ctx, out); err != nil {
 			return Accepted{}, err
+		}
+		if len(request.Answer) == 0 { // such as only invisible characters
+			return Accepted{}, ErrEmpty
 		}
 	}
 	accepted, err := g.receiveAutomatic(ctx, request, "")

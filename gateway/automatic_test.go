@@ -140,6 +140,7 @@ func TestWhatNobodyTypedIsRefusedWithAReason(t *testing.T) {
 		{true, gateway.AutomaticMessage{Chat: channels.Chat{Channel: "fax", ID: "1"}, Text: "x"}, gateway.ErrNoChannel},
 		{false, gateway.AutomaticMessage{Chat: netChat("1"), Text: "x", Agent: "nobody"}, gateway.ErrNoAgent},
 		{true, gateway.AutomaticMessage{Chat: netChat("1"), Text: " \n"}, gateway.ErrEmpty},
+		{true, gateway.AutomaticMessage{Chat: netChat("1"), Text: "x", Buttons: []string{"\x1b\n "}}, gateway.ErrBadButton},
 		{false, gateway.AutomaticMessage{Chat: netChat("1")}, gateway.ErrEmpty},
 	} {
 		do := fx.gw.Ask

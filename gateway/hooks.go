@@ -34,8 +34,11 @@ func (g *Gateway) acceptCall(ctx context.Context, m hooks.Message) (duplicate bo
 		deliver = g.Ask
 	}
 	accepted, err := deliver(ctx, message)
-	if errors.Is(err, ErrQueueFull) {
+	switch {
+	case errors.Is(err, ErrQueueFull):
 		err = hooks.ErrFull
+	case errors.Is(err, ErrEmpty): // only invisible characters: there is nothing to say
+		err = nil
 	}
 	return accepted.Duplicate, err
 }

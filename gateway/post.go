@@ -110,10 +110,7 @@ func (p *post) accept(ctx context.Context, passed []*os.File) (Accepted, error) 
 	}
 	m := AutomaticMessage{
 		Origin: channels.ByAsk, Chat: chat, Text: strings.ToValidUTF8(r.Text, "\uFFFD"), Key: r.Key, Agent: r.Agent,
-		Silent: r.Silent,
-	}
-	for _, label := range r.Buttons {
-		m.Buttons = append(m.Buttons, strings.Join(strings.Fields(terminal.Clean(label)), " "))
+		Silent: r.Silent, Buttons: r.Buttons,
 	}
 	if err := p.g.checkChat(chat); err != nil {
 		return Accepted{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errNobody    = errors.New("a schedule belongs to a person who has access, and nobody has written in this chat lately")
+	errNobody    = errors.New("a schedule belongs to a person, and no person with access has caused this turn or has written lately")
 	errNoName    = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
 	errNotTheirs = errors.New("only the person who has made the schedule and approvers can have it removed")
 )
@@ -39,12 +39,13 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 }
 
 // person returns the ID of the person for whom the agent works: who has caused the running turn, or
-// has last written.
+// between turns who has last written. A turn of a hook works for nobody: its text comes from outside.
 func (c *toolChat) person(ctx context.Context) (string, error) {
 	if t, ok := c.g.lanes.RunningTurn(c.chat); ok {
 		if user, ok := t.Inbound().In.Responsible(); ok {
 			return user, nil
 		}
+		return "", errNobody
 	}
 	recent, err := c.g.o.Store.Recent(ctx, c.chat, recentMessages)
 	if err != nil {

@@ -137,6 +137,8 @@ command = "./bot"
   {"cron": "@daily", "chat": "web:web-1", "text": "x", "agent": "coder"}}}`, `config.json:2:65: schedules.a.agent: must be the name of an agent: default (got "coder")`},
 	{"runbook with an agent", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
   {"cron": "@daily", "chat": "web:web-1", "runbook": "x", "agent": "default"}}}`, `config.json:2:54: schedules.a.runbook: must not be set together with "text" or "agent" (got "x")`},
+	{"runbook that continues a run", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
+  {"cron": "@daily", "chat": "web:web-1", "runbook": "skip it"}}}`, `config.json:2:54: schedules.a.runbook: must be the name of a runbook (got "skip it")`},
 	{"schedule that says something else", `{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}, "schedules": {"a": 
   {"cron": "@daily", "chat": "web:web-1", "text": "x", "say": "never"}}}`, `config.json:2:63: schedules.a.say: must be "always" or left out (got "never")`},
 	{"unknown time zone", `{"gateway": {"timezone": "CEST"}}`, `config.json:1:26: gateway.timezone: must be a name of the time zone database, such as Europe/Berlin (got "CEST")`},

@@ -43,7 +43,7 @@ occurrences of each, newest first.`,
 				return err
 			}
 			report := func(stored store.Schedules) error {
-				all, err := schedule.Report(cmd.Context(), stored, newSchedules(cfg), time.Now())
+				all, err := schedule.Report(cmd.Context(), stored, newSchedules(cfg), schedule.MaxReported)
 				if err == nil && asJSON {
 					err = format.WriteJSON(std.out, all)
 				} else if err == nil {
@@ -86,7 +86,7 @@ func nextOccurrences(cfg *config.Config) (lines []string) {
 		for _, t := range plan.Next(time.Now(), 3) {
 			next = append(next, t.Format(time.RFC3339))
 		}
-		lines = append(lines, fmt.Sprintf("%s is due %s", name, cmp.Or(strings.Join(next, ", "), "never again")))
+		lines = append(lines, name+": "+cmp.Or(strings.Join(next, ", "), "never again"))
 	}
 	return lines
 }

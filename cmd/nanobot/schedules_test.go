@@ -66,7 +66,7 @@ func TestSchedulesAreListedWhetherTheDaemonRunsOrNot(t *testing.T) {
 		}
 	}
 	out, _ = b.runCommand("doctor", "--no-turn", "--json")
-	if !strings.Contains(out, `leap is due 20`) || strings.Count(out, "-02-29T12:00:00+01:00") != 3 {
+	if !strings.Contains(out, `leap: 20`) || strings.Count(out, "-02-29T12:00:00+01:00") != 3 {
 		t.Errorf("doctor does not show the next three occurrences: %s", out)
 	}
 	b.configure(t, scheduled(leap))

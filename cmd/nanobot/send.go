@@ -99,7 +99,7 @@ func (f *postFlags) add(cmd *cobra.Command) {
 // checkChatKey accepts CHANNEL:ID.
 func checkChatKey(key string) error {
 	if _, ok := channels.ParseChat(key); !ok {
-		return fmt.Errorf("must be CHANNEL:ID, such as %s (got %q)", personExamples()[0], key)
+		return fmt.Errorf("must be CHANNEL:ID, such as %s", personExamples()[0])
 	}
 	return nil
 }

@@ -144,7 +144,11 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	}
 	handle("GET /api/undelivered", c.serveUndelivered)
 	handle("GET /api/schedules", func(r *http.Request) (any, error) {
-		return schedule.Report(r.Context(), c.store, nil, time.Now())
+		last := schedule.MaxReported
+		if n, err := strconv.Atoi(r.FormValue("occurrences")); err == nil {
+			last = min(max(n, 0), last)
+		}
+		return schedule.Report(r.Context(), c.store, nil, last)
 	})
 	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
 	return mux

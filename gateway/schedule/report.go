@@ -26,14 +26,13 @@ type PastOccurrence struct {
 	Reason  string                  `json:"reason"`
 }
 
-// reportedOccurrences is how many occurrences of a schedule are reported.
-const reportedOccurrences = 100
+// MaxReported is how many occurrences of a schedule are reported at most.
+const MaxReported = 100
 
-// Report returns the schedules of the store, and those of the operator that are not stored yet.
-// stored may be nil.
-func Report(ctx context.Context, stored store.Schedules, configured map[string]Configured, now time.Time) (
-	[]Status, error,
-) {
+// Report returns the schedules of the store, and those of the operator that are not stored yet,
+// with the last occurrences of each. stored may be nil.
+func Report(ctx context.Context, stored store.Schedules, configured map[string]Configured, last int) ([]Status, error) {
+	now := time.Now()
 	var list []store.Schedule
 	var err error
 	if stored != nil {
@@ -58,7 +57,7 @@ func Report(ctx context.Context, stored store.Schedules, configured map[string]C
 		}
 		var past []store.Occurrence
 		if stored != nil {
-			if past, err = stored.Occurrences(ctx, s.Name, reportedOccurrences); err != nil {
+			if past, err = stored.Occurrences(ctx, s.Name, last); err != nil {
 				return nil, err
 			}
 		}

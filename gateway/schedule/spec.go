@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // so that time zones work on a machine without a zone database
@@ -98,6 +99,10 @@ func (p *Plan) parseTimes() (all []Mistake) {
 func (s Spec) checkWork() (all []Mistake) {
 	if strings.TrimSpace(s.Text) == "" && s.Runbook == "" {
 		all = append(all, Mistake{"text", `must be set, unless "runbook" is`})
+	}
+	if word, _, _ := strings.Cut(s.Runbook, " "); word != s.Runbook ||
+		slices.Contains([]string{"resume", "skip", "comment"}, strings.ToLower(word)) {
+		all = append(all, Mistake{"runbook", "must be the name of a runbook"}) // these words continue a run
 	}
 	if s.Runbook != "" && (s.Agent != "" || s.Text != "") {
 		all = append(all, Mistake{"runbook", `must not be set together with "text" or "agent"`})

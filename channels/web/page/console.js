@@ -21,7 +21,7 @@ export const chatName = (t) => (t.title ? `${t.title} · ${t.chat.split(':')[0]}
 const page = 200;
 
 export function consoleView(health, onError) {
-	let turns = [], listed = [], most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [];
+	let turns = [], listed = [], most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [], schedules = [];
 	const rows = new Map();
 	const names = new Map(); // chat → its title
 	const detail = turnView();
@@ -71,7 +71,7 @@ export function consoleView(health, onError) {
 	}
 
 	async function loadHealth() {
-		[health, undelivered] = await Promise.all([get('api/health'), get('api/undelivered')]);
+		[health, undelivered, schedules] = await Promise.all([get('api/health'), get('api/undelivered'), get('api/schedules?occurrences=3')]);
 		draw();
 	}
 
@@ -85,6 +85,9 @@ export function consoleView(health, onError) {
 		$('undelivered').hidden = !undelivered.length;
 		update($('undelivered').lastChild, undelivered, () => undelivered.map((p) => h('li', badge(p.state), p.turn ? h('a', { href: '#/console/' + p.turn }, p.text || 'Files') : p.text || 'Files',
 			h('small', `${names.get(p.chat) || p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
+		$('schedules').hidden = !schedules.length;
+		update($('schedules').lastChild, schedules, () => schedules.map((s) => h('li', h('b', s.name), s.next ? ' next ' + moment(s.next, english) : ' not again',
+			...s.occurrences.map((o) => h('small', `${moment(o.due, english)} ${o.outcome}${o.reason ? ': ' + o.reason : ''}`)))));
 	}
 
 	function row(t) {

@@ -11,8 +11,15 @@ import (
 func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	f := newFake(t)
 	scene(f)
+	due := time.Now().Add(-time.Hour)
+	f.schedules = []obj{{"name": "weekly", "next": due.Add(2 * time.Hour), "timezone": "UTC", "occurrences": []obj{
+		{"due": due, "outcome": "skipped", "reason": "the previous occurrence is still running"},
+	}}, {"name": "once", "next": nil, "timezone": "UTC", "occurrences": []obj{}}}
 	p := open(t, f.url()+"#/console")
 	p.awaitText("#turns tr:first-child", "and the bus timetable")
+	p.awaitText("#schedules li", "weekly next ")
+	p.awaitText("#schedules small", "skipped: the previous occurrence is still running")
+	p.awaitText("#schedules li:last-child", "once not again")
 	p.awaitText("#tiles", "Undelivered")
 	p.awaitText("#channels .bad", "discord is down: gateway closed the connection")
 	p.awaitText("#undelivered", "502 Bad Gateway")

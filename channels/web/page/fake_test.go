@@ -39,24 +39,24 @@ type fake struct {
 	srv   *http.Server
 	inner atomic.Pointer[http.Handler]
 
-	mu      sync.Mutex
-	seq     int
-	log     []obj // events with seq
-	live    map[string]obj
-	media   map[string]file
-	posted  map[string]obj // by client ID
-	streams map[chan obj]bool
-	turns   []obj
-	details map[int]obj
-	chats   map[string]string
-	lost    []obj
-	health  obj
-	acted   []string
-	presses chan obj
-	onText  func(chat, text string, files []string)
-	user    string
-	begins  int // streams go no further back than behind this event
-	words   *words.Catalogue
+	mu              sync.Mutex
+	seq             int
+	log             []obj // events with seq
+	live            map[string]obj
+	media           map[string]file
+	posted          map[string]obj // by client ID
+	streams         map[chan obj]bool
+	turns           []obj
+	details         map[int]obj
+	chats           map[string]string
+	lost, schedules []obj
+	health          obj
+	acted           []string
+	presses         chan obj
+	onText          func(chat, text string, files []string)
+	user            string
+	begins          int // streams go no further back than behind this event
+	words           *words.Catalogue
 }
 
 type file struct {
@@ -118,6 +118,9 @@ func (f *fake) handler() http.Handler {
 	mux.HandleFunc("GET /api/health", func(w http.ResponseWriter, _ *http.Request) { f.locked(func() { reply(w, 200, f.health) }) })
 	mux.HandleFunc("GET /api/undelivered", func(w http.ResponseWriter, _ *http.Request) {
 		f.locked(func() { reply(w, 200, append([]obj{}, f.lost...)) })
+	})
+	mux.HandleFunc("GET /api/schedules", func(w http.ResponseWriter, _ *http.Request) {
+		f.locked(func() { reply(w, 200, append([]obj{}, f.schedules...)) })
 	})
 	mux.HandleFunc("GET /api/turns", f.listTurns)
 	mux.HandleFunc("GET /api/turns/{id}", func(w http.ResponseWriter, r *http.Request) {
