@@ -66,22 +66,21 @@ const maxListedText = 60
 
 // schedules carries out /schedules.
 func (c commandCall) schedules(context.Context) (string, error) {
-	all := c.o.Schedules.List(c.in.Chat)
-	if len(all) == 0 {
-		return c.text(words.SchedulesNone), nil
-	}
 	lines := []string{c.text(words.SchedulesList)}
-	for _, s := range all {
-		next := c.text(words.ScheduleNoNext)
-		if !s.Next.IsZero() {
-			next = s.Next.Format(shownTime)
+	for _, s := range c.o.Schedules.List(c.in.Chat) {
+		if s.Next.IsZero() {
+			continue
 		}
-		lines = append(lines, fmt.Sprintf("- %s `%s` %s", next, s.Name, s.Summary(maxListedText)))
+		number := len(lines)
+		lines = append(lines, fmt.Sprintf("%d. %s: %s", number, s.Next.Format(shownTime), s.Summary(maxListedText)))
 		if s.Maker != "" && len(c.reply.Buttons) < maxButtons {
 			c.reply.Buttons = append(c.reply.Buttons, channels.Button{
-				Label: c.text(words.ButtonRemove, s.Name), Data: press.Type("/" + choice.CommandUnschedule + " " + s.Name),
+				Label: c.text(words.ButtonRemove, number), Data: press.Type("/" + choice.CommandUnschedule + " " + s.Name),
 			})
 		}
+	}
+	if len(lines) == 1 {
+		return c.text(words.SchedulesNone), nil
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -102,7 +101,7 @@ func (c commandCall) unschedule(ctx context.Context) (string, error) {
 		if _, err := c.o.Schedules.Remove(ctx, s.Name); err != nil {
 			return "", fmt.Errorf("remove schedule %s: %w", s.Name, err)
 		}
-		return c.text(words.ScheduleRemoved, s.Name), nil
+		return c.text(words.ScheduleRemoved, s.Summary(maxListedText)), nil
 	}
 	return c.textForSender(words.ScheduleGone), nil
 }

@@ -65,8 +65,7 @@ const (
 	ScheduleTooMany Key = "scheduleTooMany"
 	SchedulesNone   Key = "schedulesNone"
 	SchedulesList   Key = "schedulesList"
-	ScheduleNoNext  Key = "scheduleNoNext"
-	// The argument is the name of a schedule.
+	// The argument is the number of a schedule in the list.
 	ButtonRemove     Key = "buttonRemove"
 	ScheduleRemoved  Key = "scheduleRemoved"
 	ScheduleNotYours Key = "scheduleNotYours"
