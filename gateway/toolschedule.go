@@ -39,7 +39,8 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 }
 
 // person returns the ID of the person for whom the agent works: who has caused the running turn, or
-// between turns who has last written. A turn of a hook works for nobody: its text comes from outside.
+// between turns who has last written. A turn of a hook works for nobody, since its text comes from
+// outside.
 func (c *toolChat) person(ctx context.Context) (string, error) {
 	if t, ok := c.g.lanes.RunningTurn(c.chat); ok {
 		if user, ok := t.Inbound().In.Responsible(); ok {

@@ -63,14 +63,18 @@ func (b *telegramBot) restoreBackup() {
 	})
 }
 
-// updateFrom18 kills the daemon and reverts the migration from schema 18, which only added columns.
+// updateFrom18 kills the daemon and reverts the migrations from schema 18, which only added columns
+// and tables.
 func (b *telegramBot) updateFrom18() {
 	b.t.Helper()
 	b.restart(syscall.SIGKILL, func() {
 		db := b.database()
 		for _, statement := range []string{
 			"DROP INDEX question_secret", "ALTER TABLE question DROP COLUMN secret",
-			"ALTER TABLE transient DROP COLUMN incoming", "PRAGMA user_version = 18",
+			"ALTER TABLE transient DROP COLUMN incoming",
+			"DROP INDEX inbox_open", "DROP INDEX inbox_origin", "ALTER TABLE inbox DROP COLUMN origin",
+			"CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0", "DROP TABLE schedule", "DROP TABLE occurrence",
+			"PRAGMA user_version = 18",
 		} {
 			execSQL(b.t, db, statement)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -148,4 +149,23 @@ func checkEverySecond(t *testing.T, s *sqlite.Store, name string) (caused int) {
 	}
 	t.Log(name, fmt.Sprint(outcomes))
 	return caused
+}
+
+func TestRemindersAndTheirOccurrencesSurviveABackupAndARestore(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{agent: echo})
+	b.api.UserSends(7, "/remind 1s soon")
+	b.api.WaitForText(t, 7, "⏰ soon")
+	b.api.UserSends(7, "/remind 6s later")
+	b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		return len(all) > 0 && strings.HasPrefix(all[len(all)-1].TextOrCaption(), "I will remind you") && len(all) > 2
+	})
+	file := filepath.Join(t.TempDir(), "backup")
+	mustRunProgram(t, "backup", "--config", b.cfg, file)
+	b.restart(syscall.SIGTERM, func() {
+		musttest.Do(t, os.RemoveAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
+		mustRunProgram(t, "restore", "--config", b.cfg, file)
+	})
+	b.api.WaitForText(t, 7, "⏰ later")
+	wanttest.Equal(t, "reminders that came again", strings.Count(strings.Join(b.texts(7), "\n"), "⏰ soon"), 1)
 }

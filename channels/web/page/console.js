@@ -82,12 +82,10 @@ export function consoleView(health, onError) {
 		const parts = [...Object.entries(health.channels), ['store', { ok: !health.store, error: health.store }]];
 		update($('channels'), parts, () => parts.map(([name, c]) => h('li.badge ' + (c.ok ? 'good' : 'bad'), h('b', name),
 			c.ok ? ' works' : ` is down: ${c.error}${c.since ? ', since ' + moment(c.since, english) : ''}`)));
-		$('undelivered').hidden = !undelivered.length;
+		[$('undelivered').hidden, $('schedules').hidden] = [!undelivered.length, !schedules.length];
 		update($('undelivered').lastChild, undelivered, () => undelivered.map((p) => h('li', badge(p.state), p.turn ? h('a', { href: '#/console/' + p.turn }, p.text || 'Files') : p.text || 'Files',
 			h('small', `${names.get(p.chat) || p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
-		$('schedules').hidden = !schedules.length;
-		update($('schedules').lastChild, schedules, () => schedules.map((s) => h('li', h('b', s.name), s.next ? ' next ' + moment(s.next, english) : ' not again',
-			...s.occurrences.map((o) => h('small', `${moment(o.due, english)} ${o.outcome}${o.reason ? ': ' + o.reason : ''}`)))));
+		update($('schedules').lastChild, schedules, () => schedules.map((s) => h('li', h('b', s.name), s.next ? ' next ' + moment(s.next, english) : ' not again', ...s.occurrences.map((o) => h('small', `${moment(o.due, english)} ${o.outcome}${o.reason ? ': ' + o.reason : ''}`)))));
 	}
 
 	function row(t) {

@@ -17,9 +17,10 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	}}, {"name": "once", "next": nil, "timezone": "UTC", "occurrences": []obj{}}}
 	p := open(t, f.url()+"#/console")
 	p.awaitText("#turns tr:first-child", "and the bus timetable")
-	p.awaitText("#schedules li", "weekly next ")
+	p.awaitText("#schedules li", "weekly")
+	p.awaitText("#schedules li", "next ")
 	p.awaitText("#schedules small", "skipped: the previous occurrence is still running")
-	p.awaitText("#schedules li:last-child", "once not again")
+	p.awaitText("#schedules li:last-child", "not again")
 	p.awaitText("#tiles", "Undelivered")
 	p.awaitText("#channels .bad", "discord is down: gateway closed the connection")
 	p.awaitText("#undelivered", "502 Bad Gateway")
