@@ -184,3 +184,21 @@ func TestASilentMessageOfATurnIsNeverLeftOut(t *testing.T) {
 		wanttest.Equal(t, "sent", n.texts(), "[a diff a diff the answer]")
 	})
 }
+
+func TestAChannelThatAsksForAlmostNoPauseGetsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, calls := time.Now(), 0
+		n := &fakeChannel{call: func(int, channels.Outgoing) error {
+			if calls++; time.Since(began) < 10*time.Millisecond {
+				return &channels.SendError{Err: channels.ErrBusy, After: time.Nanosecond}
+			}
+			return nil
+		}}
+		box := newOutbox(openStore(t), n, nil)
+		stop := runOutbox(t, box)
+		postText(t, box, ann, "the answer")
+		time.Sleep(time.Second)
+		stop()
+		wanttest.Equal(t, "calls", calls, 11)
+	})
+}

@@ -86,6 +86,9 @@ func TestTheTopicsOfAGroupHaveOneMenu(t *testing.T) {
 		synctest.Wait()
 		box.ShowMenu(bob, set("newer"))
 		time.Sleep(time.Hour)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		wanttest.Equal(t, "shown is", shown, "newer")
 	})
 }

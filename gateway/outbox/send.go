@@ -29,8 +29,9 @@ const (
 	// firstBackoff and maxBackoff bound the wait between tries, unless the network says how long to
 	// wait.
 	firstBackoff, maxBackoff = time.Second, 5 * time.Minute
-	// maxWait bounds all waits: a later time was set by a wrong clock.
-	maxWait = time.Hour
+	// maxWait bounds all waits: a later time was set by a wrong clock. minWait keeps a channel that
+	// asks for less than the store's precision from being called without a pause.
+	maxWait, minWait = time.Hour, time.Millisecond
 )
 
 // unknownOutcome is the prefix of the stored reason of a send whose outcome is unknown.
@@ -171,7 +172,7 @@ func (o Options) classify(ctx context.Context, safe bool, delivery store.Deliver
 	case known && se.Unknown && !safe && o.AtMostOnce():
 		return store.Unknown, 0
 	case known && se.After > 0:
-		return store.Pending, min(se.After, maxWait)
+		return store.Pending, max(min(se.After, maxWait), minWait)
 	case ctx.Err() != nil:
 		return store.Pending, 0
 	}

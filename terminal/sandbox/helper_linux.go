@@ -65,13 +65,14 @@ func execProgram(p *helperPlan, parent int, argv []string) error {
 			return fmt.Errorf("sandbox: %w", err)
 		}
 	}
-	if err := p.Limits.setRlimits(); err != nil {
-		return err
-	}
 	if err := setParentDeathSignal(parent); err != nil {
 		return err
 	}
-	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
+	env := os.Environ()
+	if err := p.Limits.setRlimits(); err != nil { // last, because this program may need more memory than it leaves
+		return err
+	}
+	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, env))
 }
 
 // errProbed ends a helper that was only started for a probe.
