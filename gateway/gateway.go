@@ -192,9 +192,7 @@ func New(o Options) *Gateway {
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
-	g.schedules = schedule.New(schedule.Options{
-		Store: o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: o.Log,
-	})
+	g.schedules = g.newSchedules()
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
 		Access: g.access, Choice: g.choice, Notices: g.notices,

@@ -14,6 +14,12 @@ import (
 // is not started while the one before it runs.
 const scheduleLimit = 100
 
+func (g *Gateway) newSchedules() *schedule.Engine {
+	return schedule.New(schedule.Options{
+		Store: g.o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: g.o.Log,
+	})
+}
+
 // deliverSchedule stores the message of a schedule; see schedule.Options.
 func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int64, error) {
 	message := AutomaticMessage{

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	errNobody    = errors.New("a schedule belongs to a person, and no person with access has caused this turn or has written lately")
+	errNobody    = errors.New("a schedule belongs to a person with access: none has caused this turn or written lately")
 	errNoName    = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
 	errNotTheirs = errors.New("only the person who has made the schedule and approvers can have it removed")
 )

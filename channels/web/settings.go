@@ -51,7 +51,8 @@ func (s *Settings) On() bool { return s.Enabled }
 // CheckChat accepts the names of the page's chats.
 func (*Settings) CheckChat(id string) error {
 	if !chatPattern().MatchString(id) {
-		return fmt.Errorf("%q is not a chat of the page, whose name is %s and up to 60 letters, digits, _ and -", id, chatPrefix)
+		return fmt.Errorf("%q is not a chat of the page, whose name is %s and up to 60 letters, digits, _ and -", id,
+			chatPrefix)
 	}
 	return nil
 }

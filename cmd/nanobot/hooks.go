@@ -23,7 +23,9 @@ func newHooks(cfg *config.Config) (map[string]hooks.Hook, error) {
 
 func newHook(c *config.Hook) (hooks.Hook, error) {
 	chat, _ := channels.ParseChat(c.Chat) // config has checked it
-	h := hooks.Hook{Auth: hooks.Auth(c.EffectiveAuth()), Header: c.Header, Chat: chat, Agent: c.Agent, MaxBody: c.BodyLimit()}
+	h := hooks.Hook{
+		Auth: hooks.Auth(c.EffectiveAuth()), Header: c.Header, Chat: chat, Agent: c.Agent, MaxBody: c.BodyLimit(),
+	}
 	secret, err := c.RevealSecret("secret")
 	h.Secret = config.Secret(secret)
 	text, readErr := c.ReadTemplate("template")

@@ -103,7 +103,7 @@ func (m *Metrics) writeCounters(p *page) {
 		"Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
 	p.writeResults("nanobot_dropped_total", "reason", m.drops)
 	p.family("nanobot_schedule_occurrences_total", "counter",
-		"Occurrences of schedules by outcome: ran, caught-up or skipped. Those of schedules that were made in chats have the schedule chat.")
+		"Occurrences of schedules by outcome: ran, caught-up or skipped. Those made in chats count as chat.")
 	p.writePairs("nanobot_schedule_occurrences_total", "schedule", "outcome", m.occurrences)
 	p.family("nanobot_hook_calls_total", "counter",
 		"Calls of hooks, by hook and status: that of HTTP, or silent if the template made no text.")

@@ -98,7 +98,8 @@ func (t *facts) recordProcess(p process.Record) {
 func RequestFor(in channels.Incoming, run string) terminal.Request {
 	req := terminal.Request{Envelope: terminal.Envelope{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
-		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group, Origin: in.Origin.String(), RunID: run, Attempt: 1,
+		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group,
+		Origin: in.Origin.String(), RunID: run, Attempt: 1,
 	}}
 	req.FittingSize = in.FittingSize
 	if in.User != (channels.User{}) {
