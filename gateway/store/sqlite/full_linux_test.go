@@ -234,7 +234,7 @@ func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
 	})
 	for range 30 {
 		if kept, err := storetest.SaveCopy(ctx, s, path, 0); err == nil {
-			if err := os.RemoveAll(filepath.Dir(kept)); err != nil {
+			if err := os.RemoveAll(filepath.Join(dir, "spool", filepath.Dir(kept))); err != nil {
 				t.Error(err)
 			}
 		}
