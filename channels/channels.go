@@ -33,7 +33,7 @@ type Channel interface {
 // same ID and before any later one.
 type Receive func(context.Context, Incoming) error
 
-// Chat names one conversation on a channel.
+// Chat names one conversation on a channel. The channel of an account with a name is network.NAME.
 type Chat struct {
 	Channel string `json:"channel"`
 	ID      string `json:"id"`
@@ -104,9 +104,14 @@ type Incoming struct {
 	Text     string   `json:"text"`
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
-	Group    bool     `json:"group,omitempty"` // several people can write in the chat
-	Title    string   `json:"title,omitempty"` // of the chat, for display; "": unknown, or the user's own
-	ReplyTo  *Quote   `json:"reply_to,omitempty"`
+	// Workspace is the folder below the workspace in which the agent works on the message, and
+	// Worktree the repository below the workspace of which it gets a worktree. The gateway sets
+	// them when it chooses the agent; "": none.
+	Workspace string `json:"workspace,omitempty"`
+	Worktree  string `json:"worktree,omitempty"`
+	Group     bool   `json:"group,omitempty"` // several people can write in the chat
+	Title     string `json:"title,omitempty"` // of the chat, for display; "": unknown, or the user's own
+	ReplyTo   *Quote `json:"reply_to,omitempty"`
 	// MediaNames are the names that people gave the files in Media, in the same order; "" where
 	// there is none. It is nil if no file has a name.
 	MediaNames []string   `json:"media_names,omitempty"`

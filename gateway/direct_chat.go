@@ -47,7 +47,7 @@ func (c *directChat) Emit(f terminal.Frame) error {
 		f.Screen = nil
 	}
 	f.Buttons = nil // the person types commands
-	return c.show(directMessage(c.saveProtocolFiles(c.in.Chat.ID, f, c.log)))
+	return c.show(directMessage(c.saveProtocolFiles(c.in.Chat, f, c.log)))
 }
 
 // Memory lasts until the program ends.

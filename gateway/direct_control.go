@@ -40,7 +40,7 @@ func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.I
 	}
 	m := channels.Message{Kind: channels.Answer, Text: r.Text, Screen: display.Screen(r.Screen)}
 	for _, f := range r.Files {
-		path, err := g.writeToChat(in.Chat.ID, f.Name, bytes.NewReader(f.Content))
+		path, err := g.writeToChat(in.Chat, f.Name, bytes.NewReader(f.Content))
 		if err != nil {
 			g.Log.Warn("file of a reply not kept", zap.Error(err))
 			m.Text = g.addNotSaved(m.Text, f.Name)

@@ -12,13 +12,14 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/channels"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
 // saveProtocolFiles copies files that the protocol itself has written into the chat's folder. The
 // protocol removes them after the frame was shown, and the person sees only their paths.
-func (g *Direct) saveProtocolFiles(chat string, f terminal.Frame, log *zap.Logger) terminal.Frame {
+func (g *Direct) saveProtocolFiles(chat channels.Chat, f terminal.Frame, log *zap.Logger) terminal.Frame {
 	var kept []terminal.File
 	for _, file := range f.Checked {
 		if f.ProtocolDir != "" && filepath.Dir(file.Path) == f.ProtocolDir {
@@ -43,8 +44,8 @@ func (g *Direct) addNotSaved(text, file string) string {
 
 // writeToChat writes a file into the chat's folder, with a number behind its name if the name is
 // taken, and returns its path.
-func (g *Direct) writeToChat(chat, name string, content io.Reader) (path string, err error) {
-	root, err := g.Runner.UserRoot(chat)
+func (g *Direct) writeToChat(chat channels.Chat, name string, content io.Reader) (path string, err error) {
+	root, err := g.Runner.UserRoot(chat.Channel, chat.ID)
 	if err != nil {
 		return "", err
 	}

@@ -132,9 +132,9 @@ func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error)
 	if !ok {
 		return false, nil
 	}
-	_, id, _ := strings.Cut(m.Chat, ":")
+	channel, id, _ := strings.Cut(m.Chat, ":")
 	var err error
-	if m.UserDataDir, err = UserDir(r.o.Workspace, id); err != nil {
+	if m.UserDataDir, err = UserDir(r.o.Workspace, channel, id); err != nil {
 		return false, err
 	}
 	return reader.ReadMessage(ctx, m)

@@ -24,6 +24,8 @@ type Envelope struct {
 	UserDataDir string              `json:"user_data_dir"`
 	Providers   map[string]Provider `json:"providers,omitempty"`
 
+	// Account is the name of one of several accounts of the network; "": it has no name.
+	Account   string `json:"account,omitempty"`
 	MessageID string `json:"message_id,omitempty"`
 	User      *User  `json:"user,omitempty"`
 	// Origin says who began the message: person, ask, agent, hook:NAME or schedule:NAME.

@@ -10,8 +10,11 @@ import (
 // Request is one incoming message for the agent.
 type Request struct {
 	// Envelope is the message. The runner sets Version, SessionKey, Workspace, UserDataDir and
-	// Providers, and removes files that the agent is not told of.
+	// Providers, removes files that the agent is not told of, and splits Channel, which is network
+	// or network.ACCOUNT, into Channel and Account.
 	Envelope
+	// Place is where the agent works on the message.
+	Place Place
 	Words words.Words // for the person
 	// RunName marks the agent's processes, and GatewayName persistent agents, so that KillRun and
 	// KillPersistent of package process find them after a crash. Without a name there is no mark.
@@ -25,6 +28,10 @@ type Request struct {
 	// Token proves to the gateway which chat the agent's processes work for; "": none.
 	Token string
 }
+
+// Place is a folder below the workspace in which an agent works on a message, or a repository below
+// it of which the chat gets a worktree. The zero value is the agent's own working folder.
+type Place struct{ Workspace, Worktree string }
 
 // attachedFiles returns the files that the person sent or quoted.
 func (r Request) attachedFiles() []string {

@@ -126,7 +126,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if !cfg.On() {
 		return Outcome{Status: Failed}, chat.Emit(Frame{Kind: Message, Text: req.Words.Text(words.SwitchedOff)})
 	}
-	userDir, err := UserDir(r.o.Workspace, req.ChatID)
+	userDir, err := UserDir(r.o.Workspace, req.Channel, req.ChatID)
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
@@ -186,7 +186,7 @@ func (r *Runner) ExecEnv(channel, chatID string) (ExecEnv, error) {
 // prepareOutsideTurn prepares work for a chat outside of its turns. An agent of the chat may be
 // running, so its temporary files stay.
 func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
-	userDir, err := UserDir(r.o.Workspace, chatID)
+	userDir, err := UserDir(r.o.Workspace, channel, chatID)
 	if err != nil {
 		return nil, err
 	}
@@ -201,15 +201,17 @@ func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 }
 
 // UserRoot creates the folder of a chat and opens it.
-func (r *Runner) UserRoot(chatID string) (*os.Root, error) { return UserRoot(r.o.Workspace, chatID) }
+func (r *Runner) UserRoot(channel, chatID string) (*os.Root, error) {
+	return UserRoot(r.o.Workspace, channel, chatID)
+}
 
 // GrantFiles gives the agent access to files of a chat that arrive while it runs. The files of a
 // Request are granted anyway.
-func (r *Runner) GrantFiles(chatID string, files []string) error {
+func (r *Runner) GrantFiles(channel, chatID string, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
-	userDir, err := UserDir(r.o.Workspace, chatID)
+	userDir, err := UserDir(r.o.Workspace, channel, chatID)
 	if err != nil {
 		return err
 	}
@@ -246,6 +248,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 	e := req.Envelope
 	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, e.Channel+":"+e.ChatID, r.o.Workspace,
 		userDir, r.providers
+	e.Channel, e.Account = splitChannel(e.Channel)
 	e.History = slices.Clone(e.History)
 	for i := range e.History {
 		e.History[i].Time = e.History[i].Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds

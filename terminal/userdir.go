@@ -19,13 +19,14 @@ const maxDirName = 200
 // usersFolder contains the folders of all chats, in the workspace.
 const usersFolder = "users"
 
-// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns its path.
-func UserDir(workspace, chatID string) (string, error) {
+// UserDir creates the folder of a chat and returns its path: {workspace}/users/{chat id}, or
+// {workspace}/users/{account}@{chat id} if the channel is an account with a name.
+func UserDir(workspace, channel, chatID string) (string, error) {
 	// Most chats have one already, and checking that is much cheaper than trying to create it.
-	if within := filepath.Join(usersFolder, chatDirName(chatID)); nofollow.HasFolder(workspace, within) {
+	if within := filepath.Join(usersFolder, chatDirName(channel, chatID)); nofollow.HasFolder(workspace, within) {
 		return filepath.Join(workspace, within), nil
 	}
-	root, err := UserRoot(workspace, chatID)
+	root, err := UserRoot(workspace, channel, chatID)
 	if err != nil {
 		return "", err
 	}
@@ -34,11 +35,11 @@ func UserDir(workspace, chatID string) (string, error) {
 
 // UserRoot creates and opens the folder of a chat. Agents can write to the workspace, so a symbolic
 // link in the folder's place is refused. Operations on the returned root stay inside the folder.
-func UserRoot(workspace, chatID string) (*os.Root, error) {
+func UserRoot(workspace, channel, chatID string) (*os.Root, error) {
 	err := os.MkdirAll(workspace, 0o700)
 	var root *os.Root
 	if err == nil {
-		root, err = openUserRoot(workspace, chatID, openOrCreateDir)
+		root, err = openUserRoot(workspace, chatDirName(channel, chatID), openOrCreateDir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make user folder: %w", err)
@@ -47,13 +48,13 @@ func UserRoot(workspace, chatID string) (*os.Root, error) {
 }
 
 // ExistingUserRoot is UserRoot if the folder exists. Otherwise it returns fs.ErrNotExist.
-func ExistingUserRoot(workspace, chatID string) (*os.Root, error) {
-	return openUserRoot(workspace, chatID, nofollow.OpenSubfolder)
+func ExistingUserRoot(workspace, channel, chatID string) (*os.Root, error) {
+	return openUserRoot(workspace, chatDirName(channel, chatID), nofollow.OpenSubfolder)
 }
 
-func openUserRoot(workspace, chatID string, open func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
+func openUserRoot(workspace, folder string, open func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	root, err := os.OpenRoot(workspace)
-	for _, name := range []string{usersFolder, chatDirName(chatID)} {
+	for _, name := range []string{usersFolder, folder} {
 		if err != nil {
 			break
 		}
@@ -76,9 +77,18 @@ func openOrCreateDir(parent *os.Root, name string) (*os.Root, error) {
 	return root, err
 }
 
-// chatDirName encodes a chat ID as one folder name that cannot leave its parent and is unique.
-// Usual IDs stay as they are; other bytes become %XX.
-func chatDirName(id string) string {
+// splitChannel splits the name of a channel into the network and the account, which may be "".
+func splitChannel(channel string) (network, account string) {
+	network, account, _ = strings.Cut(channel, ".")
+	return network, account
+}
+
+// chatDirName encodes a chat as one folder name that cannot leave its parent and is unique. Usual
+// IDs stay as they are; other bytes become %XX.
+func chatDirName(channel, id string) string {
+	if _, account := splitChannel(channel); account != "" {
+		id = account + "@" + id
+	}
 	var b strings.Builder
 	for i := range len(id) {
 		c := id[i]

@@ -41,7 +41,7 @@ func TestAFolderReplacedByALinkIsNotFollowed(t *testing.T) {
 			})
 			opened, refused := 0, 0
 			for opened < 3000 || refused < 3000 {
-				root, err := terminal.UserRoot(workspace, "chat")
+				root, err := terminal.UserRoot(workspace, "net", "chat")
 				if err != nil {
 					refused++
 					continue

@@ -181,7 +181,7 @@ func (d daemon) announceEnd(ctx context.Context, sd *notifier, g *gateway.Gatewa
 // pruneFiles returns the function that removes old received files.
 func (d daemon) pruneFiles(records channels.FileRecords) func(ctx context.Context, before time.Time) (int, error) {
 	return func(ctx context.Context, before time.Time) (int, error) {
-		folder := func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, chat) }
+		folder := func(chat string) (*os.Root, error) { return terminal.ExistingUserRoot(d.cfg.Workspace, "", chat) }
 		return downloads.Prune(ctx, folder, records, before)
 	}
 }

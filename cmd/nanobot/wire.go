@@ -66,7 +66,7 @@ func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool
 		ch, err := n.Open(channels.OpenOptions{
 			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Requester: identifyUser, Log: log,
 			Admitted: func(user string) bool { return isAdmitted(n.Name, user) },
-			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
+			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, n.Name, chat) },
 		})
 		if err != nil {
 			failures = append(failures, cfg.Locate(err, "channels", n.Name))

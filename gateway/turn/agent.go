@@ -101,7 +101,7 @@ func RequestFor(in channels.Incoming, run string) terminal.Request {
 		MediaNames: in.MediaNames, MessageID: in.ID, ThreadID: in.ThreadID, Group: in.Group,
 		Origin: in.Origin.String(), RunID: run, Attempt: 1,
 	}}
-	req.FittingSize = in.FittingSize
+	req.FittingSize, req.Place = in.FittingSize, terminal.Place{Workspace: in.Workspace, Worktree: in.Worktree}
 	if in.User != (channels.User{}) {
 		req.User = (*terminal.User)(&in.User)
 	}

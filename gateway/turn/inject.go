@@ -67,7 +67,7 @@ func (p *people) Inject(inbound store.Inbound) bool {
 
 // injectedRequest returns a message as the agent gets it, and lets the agent read its files.
 func (p *people) injectedRequest(inbound store.Inbound) (req terminal.Request, err error) {
-	if err := p.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+	if err := p.settings.Runner.GrantFiles(inbound.In.Chat.Channel, inbound.In.Chat.ID, inbound.In.Media); err != nil {
 		return req, err
 	}
 	req = RequestFor(inbound.In, "")

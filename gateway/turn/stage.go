@@ -65,7 +65,7 @@ type Outbox interface {
 type Runner interface {
 	Turn(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error)
 	// GrantFiles lets the agent of a chat read files that were sent while it ran.
-	GrantFiles(chat string, files []string) error
+	GrantFiles(channel, chatID string, files []string) error
 	// StartWarming lets the runner start processes before their messages. Calls after the first do
 	// nothing.
 	StartWarming(gateway string)

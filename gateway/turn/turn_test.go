@@ -33,9 +33,9 @@ type fakeRunner struct {
 func (a *fakeRunner) Turn(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.Outcome, error) {
 	return a.run(ctx, req, chat)
 }
-func (a *fakeRunner) GrantFiles(string, []string) error { return nil }
-func (a *fakeRunner) Close()                            { a.closed = true }
-func (a *fakeRunner) StartWarming(string)               {}
+func (a *fakeRunner) GrantFiles(string, string, []string) error { return nil }
+func (a *fakeRunner) Close()                                    { a.closed = true }
+func (a *fakeRunner) StartWarming(string)                       {}
 
 // fakeStore records how turns ended. Methods that no test needs panic.
 type fakeStore struct {

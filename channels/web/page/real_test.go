@@ -127,7 +127,7 @@ func beDaemon(dir, addr string) error {
 	}
 	ch, err := web.New(web.Options{
 		State: filepath.Join(state, "web"), MaxUpload: 1 << 20, Log: log,
-		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(dir, chat) },
+		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(dir, "web", chat) },
 		Requester: func(r *http.Request) (string, bool) {
 			id := httpd.IdentityOf(r.Context())
 			return id.User, id.Role == httpd.Operator

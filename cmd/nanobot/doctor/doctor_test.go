@@ -33,7 +33,7 @@ func load(path string) (*config.Config, error) { return config.Load(path, os.Env
 func openTelegram(cfg *config.Config) (Prepared, error) {
 	ch, err := network.Open(channels.OpenOptions{
 		Settings: cfg.Channels[telegram.Name], StateDir: cfg.Gateway.StateDir, State: dbfile.NewWatch(), Log: zap.NewNop(),
-		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
+		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, "", chat) },
 	})
 	return Prepared{Channels: map[string]channels.Channel{telegram.Name: ch}}, err
 }
