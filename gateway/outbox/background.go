@@ -39,14 +39,13 @@ func (box *Outbox) spawn(task func(ctx context.Context, b *backgroundTask)) {
 // Idle returns when nothing is being sent, except for chats that wait for the time of a delivery,
 // and the background tasks have ended or had idleDelay to end, or when ctx ends.
 func (box *Outbox) Idle(ctx context.Context) {
-	nothingSent := func() bool { return len(box.chats) == box.resting }
 	for again := true; again && ctx.Err() == nil; {
-		box.await(ctx, nothingSent)
+		box.await(ctx, box.nothingSent)
 		soon, cancel := context.WithTimeout(ctx, idleDelay)
-		box.await(soon, func() bool { return nothingSent() && !box.hasActiveTask() })
+		box.await(soon, func() bool { return box.nothingSent() && !box.hasActiveTask() })
 		cancel()
 		box.mu.Lock()
-		again = !nothingSent()
+		again = !box.nothingSent()
 		box.mu.Unlock()
 	}
 }

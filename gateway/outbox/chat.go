@@ -4,23 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
-const (
-	// concurrentChats and maxResting bound the chats of a backlog that are served and that wait at
-	// the same time, so that a large backlog costs no memory. sweepInterval is how often the other
-	// chats are looked up.
-	concurrentChats, maxResting, sweepInterval = 256, 1024, 10 * time.Second
-	// maxLookedAt bounds the deliveries of a chat that are looked at, the newest first.
-	maxLookedAt = 50
-)
+// maxLookedAt bounds the deliveries of a chat that are looked at, the newest first.
+const maxLookedAt = 50
 
 // chatSender is the state of a chat that has a goroutine.
 type chatSender struct {
@@ -53,6 +45,7 @@ func (box *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 			return false
 		}
 		box.chats[chat] = q
+		box.load(chat.Channel).served++
 	}
 	q.more = true
 	select {
@@ -147,6 +140,7 @@ func (box *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSe
 		return first, true
 	}
 	delete(box.chats, chat)
+	box.load(chat.Channel).served--
 	box.changed.Broadcast()
 	return first, false
 }
@@ -192,7 +186,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 			newer = q.woken
 		}
 		box.setIdle(q, true, canBeOvertaken(delivery.Out) && second.ID == 0)
-		rested := box.rest(ctx, wait, newer)
+		rested := box.rest(ctx, chat.Channel, wait, newer)
 		box.setIdle(q, false, false)
 		if !rested {
 			return delivery, false
@@ -258,69 +252,4 @@ func (box *Outbox) leaveOut(ctx context.Context, delivery store.Delivery) (more 
 		State:  store.Sent,
 		Reason: "left out: a newer message notifies people instead",
 	})
-}
-
-// rest waits for the time of a delivery, or until newer receives. It reports false when ctx ends,
-// or when so many chats wait that this one is left on disk until there are fewer.
-func (box *Outbox) rest(ctx context.Context, wait time.Duration, newer <-chan struct{}) bool {
-	box.mu.Lock()
-	if box.resting >= maxResting {
-		box.deferred = true
-		box.changed.Broadcast()
-		box.mu.Unlock()
-		return false
-	}
-	box.resting++
-	box.changed.Broadcast()
-	box.mu.Unlock()
-	defer func() {
-		box.mu.Lock()
-		defer box.mu.Unlock()
-		box.resting--
-		box.changed.Broadcast()
-	}()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-newer:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-// Resume serves the chats with messages of an earlier run, and the chats that rest has left on
-// disk. It returns when ctx ends.
-func (box *Outbox) Resume(ctx context.Context) error {
-	for {
-		if err := box.sweep(ctx); err != nil {
-			box.o.Log.Error("cannot read the outbox, will retry", zap.Error(err))
-		} else {
-			box.await(ctx, func() bool { return box.deferred })
-		}
-		if !retry.Sleep(ctx, sweepInterval) {
-			return nil
-		}
-		box.mu.Lock()
-		box.deferred = false
-		box.mu.Unlock()
-	}
-}
-
-// sweep serves all chats with pending deliveries, a limited number at a time.
-func (box *Outbox) sweep(ctx context.Context) error {
-	for after := ""; ; {
-		chats, err := box.o.Store.ChatsToSend(ctx, after, concurrentChats)
-		if ctx.Err() != nil || err == nil && len(chats) == 0 {
-			return nil //nolint:nilerr // the outbox ends
-		}
-		if err != nil {
-			return err
-		}
-		for _, chat := range chats {
-			box.Wake(chat)
-			after = chat.String()
-			box.await(ctx, func() bool { return len(box.chats)-box.resting < concurrentChats })
-		}
-	}
 }

@@ -66,18 +66,17 @@ type Outbox struct {
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes
 	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one
-	resting    int                           // number of chats that wait for the time of their next delivery
+	loads      map[string]*channelLoad       // by channel
 	enqueuing  map[channels.Chat]int         // number of messages that are being stored
 	background map[*backgroundTask]bool      // other tasks, such as removing a message
-	deferred   bool                          // too many chats were waiting, so some deliveries are only on disk
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
-		background: map[*backgroundTask]bool{},
-		calls:      calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(o.Channels),
+		background: map[*backgroundTask]bool{}, loads: map[string]*channelLoad{},
+		calls: calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(o.Channels),
 		replacements: replacements{pending: map[messageID]*replacement{}},
 		screens: liveScreens{
 			store: o.Store, log: o.Log, locked: map[channels.Chat]chan struct{}{}, covered: map[channels.Chat]bool{},
