@@ -39,6 +39,7 @@ type AccessList interface {
 
 // OpenOptions are the parameters of Description.Open.
 type OpenOptions struct {
+	Channel  string                 // the channel's name: the network's, or NETWORK.NAME of an account with a name
 	Settings config.ChannelSettings // of the type that Description.New returns
 	StateDir string                 // exists when Run is called, or is created by the channel
 	// Folder creates and opens the download folder of a chat. The root has an absolute path.

@@ -30,7 +30,7 @@ func checkApprovers(c *Config, at, list []string) []Problem {
 // channel looks misspelt.
 func (c *Config) approverMistake(entry string) (want, hint string) {
 	channel, user, found := strings.Cut(entry, ":")
-	names := c.extensions.channelNames()
+	names := c.channelNames()
 	switch {
 	case !found || channel == "":
 		want = `must be a channel and a user ID, such as "telegram:123456"`

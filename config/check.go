@@ -172,7 +172,7 @@ func checkInject(c *Config) []Problem {
 func checkChannels(c *Config) []Problem {
 	var all []Problem
 	c.eachChannel(func(at Scope, s ChannelSettings) { all = append(all, below(at.path, s.Check(at))...) })
-	return all
+	return append(all, checkAccounts(c)...)
 }
 
 // secretPattern matches bot tokens of Telegram and Discord, and URLs with a password.
@@ -220,6 +220,9 @@ func checkSecrets(c *Config) []Problem {
 	var all []Problem
 	walkSecrets(reflect.ValueOf(c).Elem(), nil, func(path []string, v reflect.Value) {
 		s := v.Interface().(Secret)
+		if path[0] == "channels" {
+			path = joinPath(c.ChannelPath(path[1]), path[2:]...)
+		}
 		if kind, name := s.reference(); kind != "" {
 			if strings.TrimSpace(name) == "" {
 				noun := map[string]string{"file": "a path", "env": "a variable name", "cred": "a credential name"}[kind]

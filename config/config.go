@@ -37,6 +37,7 @@ type Config struct {
 	locate          func(Problem) Mistake // adds the position; a function, since fmt would print the text of the file
 	containsSecrets bool                  // the file contains a literal secret, not only references
 	extensions      Extensions            // the sections of channels and protocols
+	sections        []channelSection      // of the channels
 	agentName       string                // the agent that ForAgent moved into Terminal; "": the default one
 }
 

@@ -219,7 +219,7 @@ func containsLiteralSecret(n *valueNode, p typeNode) bool {
 		}
 	}
 	for _, element := range n.elements {
-		if child, known := p.child(""); known && containsLiteralSecret(element, child) {
+		if child, known := p.child("0"); known && containsLiteralSecret(element, child) {
 			return true
 		}
 	}

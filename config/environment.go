@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -167,7 +168,8 @@ func parseValue(t reflect.Type, s string) any {
 	case t.Kind() == reflect.Slice:
 		return parseList(s)
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		if d := parseDocument(typeNode{}, "", []byte(s)); d.root != nil && d.root.members != nil && d.mistakes == nil {
+		if d := parseDocument(typeNode{}, "", []byte(s)); d.root != nil && d.mistakes == nil &&
+			(d.root.members != nil || d.root.elements != nil) {
 			return d.root.goValue()
 		}
 	}
@@ -196,8 +198,28 @@ func parseList(s string) any {
 func (e *environment) applyTo(k *koanf.Koanf) error {
 	byDepth := func(a, b variable) int { return cmp.Compare(len(a.path), len(b.path)) }
 	for _, v := range slices.SortedFunc(maps.Values(e.variables), byDepth) {
+		if list := e.accountsAbove(k, v.path); list != nil {
+			delete(e.variables, v.name)
+			e.mistakes = append(e.mistakes, Mistake{
+				Variable: v.name, Text: fmt.Sprintf("%s is a list of accounts; write %s in it, or set the whole list in %s",
+					e.root.formatPath(list), v.path[len(list)],
+					variablePrefix+strings.ToUpper(strings.Join(list, variableSeparator))),
+			})
+			continue
+		}
 		if err := k.Set(strings.Join(v.path, koanfDelimiter), v.value); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// accountsAbove returns the path of the list of accounts that is above path, or nil.
+func (e *environment) accountsAbove(k *koanf.Koanf, path []string) []string {
+	for i := range path {
+		at, _ := e.root.descend(path[:i])
+		if _, isList := k.Get(strings.Join(path[:i], koanfDelimiter)).([]any); isList && at.accounts {
+			return path[:i]
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels/telegram"
 	"nanobot/config"
 )
 
@@ -43,6 +44,9 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		},
 		"NANOBOT_TERMINAL__PROVIDERS__My.Own__Service__apikeys=a": func(c *config.Config) (any, any) {
 			return c.Terminal.Providers["My.Own__Service"], config.Provider{APIKeys: []config.Secret{"a"}}
+		},
+		`NANOBOT_CHANNELS__TELEGRAM=[{"token":"1:x"},{"name":"work","token":"2:y"}]`: func(c *config.Config) (any, any) {
+			return string(c.Channels["telegram.work"].(*telegram.Settings).Token), "2:y"
 		},
 		`NANOBOT_LOG={"level":"debug"}`: func(c *config.Config) (any, any) { return c.Log, config.Log{Level: "debug", Format: "auto"} },
 	} {
@@ -119,6 +123,24 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"key of an agent":    {`{}`, []string{"NANOBOT_AGENTS__CODER__COMAND=x"}, `NANOBOT_AGENTS__CODER__COMAND: unknown setting (did you mean NANOBOT_AGENTS__CODER__COMMAND?)`},
 		"agent as a value":   {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_AGENTS__coder=sk-1"}, `NANOBOT_AGENTS__coder: agents.coder: must be an object (got a string)`},
 		"agent called twice": {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_AGENTS__CODER__COMMAND=x", "NANOBOT_AGENTS__coder__COMMAND=y"}, `NANOBOT_AGENTS__coder__COMMAND: agents.coder.command: is also set by NANOBOT_AGENTS__CODER__COMMAND`},
+
+		"key of a list of accounts": {
+			`{"channels":{"telegram":[{"token":"1:x"}]}}`,
+			[]string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=2:y"},
+			`NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram is a list of accounts; write token in it, or set the whole list in NANOBOT_CHANNELS__TELEGRAM`,
+		},
+		"key and list of accounts": {
+			`{}`,
+			[]string{"NANOBOT_CHANNELS__DISCORD__ENABLED=true", `NANOBOT_CHANNELS={"discord":[{"token":"x"}]}`},
+			`NANOBOT_CHANNELS__DISCORD__ENABLED: channels.discord is a list of accounts; write enabled in it, or set the whole list in NANOBOT_CHANNELS__DISCORD`,
+		},
+		"index of an account": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__0__TOKEN=2:y"}, `NANOBOT_CHANNELS__TELEGRAM__0__TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
+		"account": {
+			`{}`,
+			[]string{`NANOBOT_CHANNELS__TELEGRAM=[{"token":"1:x"},{"enabled":true}]`},
+			"NANOBOT_CHANNELS__TELEGRAM: channels.telegram[1].name: must be set, because channels.telegram[0] has no name\n" +
+				"NANOBOT_CHANNELS__TELEGRAM: channels.telegram[1].token: must be set, because channels.telegram[1].enabled is true",
+		},
 
 		"twice": {`{}`, []string{"NANOBOT_LOG__LEVEL=info", "NANOBOT_log__level=warn"}, `NANOBOT_log__level: log.level: is also set by NANOBOT_LOG__LEVEL`},
 

@@ -28,7 +28,7 @@ type Words struct {
 	Check func(name string, section map[string]string) string
 }
 
-// Channel describes the section channels.NAME.
+// Channel describes the section channels.NAME, which may be a list if its settings are an Account.
 type Channel struct {
 	Name        string
 	Description string // of the section, for the schema
@@ -103,11 +103,12 @@ type Scope struct {
 	// Terminal is the agent whose section contains the settings of a protocol; nil for a channel.
 	Terminal *Terminal
 
-	path []string
+	path    []string
+	section string // the section as mistakes print it
 }
 
 // Key returns the dotted key of a setting of the section: channels.NAME.enabled.
-func (s Scope) Key(name string) string { return strings.Join(append(slices.Clone(s.path), name), ".") }
+func (s Scope) Key(name string) string { return s.section + "." + name }
 
 // SiblingKey returns the dotted key of a setting next to the section: terminal.timeout.
 func (s Scope) SiblingKey(name string) string {
@@ -132,7 +133,7 @@ type Problem struct {
 // Config.Locate adds the position.
 func (p Problem) Error() string { return strings.Join(p.Path, ".") + ": " + p.Text }
 
-// Channels are the settings of all channels, by name.
+// Channels are the settings of all channels, by name. An account with a name is NETWORK.NAME.
 type Channels map[string]ChannelSettings
 
 // Protocols are the settings of the protocols that have a section, by name. Each Terminal has its
@@ -163,7 +164,7 @@ func (e Extensions) Default() Config {
 	}
 	c.Channels, c.Terminal.Protocols = Channels{}, e.protocolSettings()
 	for _, ch := range e.Channels {
-		c.Channels[ch.Name] = ch.New()
+		c.addChannel([]string{"channels", ch.Name}, ch.New())
 	}
 	return c
 }
@@ -200,29 +201,12 @@ func (e Extensions) protocolNames(f func(Protocol) bool) []any {
 	return names
 }
 
-// channelNames returns the names of all channels.
-func (e Extensions) channelNames() []string {
-	names := make([]string, 0, len(e.Channels))
-	for _, ch := range e.Channels {
-		names = append(names, ch.Name)
-	}
-	return names
-}
-
-// eachChannel calls f with the settings of each channel, in the order of the extensions.
-func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
-	for _, ch := range c.extensions.Channels {
-		if s := c.Channels[ch.Name]; s != nil {
-			f(Scope{path: []string{"channels", ch.Name}}, s)
-		}
-	}
-}
-
 // protocolScope returns the settings of an agent's protocol and their position. The settings are
 // nil if the protocol has no section.
 func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
 	name := cmp.Or(c.extensions.protocol(t.Protocol).Section, t.Protocol)
-	return Scope{Terminal: t, path: joinPath(path, name)}, t.Protocols[name]
+	path = joinPath(path, name)
+	return Scope{Terminal: t, path: path, section: c.extensions.rootNode().formatPath(path)}, t.Protocols[name]
 }
 
 // SetProtocol changes the protocol of the agent in Terminal. A default command and a default

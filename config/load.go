@@ -25,18 +25,19 @@ const maxFileSize = 1 << 20
 func Load(path string, environ []string, extensions Extensions) (*Config, error) {
 	root := extensions.rootNode()
 	src := sources{root: root, env: readEnvironment(root, environ)}
-	mistakes := src.env.mistakes
+	var mistakes Mistakes
 	k := koanf.New(koanfDelimiter)
 	if path != "" {
 		src.doc = readFile(root, path, k)
-		mistakes = append(mistakes, src.doc.mistakes...)
+		mistakes = src.doc.mistakes
 		if src.doc.root == nil {
-			return nil, mistakes.sorted()
+			return nil, append(mistakes, src.env.mistakes...).sorted()
 		}
 	}
 	if err := src.env.applyTo(k); err != nil {
 		return nil, Mistakes{{File: path, Text: "cannot be combined with the environment"}}
 	}
+	mistakes = append(mistakes, src.env.mistakes...)
 	merged := k.Raw()
 	problems, err := src.checkSchema(merged)
 	if err != nil {
@@ -185,26 +186,17 @@ func (e Extensions) decodeConfig(merged map[string]any, problems []locatedProble
 		removeValue(merged, f.Path)
 	}
 	c := e.Default()
-	channels, _ := merged["channels"].(map[string]any)
 	terminal, _ := merged["terminal"].(map[string]any)
 	// The decoder's error may quote a secret value. It can only fail if the schema and the Go types
 	// differ.
 	errMismatch := errors.New("cannot be decoded although it matches the schema")
-	for name, value := range c.Channels {
-		if decodeSection(channels, name, value) != nil {
-			return nil, errMismatch
-		}
-	}
 	for name, value := range c.Terminal.Protocols {
 		if decodeSection(terminal, name, value) != nil {
 			return nil, errMismatch
 		}
 	}
-	if e.decodeAgents(merged, &c) != nil {
+	if e.decodeChannels(merged, &c) != nil || e.decodeAgents(merged, &c) != nil {
 		return nil, errMismatch
-	}
-	if channels != nil {
-		merged["channels"] = map[string]any{} // decodeSection has removed every section
 	}
 	c.Terminal.Timeout = e.defaultTimeout(terminal["protocol"])
 	if decodeInto(merged, &c) != nil {

@@ -36,7 +36,7 @@ func (c *Config) checkAgentName(at []string, name string) []Problem {
 // checkChat reports a key that no chat on an enabled channel can have.
 func (c *Config) checkChat(at []string, key string) []Problem {
 	channel, id, _ := strings.Cut(key, ":")
-	names := c.extensions.channelNames()
+	names := c.channelNames()
 	p := Problem{Path: at, HideValue: LooksLikeSecret(key)}
 	switch settings := c.Channels[channel]; {
 	case channel == "" || id == "" || strings.ContainsFunc(key, isInvisible):
@@ -45,7 +45,7 @@ func (c *Config) checkChat(at []string, key string) []Problem {
 		p.Text = fmt.Sprintf("there is no channel %q; use %s", truncate(channel), joinWithOr(names))
 		p.Hint = suggest(channel, names)
 	case !settings.On():
-		p.Text = fmt.Sprintf("needs channels.%s.enabled to be true", channel)
+		p.Text = fmt.Sprintf("needs %s.enabled to be true", c.ChannelKey(channel))
 	default:
 		checker, ok := settings.(interface{ CheckChat(id string) error })
 		if !ok {

@@ -44,6 +44,13 @@ func (e Extensions) generateSchema() (*generate.Schema, error) {
 		}); err != nil {
 			return nil, err
 		}
+		if _, ok := ch.New().(Account); ok {
+			one := &generate.Schema{Ref: definitionPrefix + "channels." + ch.Name}
+			channels.Properties.Set(ch.Name, &generate.Schema{
+				Description: ch.Description,
+				OneOf:       []*generate.Schema{one, {Type: "array", Items: one, MinItems: new(uint64(1))}},
+			})
+		}
 	}
 	return s, e.describeProtocols(s)
 }

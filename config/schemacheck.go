@@ -33,9 +33,7 @@ type schemaChecker struct {
 
 // check returns the problems of the value at path.
 func (c schemaChecker) check(s *jsonschema.Schema, path []string, value any) []Problem {
-	if name, ok := strings.CutPrefix(s.Ref, definitionPrefix); ok {
-		s = c.definitions[name]
-	}
+	s = c.resolve(s)
 	f := Problem{Path: path}
 	if len(s.OneOf) > 0 {
 		return c.checkForms(s.OneOf, path, value)
@@ -105,27 +103,26 @@ func (c schemaChecker) checkList(s *jsonschema.Schema, path []string, list []any
 	return all
 }
 
-// checkForms lists the forms that a value may have, or returns the problems inside the form that it
-// has.
+// resolve returns the definition that a schema refers to, or the schema itself.
+func (c schemaChecker) resolve(s *jsonschema.Schema) *jsonschema.Schema {
+	if name, ok := strings.CutPrefix(s.Ref, definitionPrefix); ok {
+		return c.definitions[name]
+	}
+	return s
+}
+
+// checkForms returns the problems of a value that has the type of one of the forms, or lists the
+// forms.
 func (c schemaChecker) checkForms(forms []*jsonschema.Schema, path []string, value any) []Problem {
-	var inside []Problem
-	var texts []string
+	var types []string
 	for _, form := range forms {
-		problems := c.check(form, path, value)
-		if problems == nil {
-			return nil
+		form = c.resolve(form)
+		if hasType(form.Type, value) {
+			return c.check(form, path, value)
 		}
-		for _, f := range problems {
-			if len(f.Path) > len(path) {
-				inside = append(inside, f)
-			}
-			texts = append(texts, strings.TrimPrefix(f.Text, "must be "))
-		}
+		types = append(types, describeType(form.Type))
 	}
-	if inside != nil {
-		return inside
-	}
-	return []Problem{{Path: path, Text: "must be " + strings.Join(texts, ", or ")}}
+	return []Problem{{Path: path, Text: "must be " + strings.Join(types, ", or ")}}
 }
 
 // hasType reports whether a value of JSON has a type of JSON Schema.

@@ -15,6 +15,7 @@ type typeNode struct {
 	secret     bool        // values of this type and below are secret
 	unit       string      // of a number: seconds, milliseconds, days, bytes or MiB; "": none
 	extensions *Extensions // defines the sections of channels and protocols
+	accounts   bool        // the section of a channel, which may be a list of such sections
 }
 
 var (
@@ -37,7 +38,11 @@ func (n typeNode) isSection() bool {
 // knownKeys returns the keys of a section.
 func (n typeNode) knownKeys() []string {
 	if n.typ == channelsType {
-		return n.extensions.channelNames()
+		var names []string
+		for _, ch := range n.extensions.Channels {
+			names = append(names, ch.Name)
+		}
+		return names
 	}
 	var names []string
 	for i := range n.typ.NumField() {
@@ -61,7 +66,9 @@ func (n typeNode) extensionSection(key string) (typeNode, bool) {
 	if n.typ == channelsType {
 		for _, ch := range n.extensions.Channels {
 			if ch.Name == key {
-				return typeNode{typ: reflect.TypeOf(ch.New()), secret: n.secret, extensions: n.extensions}.normalized(), true
+				below := typeNode{typ: reflect.TypeOf(ch.New()), secret: n.secret, extensions: n.extensions}.normalized()
+				_, below.accounts = ch.New().(Account)
+				return below, true
 			}
 		}
 		return typeNode{}, false
@@ -75,6 +82,9 @@ func (n typeNode) extensionSection(key string) (typeNode, bool) {
 // child returns the node below a key or a list index, or false if there is none.
 func (n typeNode) child(key string) (typeNode, bool) {
 	switch kind := n.typ.Kind(); {
+	case n.accounts && isIndex(key):
+		n.accounts = false
+		return n, true
 	case n.typ == channelsType:
 		return n.extensionSection(key)
 	case kind == reflect.Map, kind == reflect.Slice:
@@ -87,7 +97,7 @@ func (n typeNode) child(key string) (typeNode, bool) {
 			}
 			if n.isSection() && jsonName(f) == key {
 				secret := n.secret || f.Tag.Get("secret") == "all"
-				return typeNode{f.Type, secret, f.Tag.Get("unit"), n.extensions}.normalized(), true
+				return typeNode{typ: f.Type, secret: secret, unit: f.Tag.Get("unit"), extensions: n.extensions}.normalized(), true
 			}
 		}
 		// An element of the list form of Reveal.
@@ -184,7 +194,7 @@ func (n typeNode) formatPath(path []string) string {
 	var b strings.Builder
 	for i, key := range path {
 		parent, found := n.descend(path[:i])
-		if _, err := strconv.Atoi(key); err == nil && found && isList(parent) {
+		if isIndex(key) && found && (parent.accounts || isList(parent)) {
 			b.WriteString("[" + key + "]")
 			continue
 		}
@@ -213,6 +223,9 @@ func quoteKey(key string) string {
 	}
 	return truncate(key)
 }
+
+// isIndex reports whether a key of a path is the index of an element of a list.
+func isIndex(key string) bool { _, err := strconv.Atoi(key); return err == nil }
 
 func isList(p typeNode) bool {
 	return p.typ.Kind() == reflect.Slice || p.typ == reflect.TypeFor[Reveal]()

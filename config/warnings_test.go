@@ -115,6 +115,7 @@ func TestAFileWithSecretsThatEveryUserCanReadIsWarnedAbout(t *testing.T) {
 	}{
 		"literal token":    {token, nil, 0o644, true},
 		"literal key":      {`{"terminal":{"command":"x","providers":{"a":{"apiKeys":["env:A","sk"]}}}}`, nil, 0o644, true},
+		"of an account":    {`{"terminal":{"command":"x"},"channels":{"telegram":[{"token":"env:A"},{"name":"b","token":"1:x"}]}}`, nil, 0o644, true},
 		"private":          {token, nil, 0o600, false},
 		"the unit's group": {token, nil, 0o640, false},
 		"reference":        {`{"terminal":{"command":"x"},"channels":{"telegram":{"token":"env:A"}}}`, nil, 0o644, false},

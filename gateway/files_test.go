@@ -31,7 +31,7 @@ func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing
 	s := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	defer s.Close()
 	dir := t.TempDir()
-	ch := filesChannel{Folders: downloads.New(channelstest.ChatFolders(dir))}
+	ch := filesChannel{Folders: downloads.New("net", channelstest.ChatFolders(dir))}
 	settings := gateway.Settings{}
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": ch}, Store: s, Settings: settings, Log: zap.NewNop(),

@@ -43,7 +43,7 @@ func (in *receiver) refuseUnreadable(ctx context.Context, m *message) {
 	}
 	in.runInBackground(ctx, func() func() {
 		_, err := in.c.Send(ctx, channels.Outgoing{
-			Chat: channels.Chat{Channel: Name, ID: m.Channel.String()}, Kind: channels.Failure, ReplyTo: m.ID.String(),
+			Chat: in.c.chat(m.Channel.String()), Kind: channels.Failure, ReplyTo: m.ID.String(),
 			Text: in.c.words.For("").Text(words.UnreadableKind), Notification: channels.Notification{Silent: true},
 			Key: "unreadable " + m.ID.String(), // Discord may repeat the event
 		})

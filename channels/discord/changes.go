@@ -79,7 +79,7 @@ func (in *receiver) isKnown(ctx context.Context, at snowflake, id string) bool {
 	known := false
 	for _, chat := range []string{at.String(), id} {
 		err := in.c.newRetrier("cannot look up a changed message, will retry").Do(ctx, func() (err error) {
-			known, err = in.c.store.Known(ctx, channels.Chat{Channel: Name, ID: chat}, id)
+			known, err = in.c.store.Known(ctx, in.c.chat(chat), id)
 			return err
 		})
 		if known || err != nil {
@@ -97,7 +97,7 @@ func (in *receiver) enqueueChange(at snowflake, change channels.Incoming) {
 			at = thread
 		}
 	}
-	change.Chat = channels.Chat{Channel: Name, ID: at.String()}
+	change.Chat = in.c.chat(at.String())
 	if r, ok := in.c.guilds.channel(at); ok && isThread(r.kind) {
 		change.ThreadID = change.Chat.ID
 	}

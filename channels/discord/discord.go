@@ -44,7 +44,7 @@ import (
 	"nanobot/internal/words"
 )
 
-// Name is the channel's name in envelopes and chat keys.
+// Name is the name of the network, and of the channel of the account without a name.
 const Name = "discord"
 
 // DefaultAPI is the address of Discord's own REST API.
@@ -52,7 +52,8 @@ const DefaultAPI = "https://discord.com/api/v10"
 
 // Options configures a channel.
 type Options struct {
-	Token string
+	Channel string // the channel's name; "" is Name
+	Token   string
 	// APIBase is the address of the REST API, which names the gateway; "" is DefaultAPI. An address
 	// without a path means /api/v10 on that server.
 	APIBase string
@@ -134,7 +135,7 @@ func tokenProblem(err error) error { return config.Problem{Path: []string{"token
 func New(o Options) (*Channel, error) {
 	o.Token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(o.Token), "Bot "))
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, DefaultAPI), "/")
-	o.Groups = cmp.Or(o.Groups, "mention")
+	o.Groups, o.Channel = cmp.Or(o.Groups, "mention"), cmp.Or(o.Channel, Name)
 	o.Timing.Identify = cmp.Or(o.Timing.Identify, 5*time.Second)
 	o.Timing.Handshake = cmp.Or(o.Timing.Handshake, 30*time.Second)
 	o.Timing.Pause = cmp.Or(o.Timing.Pause, httpclient.FirstDelay)
@@ -161,13 +162,16 @@ func New(o Options) (*Channel, error) {
 		o.Log = zap.NewNop()
 	}
 	return &Channel{
-		o: o, log: o.Log.With(zap.String("channel", Name)),
+		o: o, log: o.Log.With(zap.String("channel", o.Channel)),
 		api:         newAPI(o),
 		uploadSlots: semaphore.NewWeighted(maxUploads), downloadSlots: semaphore.NewWeighted(maxDownloads),
-		downloads: downloads.New(o.Folder),
+		downloads: downloads.New(o.Channel, o.Folder),
 		guilds:    newGuildCache(), responses: newResponses(), state: newSyncState(""),
 	}, nil
 }
+
+// chat returns the chat with an ID.
+func (c *Channel) chat(id string) channels.Chat { return channels.Chat{Channel: c.o.Channel, ID: id} }
 
 // Resume sets the cursor of the last stored message. It must be called before Run.
 func (c *Channel) Resume(cursor string) { c.state = newSyncState(cursor) }

@@ -43,7 +43,7 @@ func (c *Channel) fullText(m *message, r channelInfo) string {
 // the text and a reply in the chat give the reason.
 func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at snowflake) channels.Incoming {
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: at.String()},
+		Chat: c.chat(at.String()),
 		ID:   m.ID.String(),
 		User: sender(m.Author, m.Member), Group: r.guild != 0,
 	}

@@ -99,7 +99,7 @@ func (in *receiver) handleInteraction(ctx context.Context, u *receivedInteractio
 // files.
 func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 	u, _ := e.interaction.sentBy()
-	e.incoming = e.interaction.incoming()
+	e.incoming = in.c.newInteraction(e.interaction.interaction)
 	if pressed := e.interaction.Message; pressed != nil && e.incoming.Press != "" {
 		if m, found := in.c.findRelocated(ctx, pressed.ID.String()); found && m.In == e.incoming.Chat.ID {
 			e.incoming.Chat.ID, e.incoming.ThreadID = m.Chat, m.Chat
@@ -124,12 +124,12 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 
 func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Channel.Type) }
 
-// incoming converts an interaction to a message. It has the interaction's own ID, because a button
+// newInteraction converts an interaction to a message. It has the interaction's own ID, because a button
 // can be pressed again.
-func (i *interaction) incoming() channels.Incoming {
+func (c *Channel) newInteraction(i *interaction) channels.Incoming {
 	by, m := i.sentBy()
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m),
+		Chat: c.chat(i.ChannelID.String()), User: sender(by, m),
 		Group: i.Guild != 0,
 	}
 	in.User.Language = i.Locale

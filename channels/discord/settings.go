@@ -8,8 +8,9 @@ import (
 	"nanobot/config"
 )
 
-// Settings is the section channels.discord.
+// Settings is the section channels.discord, or an entry of it.
 type Settings struct {
+	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts: 1 to 32 letters, digits and hyphens. Its chats are discord.NAME:ID. One account may have none."`
 	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
 	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
 	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
@@ -19,15 +20,15 @@ type Settings struct {
 }
 
 var (
-	_ config.ChannelSettings = (*Settings)(nil)
-	_ channels.AccessList    = (*Settings)(nil)
+	_ config.Account      = (*Settings)(nil)
+	_ channels.AccessList = (*Settings)(nil)
 )
 
 // Describe describes the channel.
 func Describe() channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Discord bot.",
+			Name: Name, Description: "The Discord bot, or a list of several, which are accounts of one daemon.",
 			New: func() config.ChannelSettings { return &Settings{AllowFrom: []string{}, Groups: "mention"} },
 		},
 		Token: "a Discord bot", Open: open,
@@ -41,13 +42,25 @@ func open(o channels.OpenOptions) (channels.Channel, error) {
 		return nil, err
 	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted,
+		Channel: o.Channel,
+		Token:   token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Admitted: o.Admitted,
 		Log: o.Log, Folder: o.Folder,
 	})
 }
 
 // On reports whether the channel is to run.
 func (s *Settings) On() bool { return s.Enabled }
+
+// AccountName returns the name of one of several accounts.
+func (s *Settings) AccountName() string { return s.Name }
+
+// OwnValues returns the token.
+func (s *Settings) OwnValues() []config.OwnValue {
+	if !s.Enabled {
+		return nil
+	}
+	return []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token"}}
+}
 
 // Allowed returns who may talk to the bot.
 func (s *Settings) Allowed() []string { return s.AllowFrom }

@@ -29,6 +29,7 @@ const partialPrefix = ".download-"
 // Folders opens the download folders of chats.
 type Folders struct {
 	open     func(chat string) (*os.Root, error)
+	account  string                 // of the channel, with an @ behind it; "": it has no name
 	files    channels.ReceivedFiles // nil: there is no limit, and nothing is recorded
 	mu       sync.Mutex             // held while a file is renamed to its final name
 	cleared  map[string]bool        // folders whose partial downloads of an earlier process are removed
@@ -36,9 +37,14 @@ type Folders struct {
 	verified map[File]fileStamp     // see Folder.OpenSaved
 }
 
-// New returns the folders that a function creates and opens. Their roots have absolute paths.
-func New(open func(chat string) (*os.Root, error)) *Folders {
-	return &Folders{open: open, cleared: map[string]bool{}, usage: map[string]*chatUsage{}, verified: map[File]fileStamp{}}
+// New returns the folders of a channel that a function creates and opens. Their roots have absolute
+// paths. The records of an account with a name have the key ACCOUNT@CHAT, as its folders do.
+func New(channel string, open func(chat string) (*os.Root, error)) *Folders {
+	all := &Folders{open: open, cleared: map[string]bool{}, usage: map[string]*chatUsage{}, verified: map[File]fileStamp{}}
+	if _, account, named := strings.Cut(channel, "."); named {
+		all.account = account + "@"
+	}
+	return all
 }
 
 // SetFiles sets the limit and the records of saved files. It must be called before the first file
@@ -48,7 +54,7 @@ func (a *Folders) SetFiles(f channels.ReceivedFiles) { a.files = f }
 // Folder is the download folder of one chat.
 type Folder struct {
 	all  *Folders
-	chat string
+	chat string // its key in the records
 	root *os.Root
 }
 
@@ -67,7 +73,7 @@ func (a *Folders) Open(chat string) (*Folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of chat: %w", err)
 	}
-	f := &Folder{a, chat, root}
+	f := &Folder{a, a.account + chat, root}
 	if err := f.removePartials(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

@@ -46,7 +46,7 @@ func checkFiles(t *testing.T, dir string, want map[string]string) {
 
 func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New("net", channelstest.ChatFolders(dir)))
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
@@ -79,7 +79,7 @@ func TestPartialDownloadsOfAnEarlierProcessAreRemovedOnce(t *testing.T) {
 	for _, name := range []string{".download-XYZ", "mine"} {
 		musttest.Do(t, os.WriteFile(filepath.Join(here, name), []byte("x"), 0o600))
 	}
-	b := downloads.New(channelstest.ChatFolders(dir))
+	b := downloads.New("net", channelstest.ChatFolders(dir))
 	f := openFolder(t, b)
 	checkFiles(t, here, map[string]string{"mine": "x"})
 	_, err := f.Save("new", func(to io.Writer) error {
@@ -94,7 +94,7 @@ func TestPartialDownloadsOfAnEarlierProcessAreRemovedOnce(t *testing.T) {
 
 func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New("net", channelstest.ChatFolders(dir)))
 	secret := filepath.Join(outside, "secret")
 	musttest.Do(t, os.WriteFile(secret, []byte("keep"), 0o600))
 	here := filepath.Join(dir, "chat")
@@ -116,7 +116,7 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 
 func TestParallelDownloadsOfOneNameGetDifferentNames(t *testing.T) {
 	dir := t.TempDir()
-	f := openFolder(t, downloads.New(channelstest.ChatFolders(dir)))
+	f := openFolder(t, downloads.New("net", channelstest.ChatFolders(dir)))
 	want := map[string]string{}
 	var all sync.WaitGroup
 	var mu sync.Mutex

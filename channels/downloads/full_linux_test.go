@@ -28,7 +28,7 @@ func TestReceivedFilesLeaveRoomOnTheDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	all := downloads.New(channelstest.ChatFolders(dir))
+	all := downloads.New("net", channelstest.ChatFolders(dir))
 	block := strings.Repeat("x", 64<<10)
 	var saved, refused int
 	var mu sync.Mutex

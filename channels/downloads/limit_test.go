@@ -24,7 +24,7 @@ import (
 func newFiles(t *testing.T, limit int64) (*downloads.Folders, *channelstest.Files, string) {
 	t.Helper()
 	dir := t.TempDir()
-	all, files := downloads.New(channelstest.ChatFolders(dir)), channelstest.NewFiles()
+	all, files := downloads.New("net", channelstest.ChatFolders(dir)), channelstest.NewFiles()
 	files.SetMaxBytes(limit)
 	all.SetFiles(files)
 	return all, files, dir
@@ -54,7 +54,7 @@ func TestAFileBeyondTheLimitOfItsChatIsRefused(t *testing.T) {
 		_ = other.Close()
 	}
 	// A restart knows the files from the records.
-	again := downloads.New(channelstest.ChatFolders(dir))
+	again := downloads.New("net", channelstest.ChatFolders(dir))
 	again.SetFiles(files)
 	f = openFolder(t, again)
 	if _, err := f.Save("e", text("1")); !errors.As(err, &full) {

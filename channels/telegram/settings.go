@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -14,8 +15,9 @@ import (
 	"nanobot/config"
 )
 
-// Settings is the section channels.telegram.
+// Settings is the section channels.telegram, or an entry of it.
 type Settings struct {
+	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts: 1 to 32 letters, digits and hyphens. Its chats are telegram.NAME:ID. One account may have none."`
 	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
 	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
 	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
@@ -35,9 +37,9 @@ type Settings struct {
 }
 
 var (
-	_ config.ChannelSettings = (*Settings)(nil)
-	_ config.HTTPUser        = (*Settings)(nil)
-	_ channels.AccessList    = (*Settings)(nil)
+	_ config.Account      = (*Settings)(nil)
+	_ config.HTTPUser     = (*Settings)(nil)
+	_ channels.AccessList = (*Settings)(nil)
 )
 
 // stateFolder is the folder in the state folder in which earlier versions kept updates until they
@@ -48,7 +50,7 @@ const stateFolder = "telegram-updates"
 func Describe(timing Timing) channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Telegram bot.",
+			Name: Name, Description: "The Telegram bot, or a list of several, which are accounts of one daemon.",
 			New: func() config.ChannelSettings {
 				return &Settings{
 					AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto",
@@ -68,10 +70,15 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 	if err := errors.Join(err, secretErr); err != nil {
 		return nil, err
 	}
+	legacy := filepath.Join(o.StateDir, stateFolder)
+	if s.Name != "" {
+		legacy = "" // earlier versions had one account
+	}
 	return New(Options{
-		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted,
+		Channel: o.Channel,
+		Token:   token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Admitted: o.Admitted,
 		Log: o.Log, Timing: timing,
-		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: filepath.Join(o.StateDir, stateFolder),
+		WebhookURL: s.WebhookURL, WebhookSecret: secret, LegacyState: legacy,
 		Folder: o.Folder,
 		NoRich: s.Rich == "off", NoDrafts: s.Drafts == "off", NoReactions: s.Reactions == "off",
 		GroupDocuments: s.GroupDocuments,
@@ -80,6 +87,21 @@ func open(o channels.OpenOptions, timing Timing) (channels.Channel, error) {
 
 // On reports whether the channel is to run.
 func (s *Settings) On() bool { return s.Enabled }
+
+// AccountName returns the name of one of several accounts.
+func (s *Settings) AccountName() string { return s.Name }
+
+// OwnValues returns the token, and the path of the webhook.
+func (s *Settings) OwnValues() []config.OwnValue {
+	if !s.Enabled {
+		return nil
+	}
+	own := []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token"}}
+	if u, err := url.Parse(s.WebhookURL); err == nil && s.Mode == "webhook" && s.WebhookURL != "" {
+		own = append(own, config.OwnValue{Key: "webhookUrl", Value: cmp.Or(u.Path, "/"), Noun: "path"})
+	}
+	return own
+}
 
 // Allowed returns who may talk to the bot.
 func (s *Settings) Allowed() []string { return s.AllowFrom }

@@ -29,14 +29,15 @@ import (
 	"nanobot/internal/words"
 )
 
-// Name is the channel's name in envelopes and chat keys.
-const Name = chats.Channel
+// Name is the name of the network, and of the channel of the account without a name.
+const Name = "telegram"
 
 // DefaultAPI is the address of Telegram's own Bot API.
 const DefaultAPI = botapi.Telegram
 
 // Options configures a channel.
 type Options struct {
+	Channel string // the channel's name; "" is Name
 	Token   string
 	APIBase string // "" is DefaultAPI
 	Mode    string // "" or poll, webhook
@@ -111,7 +112,7 @@ var tokenForm = lazyregexp.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 func New(o Options) (*Channel, error) {
 	o.Token = strings.TrimSpace(o.Token)
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, DefaultAPI), "/")
-	o.Groups = cmp.Or(o.Groups, "mention")
+	o.Groups, o.Channel = cmp.Or(o.Groups, "mention"), cmp.Or(o.Channel, Name)
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
@@ -131,7 +132,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	log := o.Log.With(zap.String("channel", Name))
+	log := o.Log.With(zap.String("channel", o.Channel))
 	var webhook *receiving.Webhook
 	if o.Mode == "webhook" {
 		if webhook, err = receiving.NewWebhook(o.WebhookURL, o.WebhookSecret, o.Token, log); err != nil {
@@ -156,7 +157,8 @@ func New(o Options) (*Channel, error) {
 		GroupDocuments: o.GroupDocuments, OwnServer: o.APIBase != DefaultAPI,
 	})
 	c.Receiver = receiving.New(receiving.Options{
-		API: api, Migrations: c.migrations, Sender: c.Sender, Menu: c.Menu, Webhook: webhook, Groups: o.Groups,
+		Channel: o.Channel,
+		API:     api, Migrations: c.migrations, Sender: c.Sender, Menu: c.Menu, Webhook: webhook, Groups: o.Groups,
 		Folder: o.Folder, MaxDownload: o.MaxDownload, Admitted: o.Admitted, Legacy: earlier, Timing: o.Timing, Log: log,
 	})
 	return c, nil

@@ -106,7 +106,7 @@ func New(o Options) (*Channel, error) {
 		o.Log = zap.NewNop()
 	}
 	return &Channel{
-		o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder),
+		o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(Name, o.Folder),
 		diskSpace: &diskspace.Disk{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}},
 		wake: make(chan struct{}, 1),
 	}, nil

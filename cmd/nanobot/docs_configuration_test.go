@@ -104,8 +104,11 @@ func (s *schemaTables) addItems(path string, value *jsonschema.Schema) {
 	s.addSection("`"+path+".NAME`", "", below, path+".NAME.")
 }
 
-// resolve returns the definition that a schema refers to, or the schema itself.
+// resolve returns the definition that a schema, or its first form, refers to, or the schema itself.
 func (s *schemaTables) resolve(value *jsonschema.Schema) *jsonschema.Schema {
+	if len(value.OneOf) > 0 && value.OneOf[0].Ref != "" {
+		value = value.OneOf[0]
+	}
 	if name, referred := strings.CutPrefix(value.Ref, "#/$defs/"); referred {
 		return s.root.Definitions[name]
 	}

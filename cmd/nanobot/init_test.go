@@ -31,7 +31,7 @@ func TestTheCommentedChannelsOfInitLetNobodyInAndGiveNoWarning(t *testing.T) {
 		musttest.Do(t, os.WriteFile(path, []byte(uncommented), 0o600))
 		cfg := musttest.Get(config.Load(path, nil, extensions()))(t)
 		enabled := 0
-		for _, n := range enabledNetworks(cfg) {
+		for _, n := range enabledChannels(cfg) {
 			enabled++
 			if list, ok := cfg.Channels[n.Name].(channels.AccessList); ok && len(list.Allowed()) > 0 {
 				t.Errorf("%s lets %q in", template, list.Allowed())

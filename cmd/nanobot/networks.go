@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"strings"
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/trust"
@@ -39,17 +40,24 @@ func loadForCommand(flag string) (*config.Config, error) {
 	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), extensions())
 }
 
-// enabledNetworks returns the chat networks that a config enables, sorted by name.
-func enabledNetworks(cfg *config.Config) []channels.Description {
-	enabled := slices.DeleteFunc(slices.Clone(networks), func(n channels.Description) bool { return !n.Enabled(cfg) })
+// enabledChannels returns the channels that a config enables, each with its name, sorted by name.
+func enabledChannels(cfg *config.Config) []channels.Description {
+	var enabled []channels.Description
+	for name := range cfg.Channels {
+		n, _ := findNetwork(name)
+		if n.Name = name; n.Enabled(cfg) {
+			enabled = append(enabled, n)
+		}
+	}
 	slices.SortFunc(enabled, func(a, b channels.Description) int { return cmp.Compare(a.Name, b.Name) })
 	return enabled
 }
 
-// findNetwork returns the chat network with a name.
-func findNetwork(name string) (channels.Description, bool) {
+// findNetwork returns the chat network of a channel.
+func findNetwork(channel string) (channels.Description, bool) {
+	network, _, _ := strings.Cut(channel, ".")
 	for _, n := range networks {
-		if n.Name == name {
+		if n.Name == network {
 			return n, true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,6 +57,9 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 					return access.ListPeople(ctx, o, allowedByConfig(cfg))
 				case revoke != "":
 					return access.Revoke(ctx, o, who, isAllowed(cfg, who))
+				case who != (store.Person{}) && cfg.Channels[who.Channel] == nil:
+					return exit.Usagef("pair: there is no channel %q; use %s", who.Channel,
+						strings.Join(slices.Sorted(maps.Keys(allowedByConfig(cfg))), " or "))
 				case who != (store.Person{}):
 					return access.Admit(ctx, o, who)
 				}
@@ -95,7 +99,7 @@ func isAllowed(cfg *config.Config, p store.Person) bool {
 // allowedByConfig returns the user IDs in the config, by enabled channel.
 func allowedByConfig(cfg *config.Config) map[string][]string {
 	all := map[string][]string{}
-	for _, n := range enabledNetworks(cfg) {
+	for _, n := range enabledChannels(cfg) {
 		if n.HasAccessList() {
 			all[n.Name] = allowFrom(cfg, n.Name)
 		}

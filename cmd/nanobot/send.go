@@ -202,11 +202,11 @@ func (f *postFlags) dial(ctx context.Context) (*net.UnixConn, toolsocket.Welcome
 	return conn, welcome, nil
 }
 
-// checkConfigured returns an error if the network of a chat is not enabled in a config.
+// checkConfigured returns an error if the channel of a chat is not enabled in a config.
 func checkConfigured(cfg *config.Config, key string) error {
 	chat, ok := channels.ParseChat(key)
 	enabled := func(n channels.Description) bool { return n.Name == chat.Channel }
-	if !ok || slices.ContainsFunc(enabledNetworks(cfg), enabled) {
+	if !ok || slices.ContainsFunc(enabledChannels(cfg), enabled) {
 		return nil
 	}
 	return exit.Usagef("--chat: the channel %s is not enabled in %s", chat.Channel, cfg.File())

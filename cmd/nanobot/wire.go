@@ -62,14 +62,15 @@ func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool
 ) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	var failures []error
-	for _, n := range enabledNetworks(cfg) {
+	for _, n := range enabledChannels(cfg) {
 		ch, err := n.Open(channels.OpenOptions{
-			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Requester: identifyUser, Log: log,
+			Channel: n.Name, Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state,
+			Requester: identifyUser, Log: log,
 			Admitted: func(user string) bool { return isAdmitted(n.Name, user) },
 			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, n.Name, chat) },
 		})
 		if err != nil {
-			failures = append(failures, cfg.Locate(err, "channels", n.Name))
+			failures = append(failures, cfg.Locate(err, cfg.ChannelPath(n.Name)...))
 			continue
 		}
 		open[n.Name] = ch
@@ -115,9 +116,9 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
 	}
-	for _, n := range networks {
-		if list, ok := cfg.Channels[n.Name].(channels.AccessList); ok {
-			s.AllowFrom[n.Name] = list.Allowed()
+	for name, settings := range cfg.Channels {
+		if list, ok := settings.(channels.AccessList); ok {
+			s.AllowFrom[name] = list.Allowed()
 		}
 	}
 	return s, nil

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// Channel is the channel's name in envelopes and chat keys.
-const Channel = "telegram"
-
 // Address is a chat and, in a forum, a topic.
 type Address struct {
 	Chat   int64

@@ -13,7 +13,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
-	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/updates"
 )
 
@@ -169,7 +168,7 @@ func (in *acceptor) isUnknownEdit(ctx context.Context, q *chatQueue, u *updates.
 	if u.CallbackQuery != nil || !u.Message.IsEdit || in.pending.has(q, u.Message) {
 		return false, nil
 	}
-	known, err := in.r.memory.Known(ctx, channels.Chat{Channel: chats.Channel, ID: q.name},
+	known, err := in.r.memory.Known(ctx, in.r.chat(q.name),
 		in.r.identity.gatewayID(u.Message))
 	return !known, err
 }
@@ -194,7 +193,7 @@ func (in *acceptor) storePart(ctx context.Context, q *chatQueue, u *updates.Upda
 	if p == nil || err != nil {
 		return err
 	}
-	part := newPart(u, in.r.identity.prefix, p.group)
+	part := in.r.newPart(u, in.r.identity.prefix, p.group)
 	part.Cursor = cursor()
 	// A part of a message that was received before is not received again.
 	known, err := in.r.memory.Known(ctx, part.Chat, part.ID)
@@ -279,7 +278,7 @@ func (in *acceptor) receiveWhole(ctx context.Context, p *pendingMessage) error {
 	if err := in.r.saveIfMigrated(ctx, p.messages...); err != nil {
 		return err
 	}
-	return in.r.memory.DropParts(ctx, channels.Chat{Channel: chats.Channel, ID: p.messages[0].Address().String()}, p.group)
+	return in.r.memory.DropParts(ctx, in.r.chat(p.messages[0].Address().String()), p.group)
 }
 
 // mayIntroduce reports whether a message waits for further ones that belong to it: it is a text
@@ -292,7 +291,7 @@ func (in *acceptor) mayIntroduce(ctx context.Context, u *updates.Update) bool {
 	}
 	m := u.Message
 	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") &&
-		in.r.memory.Idle(ctx, channels.Chat{Channel: chats.Channel, ID: u.ChatID()}) ||
+		in.r.memory.Idle(ctx, in.r.chat(u.ChatID())) ||
 		m.Origin.Value != nil && in.pending.continues(u)
 }
 

@@ -15,16 +15,15 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/botapi"
-	"nanobot/channels/telegram/chats"
 	"nanobot/channels/telegram/updates"
 	"nanobot/internal/words"
 )
 
 // newPart converts an update to a part of a message. prefix precedes its ID; see identity.
-func newPart(u *updates.Update, prefix, group string) channels.Incoming {
+func (r *Receiver) newPart(u *updates.Update, prefix, group string) channels.Incoming {
 	m := u.Message
 	return channels.Incoming{
-		Chat: channels.Chat{Channel: chats.Channel, ID: m.Address().String()}, ID: prefix + u.PartID(), User: m.Sender(),
+		Chat: r.chat(m.Address().String()), ID: prefix + u.PartID(), User: m.Sender(),
 		Part: &channels.Part{Group: group}, Raw: u.Raw,
 	}
 }
@@ -36,7 +35,7 @@ func (r *Receiver) newIncoming(ctx context.Context, parts []*updates.Message) ch
 	first := parts[0]
 	at := first.Address()
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: chats.Channel, ID: at.String()},
+		Chat: r.chat(at.String()),
 		ID:   r.identity.gatewayID(first),
 		User: first.Sender(), Group: first.IsGroup(), Title: channels.StripBidi(first.Chat.Title),
 	}
@@ -169,7 +168,7 @@ func (r *Receiver) notifySender(ctx context.Context, in channels.Incoming, text 
 // refuseUnreadable tells the sender that a kind of message cannot be read.
 func (r *Receiver) refuseUnreadable(ctx context.Context, m *updates.Message) {
 	in := channels.Incoming{
-		Chat: channels.Chat{Channel: chats.Channel, ID: m.Address().String()},
+		Chat: r.chat(m.Address().String()),
 		ID:   r.identity.gatewayID(m),
 	}
 	if r.o.Admitted(m.Sender().ID) {
@@ -182,7 +181,7 @@ func (r *Receiver) refuseUnreadable(ctx context.Context, m *updates.Message) {
 func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) channels.Incoming {
 	at := r.o.Sender.PressedChat(ctx, p.Message.Address(), p.Message.Chat.ID, p.Message.ID)
 	in := channels.Incoming{
-		Chat:  channels.Chat{Channel: chats.Channel, ID: at.String()},
+		Chat:  r.chat(at.String()),
 		ID:    channels.PressID(p.ID),
 		User:  p.From.ToUser(),
 		Group: p.Message.IsGroup(),

@@ -196,7 +196,7 @@ func (r *Receiver) importLegacyFile(ctx context.Context, f legacyFile, prefix st
 		if first == nil || u.Message.ID < first.ID {
 			first = u.Message
 		}
-		parts = append(parts, newPart(u, prefix, ""))
+		parts = append(parts, r.newPart(u, prefix, ""))
 	}
 	if len(parts) == 0 {
 		return nil

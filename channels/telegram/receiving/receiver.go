@@ -26,6 +26,7 @@ import (
 
 // Options configures a receiver.
 type Options struct {
+	Channel    string // the channel's name
 	API        *botapi.Client
 	Migrations *chats.Migrations
 	Sender     *sending.Sender // of answers to messages that cannot be received
@@ -92,11 +93,14 @@ func New(o Options) *Receiver {
 	return &Receiver{
 		o: o, identity: identity{groups: o.Groups, menu: o.Menu},
 		downloads: &downloader{
-			api: o.API, folders: downloads.New(o.Folder), maxBytes: o.MaxDownload,
+			api: o.API, folders: downloads.New(o.Channel, o.Folder), maxBytes: o.MaxDownload,
 			slots: semaphore.NewWeighted(maxDownloads), log: o.Log,
 		},
 	}
 }
+
+// chat returns the chat with an ID.
+func (r *Receiver) chat(id string) channels.Chat { return channels.Chat{Channel: r.o.Channel, ID: id} }
 
 // Resume sets the cursor of the last stored update. It must be called before Run.
 func (r *Receiver) Resume(cursor string) { r.resumeCursor = cursor }

@@ -77,7 +77,7 @@ func (s *Server) queryUnits(ctx context.Context, chosen []systemd.Bot) ([]View, 
 	for i, f := range chosen {
 		v := View{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
 		cfg, err := s.loadConfig(f)
-		if v.Channels = s.channelNames(cfg); err != nil {
+		if v.Channels = channelNames(cfg); err != nil {
 			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
 		}
 		if u, ok := states[f.Unit()]; ok {
@@ -139,11 +139,14 @@ func (s *Server) printViews(views []View) error {
 
 // channelNames names the channels that a config enables, in order; a config that could not be read
 // has none.
-func (s *Server) channelNames(cfg *config.Config) []string {
+func channelNames(cfg *config.Config) []string {
 	names := []string{}
-	for _, n := range s.Networks {
-		if cfg != nil && n.Enabled(cfg) {
-			names = append(names, n.Name)
+	if cfg == nil {
+		return names
+	}
+	for name, settings := range cfg.Channels {
+		if settings.On() {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -248,12 +249,30 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (Prepared, bool) {
 	return prepared, true
 }
 
-// checkNetworks lets each channel ask its network about the bot.
+// checkNetworks lets all channels ask their networks about the bot, at the same time.
 func (d *doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
 	e := channels.ExamineOptions{Running: d.daemonPID != 0, Listen: d.Listen}
-	for _, name := range slices.Sorted(maps.Keys(open)) {
+	names := slices.Sorted(maps.Keys(open))
+	found := make([][]channels.Finding, len(names))
+	var work sync.WaitGroup
+	for i, name := range names {
 		if x, ok := open[name].(channels.Examiner); ok {
-			d.findings = append(d.findings, x.Examine(ctx, e)...)
+			work.Go(func() { found[i] = d.nameAccount(name, x.Examine(ctx, e)) })
 		}
 	}
+	work.Wait()
+	d.findings = append(d.findings, slices.Concat(found...)...)
+}
+
+// nameAccount replaces the network in the findings of a channel by the channel, and the section of
+// the network by that of the channel.
+func (d *doctor) nameAccount(channel string, found []channels.Finding) []channels.Finding {
+	network, _, _ := strings.Cut(channel, ".")
+	section := strings.NewReplacer("channels."+network+".", d.cfg.ChannelKey(channel)+".")
+	for i := range found {
+		f := &found[i]
+		f.Check = channel + strings.TrimPrefix(f.Check, network)
+		f.Detail, f.Fix = section.Replace(f.Detail), section.Replace(f.Fix)
+	}
+	return found
 }
