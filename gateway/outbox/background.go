@@ -40,12 +40,12 @@ func (box *Outbox) spawn(task func(ctx context.Context, b *backgroundTask)) {
 // and the background tasks have ended or had idleDelay to end, or when ctx ends.
 func (box *Outbox) Idle(ctx context.Context) {
 	for again := true; again && ctx.Err() == nil; {
-		box.await(ctx, box.nothingSent)
+		box.await(ctx, box.loads.nothingSent)
 		soon, cancel := context.WithTimeout(ctx, idleDelay)
-		box.await(soon, func() bool { return box.nothingSent() && !box.hasActiveTask() })
+		box.await(soon, func() bool { return box.loads.nothingSent() && !box.hasActiveTask() })
 		cancel()
 		box.mu.Lock()
-		again = !box.nothingSent()
+		again = !box.loads.nothingSent()
 		box.mu.Unlock()
 	}
 }

@@ -45,7 +45,7 @@ func (box *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 			return false
 		}
 		box.chats[chat] = q
-		box.load(chat.Channel).served++
+		box.loads.of(chat.Channel).served++
 	}
 	q.more = true
 	select {
@@ -140,7 +140,7 @@ func (box *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSe
 		return first, true
 	}
 	delete(box.chats, chat)
-	box.load(chat.Channel).served--
+	box.loads.of(chat.Channel).served--
 	box.changed.Broadcast()
 	return first, false
 }
@@ -186,7 +186,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 			newer = q.woken
 		}
 		box.setIdle(q, true, canBeOvertaken(delivery.Out) && second.ID == 0)
-		rested := box.rest(ctx, chat.Channel, wait, newer)
+		rested := backlog{box, chat.Channel}.rest(ctx, wait, newer)
 		box.setIdle(q, false, false)
 		if !rested {
 			return delivery, false

@@ -66,16 +66,16 @@ type Outbox struct {
 	mu         sync.Mutex
 	changed    *sync.Cond                    // broadcast when a field below changes
 	chats      map[channels.Chat]*chatSender // chats with a goroutine, or about to have one
-	loads      map[string]*channelLoad       // by channel
-	enqueuing  map[channels.Chat]int         // number of messages that are being stored
-	background map[*backgroundTask]bool      // other tasks, such as removing a message
+	loads      channelLoads
+	enqueuing  map[channels.Chat]int    // number of messages that are being stored
+	background map[*backgroundTask]bool // other tasks, such as removing a message
 }
 
 // New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
 	out := &Outbox{
 		o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatSender{}, enqueuing: map[channels.Chat]int{},
-		background: map[*backgroundTask]bool{}, loads: map[string]*channelLoad{},
+		background: map[*backgroundTask]bool{}, loads: channelLoads{},
 		calls: calls{cancel: map[int64]func(){}, partial: map[int64]bool{}}, networks: newNetworkState(o.Channels),
 		replacements: replacements{pending: map[messageID]*replacement{}},
 		screens: liveScreens{

@@ -24,17 +24,19 @@ type channelLoad struct {
 	deferred bool // too many were waiting, so some deliveries are only on disk
 }
 
-// load returns the load of a channel. The caller holds mu.
-func (box *Outbox) load(channel string) *channelLoad {
-	if box.loads[channel] == nil {
-		box.loads[channel] = &channelLoad{}
+// channelLoads are the loads of the channels. Outbox.mu guards them.
+type channelLoads map[string]*channelLoad
+
+func (all channelLoads) of(channel string) *channelLoad {
+	if all[channel] == nil {
+		all[channel] = &channelLoad{}
 	}
-	return box.loads[channel]
+	return all[channel]
 }
 
-// nothingSent reports whether all chats wait for the time of a delivery. The caller holds mu.
-func (box *Outbox) nothingSent() bool {
-	for _, l := range box.loads {
+// nothingSent reports whether all chats wait for the time of a delivery.
+func (all channelLoads) nothingSent() bool {
+	for _, l := range all {
 		if l.served != l.resting {
 			return false
 		}
@@ -42,11 +44,18 @@ func (box *Outbox) nothingSent() bool {
 	return true
 }
 
+// backlog is what waits to be sent on one channel.
+type backlog struct {
+	box     *Outbox
+	channel string
+}
+
 // rest waits for the time of a delivery, or until newer receives. It reports false when ctx ends,
 // or when so many chats of the channel wait that this one is left on disk until there are fewer.
-func (box *Outbox) rest(ctx context.Context, channel string, wait time.Duration, newer <-chan struct{}) bool {
+func (b backlog) rest(ctx context.Context, wait time.Duration, newer <-chan struct{}) bool {
+	box := b.box
 	box.mu.Lock()
-	l := box.load(channel)
+	l := box.loads.of(b.channel)
 	if l.resting >= maxResting {
 		l.deferred = true
 		box.changed.Broadcast()
@@ -91,32 +100,33 @@ func (box *Outbox) Resume(ctx context.Context) error {
 	}
 	var resuming sync.WaitGroup
 	for name := range names {
-		resuming.Go(func() { box.resumeChannel(ctx, name) })
+		resuming.Go(func() { backlog{box, name}.resume(ctx) })
 	}
 	resuming.Wait()
 	return nil
 }
 
-// resumeChannel is Resume for the chats of one channel.
-func (box *Outbox) resumeChannel(ctx context.Context, channel string) {
+// resume is Outbox.Resume for the chats of one channel.
+func (b backlog) resume(ctx context.Context) {
 	for {
-		if err := box.sweep(ctx, channel); err != nil {
-			box.o.Log.Error("cannot read the outbox, will retry", zap.String("channel", channel), zap.Error(err))
+		if err := b.sweep(ctx); err != nil {
+			b.box.o.Log.Error("cannot read the outbox, will retry", zap.String("channel", b.channel), zap.Error(err))
 		} else {
-			box.await(ctx, func() bool { return box.load(channel).deferred })
+			b.box.await(ctx, func() bool { return b.box.loads.of(b.channel).deferred })
 		}
 		if !retry.Sleep(ctx, sweepInterval) {
 			return
 		}
-		box.mu.Lock()
-		box.load(channel).deferred = false
-		box.mu.Unlock()
+		b.box.mu.Lock()
+		b.box.loads.of(b.channel).deferred = false
+		b.box.mu.Unlock()
 	}
 }
 
-// sweep serves all chats of a channel with pending deliveries, a limited number at a time.
-func (box *Outbox) sweep(ctx context.Context, channel string) error {
-	for after := channel + ":"; ; {
+// sweep serves all chats of the channel with pending deliveries, a limited number at a time.
+func (b backlog) sweep(ctx context.Context) error {
+	box := b.box
+	for after := b.channel + ":"; ; {
 		chats, err := box.o.Store.ChatsToSend(ctx, after, concurrentChats)
 		if ctx.Err() != nil || err == nil && len(chats) == 0 {
 			return nil //nolint:nilerr // the outbox ends
@@ -125,13 +135,13 @@ func (box *Outbox) sweep(ctx context.Context, channel string) error {
 			return err
 		}
 		for _, chat := range chats {
-			if chat.Channel != channel {
+			if chat.Channel != b.channel {
 				return nil
 			}
 			box.Wake(chat)
 			after = chat.String()
 			box.await(ctx, func() bool {
-				l := box.load(channel)
+				l := box.loads.of(b.channel)
 				return l.served-l.resting < concurrentChats
 			})
 		}
