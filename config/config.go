@@ -31,6 +31,7 @@ type Config struct {
 	Log       Log                 `json:"log" jsonschema_description:"Level and format of the log."`
 	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks            `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
+	Routes    []Route             `json:"routes" jsonschema_description:"Rules about which agent answers which messages. The first rule that matches counts; if there are rules and none matches, the agent named default answers."`
 	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by a name of your choice: letters, digits, hyphens and underscores."`
 
 	file            string                // absolute path of the loaded file; "" if there is none
@@ -58,7 +59,7 @@ type Terminal struct {
 	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one message that is edited in place, one message for each frame, or not at all."`
 	Format       string              `json:"format,omitempty" jsonschema:"enum=auto,enum=markdown,enum=text,enum=code" jsonschema_description:"How the agent's text is shown: as Markdown, as it is (text), or monospaced with its columns (code). With auto, fences, tables and lists make it Markdown; otherwise columns or indented lines make it code; anything else is text. Default: auto with protocol plain, markdown with rich; other protocols have their own rules."`
 	Stderr       string              `json:"stderr" jsonschema:"enum=always,enum=onError,enum=never" jsonschema_description:"When the people whom revealErrors names see what the agent prints on stderr: always, only if the turn fails, or never."`
-	RevealErrors Reveal              `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
+	RevealErrors Selection           `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
 	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c. A command without shell syntax and builtins is executed directly, except in a sandbox."`
@@ -146,9 +147,9 @@ func Default() Config {
 			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{},
 			MCPServers:   map[string]MCPServer{},
 			Warm:         Warm{For: 300, Watch: []string{}},
-			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
+			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
-		Agents: Agents{}, Schedules: map[string]Schedule{},
+		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{},
 		HTTP:  HTTP{Hosts: []string{}, Proxies: []string{}},
 		Hooks: map[string]*Hook{},
 		Gateway: Gateway{

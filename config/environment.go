@@ -152,7 +152,7 @@ func matchKey(p typeNode, segment string) string {
 func parseValue(t reflect.Type, s string) any {
 	trimmed := strings.TrimSpace(s)
 	switch {
-	case t == reflect.TypeFor[Reveal]():
+	case t == reflect.TypeFor[Selection]():
 		if b, err := strconv.ParseBool(trimmed); err == nil {
 			return b
 		}

@@ -28,8 +28,8 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 			return telegramSettings(c).AllowFrom, []string{"2", "3"}
 		},
 		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return telegramSettings(c).AllowFrom, []string{} },
-		"NANOBOT_TERMINAL__REVEALERRORS=false":       func(c *config.Config) (any, any) { return c.Terminal.RevealErrors, config.Reveal{} },
-		"NANOBOT_TERMINAL__REVEALERRORS=1, cli:main": func(c *config.Config) (any, any) { return c.Terminal.RevealErrors.Chats, []string{"1", "cli:main"} },
+		"NANOBOT_TERMINAL__REVEALERRORS=false":       func(c *config.Config) (any, any) { return c.Terminal.RevealErrors, config.Selection{} },
+		"NANOBOT_TERMINAL__REVEALERRORS=1, cli:main": func(c *config.Config) (any, any) { return c.Terminal.RevealErrors.Names, []string{"1", "cli:main"} },
 		"NANOBOT_TERMINAL__ENV__A=":                  func(c *config.Config) (any, any) { return c.Terminal.Env, map[string]string{"A": "", "B": "file"} },
 		"NANOBOT_TERMINAL__ENV__my.Key__with_all=x":  func(c *config.Config) (any, any) { return c.Terminal.Env["my.Key__with_all"], "x" },
 		"NANOBOT_TERMINAL__ENV___X=x":                func(c *config.Config) (any, any) { return c.Terminal.Env["_X"], "x" },

@@ -14,6 +14,8 @@ type Extensions struct {
 	Channels  []Channel
 	Protocols []Protocol // the first one is the default
 	Words     Words
+	// Commands are the gateway's own commands, without their slash.
+	Commands []string
 	// CheckSchedule returns the problems of a schedule's times and of what it does; nil: none.
 	CheckSchedule func(Schedule) []Problem
 	// CheckZone returns what is wrong with the name of a time zone; "": nothing.

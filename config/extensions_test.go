@@ -22,6 +22,7 @@ func extensions() config.Extensions {
 	}
 	return config.Extensions{
 		Words:     all,
+		Commands:  []string{"stop"},
 		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},
 		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol, keys.Describe().Protocol, keys.DescribeScreen().Protocol, blocks.Describe().Protocol},
 	}

@@ -61,6 +61,12 @@ func Load(path string, environ []string, extensions Extensions) (*Config, error)
 	if err := c.resolvePaths(path, environ); err != nil {
 		return nil, Mistakes{{File: path, Text: err.Error()}}
 	}
+	for _, f := range c.checkPlaces() {
+		mistakes = append(mistakes, src.locate(f))
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes.sorted()
+	}
 	c.locate = src.locate
 	c.containsSecrets = src.doc != nil && containsLiteralSecret(src.doc.root, root)
 	return c, nil
@@ -220,7 +226,7 @@ func decodeInto(from, to any) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result: to, TagName: "json", ErrorUnused: true,
 		MatchName:  func(key, field string) bool { return key == field },
-		DecodeHook: decodeReveal,
+		DecodeHook: decodeForms,
 	})
 	if err != nil {
 		return fmt.Errorf("prepare decoding: %w", err)
@@ -245,17 +251,22 @@ func removeValue(value any, path []string) {
 	}
 }
 
-// decodeReveal is a mapstructure hook that decodes the three forms of Reveal.
-func decodeReveal(_, to reflect.Type, data any) (any, error) {
-	if to != reflect.TypeFor[Reveal]() {
+// decodeForms is a mapstructure hook that decodes the forms of Selection and Values.
+func decodeForms(_, to reflect.Type, data any) (any, error) {
+	switch text, isText := data.(string); {
+	case isText && to == reflect.TypeFor[Values]():
+		return Values{text}, nil
+	case isText && to == reflect.TypeFor[Route](): // removeValue has removed it
+		return map[string]any{}, nil
+	case to != reflect.TypeFor[Selection]():
 		return data, nil
 	}
 	b, err := json.Marshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("read revealErrors: %w", err)
+		return nil, fmt.Errorf("read a selection: %w", err)
 	}
-	var r Reveal
-	return r, json.Unmarshal(b, &r)
+	var s Selection
+	return s, json.Unmarshal(b, &s)
 }
 
 // FileContainsSecrets reports whether the config file contains literal secrets, not only

@@ -48,7 +48,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"schedules":{}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"routes":[],"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
@@ -100,7 +100,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Enabled: &on, Command: "./agent {message}", Stdin: "envelope", Timeout: 120, Protocol: "rich",
 			Env:       map[string]string{"My.Key": "1", "lower_case": "2", "camelCase": "3"},
 			Providers: map[string]config.Provider{"my.service": {APIKeys: []config.Secret{"cred:service"}}},
-			Progress:  "message", Format: "code", Stderr: "onError", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
+			Progress:  "message", Format: "code", Stderr: "onError", RevealErrors: config.Selection{Names: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
 			Protocols: config.Protocols{blocks.Name: &blocks.Settings{
@@ -144,6 +144,17 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		Log:      config.Log{Level: "debug", Format: "json"},
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
 		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures"), Approvers: []string{"telegram:123456"}, AgentShell: "check"},
+		Routes: []config.Route{
+			{
+				Match: config.Match{
+					Channel: config.Values{"telegram"}, Chat: config.Values{"-1001", "telegram:-1002_7"}, Topic: config.Values{"77"},
+					User: config.Values{"5"}, Kind: config.Values{"group"}, Command: config.Values{"faq"}, Media: config.Values{"image/*"},
+					Hook: config.Values{"ci_1"}, Schedule: config.Values{"report", "party"},
+				},
+				Agent: "coder-2", Workspace: "docs", Switch: config.Selection{Names: []string{"default"}},
+			},
+			{Agent: "default", Worktree: "repo", Switch: config.Selection{All: true}},
+		},
 		Schedules: map[string]config.Schedule{
 			"report": {
 				Cron: "0 9 * * MON", Timezone: "America/New_York", Chat: "telegram:7", Text: "Report.", Agent: "coder-2",

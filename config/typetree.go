@@ -32,7 +32,7 @@ func (e Extensions) rootNode() typeNode {
 // isSection reports whether the keys of the node are fixed, in contrast to a value or a map whose
 // keys users choose.
 func (n typeNode) isSection() bool {
-	return n.typ == channelsType || n.typ.Kind() == reflect.Struct && n.typ != reflect.TypeFor[Reveal]()
+	return n.typ == channelsType || n.typ.Kind() == reflect.Struct && n.typ != reflect.TypeFor[Selection]()
 }
 
 // knownKeys returns the keys of a section.
@@ -100,7 +100,7 @@ func (n typeNode) child(key string) (typeNode, bool) {
 				return typeNode{typ: f.Type, secret: secret, unit: f.Tag.Get("unit"), extensions: n.extensions}.normalized(), true
 			}
 		}
-		// An element of the list form of Reveal.
+		// An element of the list form of Selection.
 		return typeNode{typ: reflect.TypeFor[string](), secret: n.secret, extensions: n.extensions}, !n.isSection()
 	default:
 		return typeNode{}, false
@@ -228,7 +228,7 @@ func quoteKey(key string) string {
 func isIndex(key string) bool { _, err := strconv.Atoi(key); return err == nil }
 
 func isList(p typeNode) bool {
-	return p.typ.Kind() == reflect.Slice || p.typ == reflect.TypeFor[Reveal]()
+	return p.typ.Kind() == reflect.Slice || p.typ == reflect.TypeFor[Selection]()
 }
 
 // truncate shortens a long text, so that a mistake stays readable.

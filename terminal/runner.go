@@ -135,7 +135,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	t := &turn{
 		Runner: r, Chat: chat, req: req, userDir: userDir, dirs: dirs, waiting: waiting,
 		log:    r.o.Log.WithLazy(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
-		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
+		reveal: cfg.RevealErrors.Includes(req.ChatID, req.Channel+":"+req.ChatID),
 	}
 	defer t.killWaiting()
 	if err != nil {

@@ -205,16 +205,16 @@ func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
 	friendly := "Something went wrong. The bot's log has the reason."
 	for _, tc := range []struct {
 		name, script string
-		reveal       config.Reveal
+		reveal       config.Selection
 		status       terminal.Status
 		want         string
 	}{
-		{"failure", "echo out; echo /etc/secret >&2; exit 3", config.Reveal{}, "failed", "message: out\n" + friendly},
-		{"success with stderr", "echo out; echo /etc/secret >&2", config.Reveal{}, "done", "message: out"},
-		{"the agent's own error is for the user", frame(object{"type": "error", "text": "quota used up"}) + "exit 1", config.Reveal{}, "failed", "error: Error: quota used up"},
-		{"listed chat", "exit 3", config.Reveal{Chats: []string{"local"}}, "failed", "message: The program printed nothing.\nExit code: 3"},
-		{"listed by key", "exit 3", config.Reveal{Chats: []string{"cli:local"}}, "failed", "message: The program printed nothing.\nExit code: 3"},
-		{"other chat listed", "exit 3", config.Reveal{Chats: []string{"cli:other"}}, "failed", "message: " + friendly},
+		{"failure", "echo out; echo /etc/secret >&2; exit 3", config.Selection{}, "failed", "message: out\n" + friendly},
+		{"success with stderr", "echo out; echo /etc/secret >&2", config.Selection{}, "done", "message: out"},
+		{"the agent's own error is for the user", frame(object{"type": "error", "text": "quota used up"}) + "exit 1", config.Selection{}, "failed", "error: Error: quota used up"},
+		{"listed chat", "exit 3", config.Selection{Names: []string{"local"}}, "failed", "message: The program printed nothing.\nExit code: 3"},
+		{"listed by key", "exit 3", config.Selection{Names: []string{"cli:local"}}, "failed", "message: The program printed nothing.\nExit code: 3"},
+		{"other chat listed", "exit 3", config.Selection{Names: []string{"cli:other"}}, "failed", "message: " + friendly},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newTurnFixture(t, "rich", tc.script)

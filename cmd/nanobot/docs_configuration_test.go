@@ -91,9 +91,13 @@ func (s *schemaTables) addSection(heading, description string, section *jsonsche
 	}
 }
 
-// addItems adds the table of a section whose keys the user names, such as terminal.providers.
+// addItems adds the table of a section whose keys the user names, such as terminal.providers, or of
+// the elements of a list.
 func (s *schemaTables) addItems(path string, value *jsonschema.Schema) {
-	items := value.AdditionalProperties
+	items, element := value.AdditionalProperties, ".NAME"
+	if value.Items != nil {
+		items, element = value.Items, "[]"
+	}
 	if items == nil {
 		return
 	}
@@ -101,7 +105,7 @@ func (s *schemaTables) addItems(path string, value *jsonschema.Schema) {
 	if below.Properties == nil || below.Properties.Len() == 0 || path == "agents" { // agents are as terminal
 		return
 	}
-	s.addSection("`"+path+".NAME`", "", below, path+".NAME.")
+	s.addSection("`"+path+element+"`", "", below, path+element+".")
 }
 
 // resolve returns the definition that a schema, or its first form, refers to, or the schema itself.
@@ -132,10 +136,16 @@ func (s *schemaTables) valueOf(value *jsonschema.Schema) string {
 		}
 		return fmt.Sprintf("%s to %s", value.Minimum, value.Maximum)
 	case "array":
+		if s.resolve(value.Items).Properties != nil {
+			return "list of objects"
+		}
 		return "list of strings"
 	case "boolean":
 		return "`true`, `false`"
 	case "":
+		if value.OneOf[0].Type == "string" {
+			return "string, list of strings"
+		}
 		return "`true`, `false`, list of strings"
 	}
 	return value.Type

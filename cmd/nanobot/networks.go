@@ -9,6 +9,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/gateway/intake"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -17,6 +18,7 @@ import (
 func extensions() config.Extensions {
 	all := config.Extensions{
 		Words: config.Words{Check: words.CheckOverride}, CheckSchedule: checkSchedule, CheckZone: checkZone,
+		Commands: intake.CommandNames(),
 	}
 	for _, key := range words.Keys() {
 		all.Words.Keys = append(all.Words.Keys, string(key))

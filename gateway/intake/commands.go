@@ -69,6 +69,14 @@ var commands = map[string]command{
 	"/" + choice.CommandRun:        {isRun: true},
 }
 
+// CommandNames returns the names of the gateway's commands, without their slash.
+func CommandNames() (names []string) {
+	for word := range commands {
+		names = append(names, strings.TrimPrefix(word, "/"))
+	}
+	return names
+}
+
 // runCommand carries out a command once: its changes and its answer are stored in one transaction,
 // so that a crash neither loses nor repeats them. The turn is stopped afterwards, so that a
 // duplicate of a /stop does not stop the next turn.

@@ -12,7 +12,7 @@ import (
 func TestAnErrorOfTheAgentHasNoJSON(t *testing.T) {
 	t.Parallel()
 	const failure = `fail API Error: 400 {"error":{"message":"prompt is too long","type":"invalid_request_error"}}`
-	for name, reveal := range map[string]config.Reveal{"revealed": {All: true}, "not revealed": {}} {
+	for name, reveal := range map[string]config.Selection{"revealed": {All: true}, "not revealed": {}} {
 		d := newFixture(t, "", func(c *config.Terminal) { c.RevealErrors = reveal })
 		wanttest.Equal(t, name, d.person("a").send(failure).text(terminal.Error), "Error: Prompt is too long")
 		h := d.person("b").send(`fail {"status":500}`)

@@ -132,7 +132,7 @@ func TestAnAgentThatDoesNotGetReadyIsEnded(t *testing.T) {
 			if processExists(p.pids[0]) {
 				t.Error("it is kept")
 			}
-			d.cfg.RevealErrors = config.Reveal{}
+			d.cfg.RevealErrors = config.Selection{}
 			d.restart()
 			h, _ = untilPrinted(t, send)
 			h.expectError(terminal.Failed, "The agent did not get ready")

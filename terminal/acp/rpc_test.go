@@ -206,7 +206,7 @@ func TestAProgramThatIsNoAgentShowsWhatItPrinted(t *testing.T) {
 			d.person("a").send("hello").expectError(terminal.Failed, c.want...)
 		})
 	}
-	d := newFixture(t, "", func(c *config.Terminal) { c.Command, c.RevealErrors = "echo secret; exit 2", config.Reveal{} })
+	d := newFixture(t, "", func(c *config.Terminal) { c.Command, c.RevealErrors = "echo secret; exit 2", config.Selection{} })
 	if text := d.person("a").send("hello").text(terminal.Error); strings.Contains(text, "secret") {
 		t.Errorf("said %q", text)
 	}

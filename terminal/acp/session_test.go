@@ -93,7 +93,7 @@ func readPid(t *testing.T, file string) int {
 
 func TestErrorDetailsAreShownOnlyIfAllowed(t *testing.T) {
 	t.Parallel()
-	d := newFixture(t, "", func(c *config.Terminal) { c.RevealErrors = config.Reveal{} })
+	d := newFixture(t, "", func(c *config.Terminal) { c.RevealErrors = config.Selection{} })
 	h := d.person("a").send("stderr my secret\nexit 3").expectError(terminal.Failed, "The agent ended. Your next message starts a new conversation")
 	if text := h.text(terminal.Error); strings.Contains(text, "secret") || strings.Contains(text, "Exit code") {
 		t.Errorf("said %q", text)

@@ -1,0 +1,158 @@
+// Package route finds the rule of the configuration that a message matches, and so the agent that
+// answers it. It knows only the facts of the message: neither the store nor what a chat has chosen.
+package route
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"nanobot/channels"
+	"nanobot/config"
+)
+
+// Facts are what rules can ask about a message.
+type Facts struct {
+	Chat channels.Chat
+	// Parent is the ID of the chat that Chat is a topic or a thread of, and Topic that of the topic;
+	// "": it is none.
+	Parent, Topic string
+	// User is the ID of the person who has sent or caused the message; "": nobody.
+	User    string
+	Group   bool
+	Command string   // the first word of the text without its slash; "": it is no command
+	Media   []string // the MIME types of the files
+	Origin  channels.Origin
+}
+
+// Result is the rule that a message matches.
+type Result struct {
+	config.Route
+	Rule int      // counted from 1; 0: none matches, and the default agent answers
+	Keys []string // the keys of the rule that matched
+}
+
+// Find returns the first rule that a message matches.
+func Find(rules []config.Route, f Facts) Result {
+	for i, rule := range rules {
+		if keys, ok := matchAll(rule.Match, f); ok {
+			return Result{rule, i + 1, keys}
+		}
+	}
+	return Result{Route: config.Route{Agent: config.DefaultAgent}}
+}
+
+// matchAll returns the keys of a match, if the message has a value of each.
+func matchAll(m config.Match, f Facts) (keys []string, ok bool) {
+	for _, key := range m.Keys() {
+		if !slices.ContainsFunc(key.Values, func(value string) bool { return f.has(key.Name, value) }) {
+			return nil, false
+		}
+		keys = append(keys, key.Name)
+	}
+	return keys, true
+}
+
+// has reports whether the message has a value of a key.
+func (f Facts) has(key, value string) bool {
+	switch key {
+	case "channel":
+		return value == f.Chat.Channel
+	case "chat":
+		return f.hasID(value, f.Chat.ID, f.Parent)
+	case "topic":
+		return f.hasID(value, f.Topic)
+	case "user":
+		return f.hasID(value, f.User)
+	case "kind":
+		return value == kinds[f.Group]
+	case "command":
+		return f.Command != "" && strings.EqualFold(value, f.Command)
+	case "media":
+		return slices.ContainsFunc(f.Media, func(file string) bool { return covers(value, file) })
+	case "hook":
+		return f.Origin == channels.ByHook(value)
+	case "schedule":
+		return f.Origin == channels.BySchedule(value)
+	}
+	return false
+}
+
+var kinds = map[bool]string{true: "group", false: "private"}
+
+// hasID reports whether a value, which may name its channel, is one of the IDs.
+func (f Facts) hasID(value string, ids ...string) bool {
+	channel, id := config.SplitRouted(value)
+	return (channel == "" || channel == f.Chat.Channel) && slices.Contains(ids, id)
+}
+
+// covers reports whether a pattern of media types matches a type, or all types of another pattern.
+func covers(pattern, kind string) bool {
+	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(kind))
+	return ok && err == nil
+}
+
+// Shadows reports whether every message that matches a later rule also matches an earlier one, so
+// that the later one never counts. It may report false although that is so.
+func Shadows(earlier, later config.Match) bool {
+	wider := map[string]config.Values{}
+	for _, key := range later.Keys() {
+		wider[key.Name] = key.Values
+	}
+	for _, key := range earlier.Keys() {
+		values, found := wider[key.Name]
+		if !found && key.Name == "channel" { // IDs may name their channel
+			values = channelsOf(later)
+		}
+		all := func(value string) bool {
+			return slices.ContainsFunc(key.Values, func(pattern string) bool { return includes(key.Name, pattern, value) })
+		}
+		if len(values) == 0 || slices.ContainsFunc(values, func(value string) bool { return !all(value) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// includes reports whether a value of an earlier rule matches all that a value of a later one does.
+func includes(key, earlier, later string) bool {
+	switch key {
+	case "command":
+		return strings.EqualFold(earlier, later)
+	case "media":
+		return covers(earlier, later)
+	}
+	_, id := config.SplitRouted(later)
+	return earlier == later || earlier == id
+}
+
+// channelsOf returns the channels of a match whose chats or users all name one; nil: any channel.
+func channelsOf(m config.Match) (names config.Values) {
+	for _, values := range []config.Values{m.Chat, m.Topic, m.User} {
+		names = nil
+		for _, value := range values {
+			if channel, _ := config.SplitRouted(value); channel != "" {
+				names = append(names, channel)
+			}
+		}
+		if len(names) > 0 && len(names) == len(values) {
+			return names
+		}
+	}
+	return nil
+}
+
+// ParseCommand splits a text into the word of its command, without the slash and a bot's name, and
+// the rest. The word is "" if the text is no command.
+func ParseCommand(text string) (word, rest string) {
+	trimmed, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	if !ok {
+		return "", text
+	}
+	if at := strings.IndexFunc(trimmed, unicode.IsSpace); at >= 0 {
+		trimmed, rest = trimmed[:at], strings.TrimSpace(trimmed[at:])
+	}
+	word, _, _ = strings.Cut(trimmed, "@")
+	return word, rest
+}
