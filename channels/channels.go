@@ -104,14 +104,20 @@ type Incoming struct {
 	Text     string   `json:"text"`
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
+	// Parent is the ID of the chat that this one is a thread of; "": none, or the chat's ID says
+	// it, see ChatLocator.
+	Parent string `json:"parent,omitempty"`
 	// Workspace is the folder below the workspace in which the agent works on the message, and
 	// Worktree the repository below the workspace of which it gets a worktree. The gateway sets
 	// them when it chooses the agent; "": none.
 	Workspace string `json:"workspace,omitempty"`
 	Worktree  string `json:"worktree,omitempty"`
-	Group     bool   `json:"group,omitempty"` // several people can write in the chat
-	Title     string `json:"title,omitempty"` // of the chat, for display; "": unknown, or the user's own
-	ReplyTo   *Quote `json:"reply_to,omitempty"`
+	// Answerer is the agent that answers the message. The gateway sets it when it receives the
+	// message. It is stored beside the message, which keeps it when the settings change.
+	Answerer Answerer `json:"-"`
+	Group    bool     `json:"group,omitempty"` // several people can write in the chat
+	Title    string   `json:"title,omitempty"` // of the chat, for display; "": unknown, or the user's own
+	ReplyTo  *Quote   `json:"reply_to,omitempty"`
 	// MediaNames are the names that people gave the files in Media, in the same order; "" where
 	// there is none. It is nil if no file has a name.
 	MediaNames []string   `json:"media_names,omitempty"`
@@ -157,6 +163,22 @@ func (in Incoming) Responsible() (user string, ok bool) {
 		return in.User.ID, true
 	}
 	return in.Maker, in.Maker != ""
+}
+
+// SamePlace reports whether the agent works on two messages in the same place.
+func (in Incoming) SamePlace(other Incoming) bool {
+	return in.Workspace == other.Workspace && in.Worktree == other.Worktree
+}
+
+// Answerer is the agent that answers a message.
+type Answerer struct {
+	Agent string
+	// Choices are the agents that people can choose for messages like this one.
+	Choices []string
+	// Gone is the agent that the chat has chosen and that is no longer configured; "": none.
+	Gone string
+	// Command says that the text began with the command of a rule, which was taken off.
+	Command bool
 }
 
 // Part says which message a part belongs to. A channel passes on each part when it arrives, which

@@ -1,6 +1,10 @@
 package channels
 
 import (
+	"cmp"
+	"io"
+	"mime"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +40,29 @@ var kinds = map[string]MediaKind{
 	".jpg": Image, ".jpeg": Image, ".png": Image, ".gif": Image, ".webp": Image,
 	".mp4": Video, ".mov": Video, ".avi": Video, ".mkv": Video, ".webm": Video,
 	".mp3": Audio, ".ogg": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
+}
+
+// TypeOf returns the MIME type of a file on disk, by the extension of its name, else by its
+// content.
+func TypeOf(path, name string) string {
+	ext := strings.ToLower(filepath.Ext(cmp.Or(name, path)))
+	if kind, _, _ := strings.Cut(mime.TypeByExtension(ext), ";"); kind != "" {
+		return kind
+	}
+	if kind := KindOf(ext); kind != Document { // this machine has no table of types
+		return string(kind) + "/" + ext[1:]
+	}
+	var head [512]byte // as much as DetectContentType looks at
+	n := 0
+	if f, err := os.Open(path); err == nil {
+		n, _ = io.ReadFull(f, head[:])
+		_ = f.Close()
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(head[:n]), ";")
+	if kind == "application/ogg" { // people send voice messages so
+		return "audio/ogg"
+	}
+	return kind
 }
 
 // KindOf returns the kind of a file by its extension, in any case. Extensions that the protocol

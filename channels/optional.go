@@ -125,6 +125,14 @@ type TopicHost interface {
 	GroupOf(chat Chat) Chat
 }
 
+// ChatLocator is a channel whose chats' IDs say where the chats are. Its settings implement it,
+// too.
+type ChatLocator interface {
+	// LocateChat returns the ID of the chat that a topic belongs to, and that of the topic, both ""
+	// for a chat that is no topic, and whether the chat is a group. It makes no network call.
+	LocateChat(id string) (parent, topic string, group bool)
+}
+
 // ChatChecker is a channel that knows the form of its chats' IDs. Its settings implement it, too,
 // so that chats in the config can be checked.
 type ChatChecker interface {

@@ -76,7 +76,7 @@ func (in Incoming) Comment() string {
 // ApplyEdit returns the message with the new content of an edit. An edit of a piece changes only
 // the text of that piece.
 func (in Incoming) ApplyEdit(edit Incoming) Incoming {
-	in.Change, in.ChangedAt = Edited, edit.ChangedAt
+	in.Change, in.ChangedAt, in.Workspace, in.Worktree = Edited, edit.ChangedAt, edit.Workspace, edit.Worktree
 	at := in.findPiece(edit.ID)
 	if at < 0 && edit.ID != in.ID { // a part of an album from before pieces were stored
 		return in
@@ -97,9 +97,19 @@ func (in Incoming) ApplyEdit(edit Incoming) Incoming {
 	return in.withPieceTexts(in.Pieces, texts, rest)
 }
 
-// SameContent reports whether two messages have the same text and files.
+// SameContent reports whether two messages have the same text and files, for the same place.
 func (in Incoming) SameContent(other Incoming) bool {
-	return in.Text == other.Text && slices.Equal(in.Media, other.Media)
+	return in.Text == other.Text && slices.Equal(in.Media, other.Media) && in.SamePlace(other)
+}
+
+// WithFirstText returns the message with another text of its first piece, which begins its text.
+func (in Incoming) WithFirstText(whole string) Incoming {
+	if len(in.Pieces) > 0 {
+		in.Pieces = slices.Clone(in.Pieces)
+		in.Pieces[0].Bytes = max(0, in.Pieces[0].Bytes-(len(in.Text)-len(whole)))
+	}
+	in.Text = whole
+	return in
 }
 
 // Without returns the message without the piece with this ID, which was deleted. It reports false

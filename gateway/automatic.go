@@ -191,6 +191,21 @@ func (g *Gateway) saveFiles(m *AutomaticMessage) (discard func(), err error) {
 	return discard, err
 }
 
+// deliver has an agent work on a message that names one or for which a rule does, and sends others.
+func (g *Gateway) deliver(ctx context.Context, m AutomaticMessage) (Accepted, error) {
+	isPrompt := m.Agent != "" || m.Runbook != ""
+	if !isPrompt {
+		var err error
+		if isPrompt, err = g.choice.MatchesOrigin(ctx, g.newRequest(m).In); err != nil {
+			return Accepted{}, err
+		}
+	}
+	if isPrompt {
+		return g.Ask(ctx, m)
+	}
+	return g.Send(ctx, m)
+}
+
 func (g *Gateway) checkChat(chat channels.Chat) error {
 	ch, ok := g.o.Channels[chat.Channel]
 	if !ok {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/choice"
@@ -37,6 +38,8 @@ import (
 type Settings struct {
 	// Agents are the agents by name, including store.DefaultAgent.
 	Agents map[string]Agent
+	// Routes are the rules about who answers. Their agents are among Agents.
+	Routes []config.Route
 	// AllowFrom lists the admitted people by channel; * admits everybody. A channel that is missing
 	// has no access control.
 	AllowFrom     map[string][]string
@@ -178,6 +181,7 @@ func New(o Options) *Gateway {
 	g.choice = choice.New(choice.Options{
 		Store:  o.Store,
 		Agents: func() map[string]choice.Agent { return g.settings.Load().agents }, HasRunbooks: g.runbooks.Available,
+		Routes: func() []config.Route { return g.currentSettings().Routes }, Locate: g.locateChat,
 		Words: g.words,
 	})
 	g.notices = notices.New(notices.Options{
@@ -286,6 +290,14 @@ func (g *Gateway) agentInfo(ctx context.Context, chat channels.Chat, agent strin
 		}
 	}
 	return g.turns.StoredAgentInfo(ctx, chat, agent)
+}
+
+// locateChat returns where a chat is, as far as its ID says; see channels.ChatLocator.
+func (g *Gateway) locateChat(chat channels.Chat) (parent, topic string, group bool) {
+	if l, ok := g.o.Channels[chat.Channel].(channels.ChatLocator); ok {
+		return l.LocateChat(chat.ID)
+	}
+	return "", "", false
 }
 
 // IsAdmitted reports whether a person has access, so that a channel can save effort for others. It

@@ -29,11 +29,7 @@ func (g *Gateway) acceptCall(ctx context.Context, m hooks.Message) (duplicate bo
 		Origin: channels.ByHook(m.Hook), Chat: m.Chat, Text: g.hookText(m), Key: m.Key,
 		Limit: hooks.MaxWaiting, Agent: m.Agent,
 	}
-	deliver := g.Send
-	if m.Agent != "" {
-		deliver = g.Ask
-	}
-	accepted, err := deliver(ctx, message)
+	accepted, err := g.deliver(ctx, message)
 	switch {
 	case errors.Is(err, ErrQueueFull):
 		err = hooks.ErrFull

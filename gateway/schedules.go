@@ -27,11 +27,7 @@ func (g *Gateway) deliverSchedule(ctx context.Context, m schedule.Message) (int6
 		Text: m.Spec.Text, Agent: m.Spec.Agent, Runbook: m.Spec.Runbook, Limit: scheduleLimit, Occurrences: m.Occurrences,
 		Quiet: m.Spec.Runbook == "" && m.Spec.Say != schedule.SayAlways,
 	}
-	deliver := g.Ask
-	if m.Spec.Agent == "" && m.Spec.Runbook == "" {
-		deliver = g.Send
-	}
-	accepted, err := deliver(ctx, message)
+	accepted, err := g.deliver(ctx, message)
 	for _, refusal := range []error{ErrNoChannel, ErrBadChat, ErrNoAgent, ErrQueueFull, ErrEmpty} {
 		if errors.Is(err, refusal) {
 			return 0, schedule.RefusedError{Reason: err.Error()}

@@ -202,7 +202,7 @@ func (g *Gateway) ownerAgent(ctx context.Context, o terminal.Owner) (Agent, erro
 	}
 	if name == "" {
 		var err error
-		if name, _, err = g.choice.Next(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
+		if name, err = g.choice.Next(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
 			return Agent{}, err
 		}
 	}

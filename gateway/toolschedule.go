@@ -27,7 +27,7 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 	}
 	s.Text = terminal.Clean(s.Text)
 	if prompt {
-		if s.Agent, _, err = c.g.choice.Next(ctx, c.chat); err != nil {
+		if s.Agent, err = c.g.choice.Next(ctx, c.chat); err != nil {
 			return schedule.Listed{}, err
 		}
 	}
@@ -80,7 +80,7 @@ func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	agent, _, err := c.g.choice.Next(ctx, c.chat)
+	agent, err := c.g.choice.Next(ctx, c.chat)
 	if err != nil {
 		return err
 	}

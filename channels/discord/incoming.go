@@ -52,7 +52,9 @@ func (c *Channel) newIncoming(ctx context.Context, m *message, r channelInfo, at
 	}
 	in.User.Language = c.guilds.guild(r.guild).language // a message does not tell its author's language
 	if isThread(r.kind) {
-		in.ThreadID = in.Chat.ID
+		in.ThreadID, in.Parent = in.Chat.ID, r.parent.String()
+	} else if at != m.Channel { // the message opens a thread
+		in.Parent = m.Channel.String()
 	}
 	fetch := c.hasFiles(m)
 	if q := m.Referenced; q != nil {

@@ -102,7 +102,7 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 	e.incoming = in.c.newInteraction(e.interaction.interaction)
 	if pressed := e.interaction.Message; pressed != nil && e.incoming.Press != "" {
 		if m, found := in.c.findRelocated(ctx, pressed.ID.String()); found && m.In == e.incoming.Chat.ID {
-			e.incoming.Chat.ID, e.incoming.ThreadID = m.Chat, m.Chat
+			e.incoming.Chat.ID, e.incoming.ThreadID, e.incoming.Parent = m.Chat, m.Chat, m.In
 		}
 	}
 	files := e.interaction.files()
@@ -134,7 +134,7 @@ func (c *Channel) newInteraction(i *interaction) channels.Incoming {
 	}
 	in.User.Language = i.Locale
 	if i.isThread() {
-		in.ThreadID = in.Chat.ID
+		in.ThreadID, in.Parent = in.Chat.ID, i.Channel.Parent.String()
 	}
 	if i.Type == discordgo.InteractionMessageComponent {
 		in.ID, in.Press = channels.PressID(i.ID.String()), i.pressed().Data

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"nanobot/channels"
@@ -119,6 +120,20 @@ func (*Settings) CheckChat(id string) error {
 			"for a topic of a group", id)
 	}
 	return nil
+}
+
+// LocateChat returns the group and the number of a topic, and whether a chat is a group.
+func (*Settings) LocateChat(id string) (parent, topic string, group bool) {
+	a, err := chats.ParseAddress(id)
+	if err != nil || a.Thread == 0 {
+		return "", "", a.IsGroup()
+	}
+	return chats.Address{Chat: a.Chat}.String(), strconv.Itoa(a.Thread), a.IsGroup()
+}
+
+// LocateChat is Settings.LocateChat.
+func (*Channel) LocateChat(id string) (parent, topic string, group bool) {
+	return (*Settings)(nil).LocateChat(id)
 }
 
 // CheckChat returns an error if no chat can have an ID.

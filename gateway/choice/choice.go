@@ -1,14 +1,14 @@
-// Package choice knows which agent answers a chat, and which commands people can use there.
+// Package choice decides which agent answers a message, by the rules of the configuration and by
+// what its chat has chosen, and knows which commands people can use there.
 package choice
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -17,9 +17,10 @@ import (
 // memory has the agent that a chat has chosen. It outlives /new.
 const memory = store.LastingPrefix + "choice"
 
-// Store has the choices of chats.
+// Store has the choices of chats, and their messages, newest first.
 type Store interface {
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 }
 
 // Agent is a configured agent. Its protocol may have commands.
@@ -30,6 +31,10 @@ type Options struct {
 	Store Store
 	// Agents returns the agents by name, including the default agent.
 	Agents func() map[string]Agent
+	// Routes returns the rules; nil: there are none.
+	Routes func() []config.Route
+	// Locate returns where a chat is, as far as its ID says; see channels.ChatLocator.
+	Locate func(chat channels.Chat) (parent, topic string, group bool)
 	// HasRunbooks reports whether people can run runbooks.
 	HasRunbooks func() bool
 	Words       *words.Catalogue
@@ -43,25 +48,6 @@ func New(o Options) *Choice { return &Choice{o} }
 
 // Remember returns the memory with which a chat chooses an agent; "": the default agent.
 func Remember(agent string) store.Memory { return store.Memory{Key: memory, Value: agent} }
-
-// Next returns the agent that answers the next message of a chat: the chosen one, or the default
-// agent. gone is a chosen agent that is no longer configured.
-func (c *Choice) Next(ctx context.Context, chat channels.Chat) (name, gone string, err error) {
-	chosen, err := c.o.Store.Recall(ctx, chat, memory)
-	if err != nil {
-		return "", "", fmt.Errorf("read the chosen agent: %w", err)
-	}
-	if chosen == "" {
-		return store.DefaultAgent, "", nil
-	}
-	if _, ok := c.o.Agents()[chosen]; !ok {
-		return store.DefaultAgent, chosen, nil
-	}
-	return chosen, "", nil
-}
-
-// Names returns the sorted names of the agents.
-func (c *Choice) Names() []string { return slices.Sorted(maps.Keys(c.o.Agents())) }
 
 // Several reports whether there is more than one agent.
 func (c *Choice) Several() bool { return len(c.o.Agents()) > 1 }

@@ -2,8 +2,10 @@ package choice
 
 import (
 	"slices"
+	"strings"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/internal/words"
 )
 
@@ -35,18 +37,34 @@ var gatewayCommands = []gatewayCommand{
 	{name: "schedules", help: words.HelpSchedules},
 	{name: "verbose", help: words.HelpVerbose, args: true},
 	{name: "whoami", help: words.HelpWhoami, private: true},
-	{name: CommandAgent, help: words.HelpAgent, available: (*Choice).Several},
+	{name: CommandAgent, help: words.HelpAgent, available: (*Choice).canSwitch},
 	{name: CommandRunbooks, help: words.HelpRunbooks, available: (*Choice).HasRunbooks},
 	{name: CommandRun, help: words.HelpRun, args: true, available: (*Choice).HasRunbooks},
 	{name: "help", help: words.HelpHelp, private: true},
 }
 
-// GatewayCommands lists the gateway's commands that are available.
+// canSwitch reports whether people can choose an agent somewhere.
+func (c *Choice) canSwitch() bool {
+	return c.Several() && (!c.HasRoutes() ||
+		slices.ContainsFunc(c.o.Routes(), func(r config.Route) bool { return !r.Switch.IsEmpty() }))
+}
+
+// GatewayCommands lists the gateway's commands that are available, with those of the rules.
 func (c *Choice) GatewayCommands() []channels.Command {
 	all := make([]channels.Command, 0, len(gatewayCommands))
 	for _, own := range gatewayCommands {
 		if own.available == nil || own.available(c) {
 			all = append(all, c.localized(channels.Command{Name: own.name, Args: own.args, Private: own.private}, own.help))
+		}
+	}
+	if c.HasRoutes() {
+		for _, rule := range c.o.Routes() {
+			for _, name := range rule.Match.Command {
+				command := channels.Command{Name: strings.ToLower(name), Args: true}
+				if !slices.ContainsFunc(all, func(other channels.Command) bool { return other.Name == command.Name }) {
+					all = slices.Insert(all, len(all)-1, c.localized(command, words.HelpRoute, rule.Agent)) // /help is the last
+				}
+			}
 		}
 	}
 	return all
@@ -59,10 +77,10 @@ func (c *Choice) Has(name string) bool {
 }
 
 // localized returns a command of a menu with its description in every language.
-func (c *Choice) localized(command channels.Command, help words.Key) channels.Command {
-	command.Help, command.HelpIn = c.o.Words.For("").Text(help), map[string]string{}
+func (c *Choice) localized(command channels.Command, help words.Key, values ...any) channels.Command {
+	command.Help, command.HelpIn = c.o.Words.For("").Text(help, values...), map[string]string{}
 	for _, l := range words.Languages() {
-		command.HelpIn[string(l)] = c.o.Words.For(string(l)).Text(help)
+		command.HelpIn[string(l)] = c.o.Words.For(string(l)).Text(help, values...)
 	}
 	return command
 }

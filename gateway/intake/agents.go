@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,14 +18,13 @@ import (
 const maxButtons = 20
 
 // agent carries out /agent: it shows the chat's agent, or chooses another.
-func (c commandCall) agent(ctx context.Context) (string, error) {
-	now, _, err := c.o.Choice.Next(ctx, c.in.Chat)
-	if err != nil {
-		return "", err
-	}
-	names := c.o.Choice.Names()
+func (c commandCall) agent(context.Context) (string, error) {
+	now, names := c.in.Answerer.Agent, c.in.Answerer.Choices
 	wanted := strings.ToLower(c.args)
+	_, exists := c.o.Settings().Agents[wanted]
 	switch {
+	case c.o.Choice.HasRoutes() && len(names) < 2:
+		return c.text(words.FixedAgent, now), nil
 	case wanted == "":
 		others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == now })
 		if len(others) == 0 {
@@ -32,7 +32,10 @@ func (c commandCall) agent(ctx context.Context) (string, error) {
 		}
 		c.addAgentButtons(others)
 		return c.text(words.CurrentAgent, now, strings.Join(others, ", ")), nil
-	case !slices.Contains(names, wanted):
+	case exists && !slices.Contains(names, wanted):
+		c.addAgentButtons(names)
+		return c.text(words.AgentNotHere, wanted, strings.Join(names, ", ")), nil
+	case !exists:
 		c.addAgentButtons(names)
 		return c.unknownAgentText(wanted, names), nil
 	case wanted == now:
@@ -65,18 +68,35 @@ func (c commandCall) addAgentButtons(names []string) {
 // assignAgent sets the agent of a message that may get a turn. If the chosen agent is no longer
 // configured, the person is told once: the transaction that stores the message also stores the
 // notice and clears the choice.
-func (e *enqueuer) assignAgent(ctx context.Context, request *store.ReceiveRequest) error {
-	name, gone, err := e.o.Choice.Next(ctx, request.In.Chat)
-	if request.Agent = name; gone == "" || err != nil {
-		return err
+func (e *enqueuer) assignAgent(request *store.ReceiveRequest) (err error) {
+	a := request.In.Answerer
+	if request.Agent = a.Agent; a.Gone == "" {
+		return nil
 	}
 	notice := words.AgentGone
-	if e.o.Choice.Several() {
+	if len(a.Choices) > 1 {
 		notice = words.AgentGoneChoose
 	}
 	request.Remember = choice.Remember("")
 	request.Answer, err = e.planAnswer(request.In, channels.Message{
-		Text: e.words(request.In).Text(notice, gone, name), Notification: channels.Notification{Silent: true},
+		Text: e.words(request.In).Text(notice, a.Gone, a.Agent), Notification: channels.Notification{Silent: true},
 	})
 	return err
+}
+
+// keepAgent has the message of an earlier turn say who answers a message, where there are rules: a
+// button or a question belongs to the agent that has shown it.
+func (i *Intake) keepAgent(ctx context.Context, in *channels.Incoming, earlier int64) error {
+	if !i.o.Choice.HasRoutes() {
+		return nil
+	}
+	before, ok, err := i.o.Store.Inbound(ctx, earlier)
+	if err != nil {
+		return fmt.Errorf("read the message of a button: %w", err)
+	}
+	if _, exists := i.o.Settings().Agents[before.Agent]; ok && exists && before.Attempt > 0 {
+		in.Answerer = channels.Answerer{Agent: before.Agent}
+		in.Workspace, in.Worktree = before.In.Workspace, before.In.Worktree
+	}
+	return nil
 }

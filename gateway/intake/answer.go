@@ -66,7 +66,7 @@ func (i *Intake) answerTurn(ctx context.Context, in channels.Incoming, q store.Q
 	// If the question was closed in the meantime, text is handled like any other message; a button
 	// press or a secret is only stored.
 	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply, Secret: q.Secret && in.Press == ""}
-	if err := i.assignAgent(ctx, &request); err != nil {
+	if err := i.assignAgent(&request); err != nil {
 		return true, err
 	}
 	result, err := i.acceptMessage(ctx, request)

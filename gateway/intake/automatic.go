@@ -34,10 +34,13 @@ func (i *Intake) ReceiveAutomatic(ctx context.Context, request store.ReceiveRequ
 		}
 		return result, nil
 	}
-	if request.Agent == "" {
-		if err := i.assignAgent(ctx, &request); err != nil {
-			return store.ReceiveResult{}, err
-		}
+	in.Answerer.Agent = request.Agent
+	decided, err := i.o.Choice.Decide(ctx, *in)
+	if request.In = decided; err == nil {
+		err = i.assignAgent(&request)
+	}
+	if err != nil {
+		return store.ReceiveResult{}, err
 	}
 	result, err := i.acceptMessage(ctx, request)
 	if err == nil && result.Disposition == store.Full {

@@ -1,8 +1,10 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
@@ -55,10 +57,13 @@ func (i *Intake) prepareChange(ctx context.Context, request *store.ChangeRequest
 		return err
 	}
 	if request.In.Change == channels.Edited {
-		if before.In.ApplyEdit(request.In).SameContent(before.In) {
+		if err := i.routeEdit(ctx, request, before); err != nil {
+			return err
+		}
+		if before.In.ApplyEdit(request.In).SameContent(before.In) && cmp.Or(request.Agent, before.Agent) == before.Agent {
 			return nil
 		}
-		if err := i.planChangeAnswers(ctx, request); err != nil {
+		if err := i.planChangeAnswers(request); err != nil {
 			return err
 		}
 	}
@@ -68,14 +73,36 @@ func (i *Intake) prepareChange(ctx context.Context, request *store.ChangeRequest
 	return nil
 }
 
-// planChangeAnswers plans the answers to an edit.
-func (i *Intake) planChangeAnswers(ctx context.Context, request *store.ChangeRequest) error {
-	_, _, own := i.parseCommand(request.In)
-	ctl, err := i.findControl(ctx, request.In)
+// routeEdit decides who answers the new content of a message, where there are rules. The content
+// that the message had stays with its agent, and a message that was joined to another with that
+// one.
+func (i *Intake) routeEdit(ctx context.Context, request *store.ChangeRequest, before store.Inbound) error {
+	in := before.In.ApplyEdit(request.In)
+	in.Text, in.Pieces = request.In.Text, nil
+	in, err := i.o.Choice.Decide(ctx, in)
 	if err != nil {
 		return err
 	}
-	request.Withdraw = own || ctl.isCommand()
+	request.In.Answerer, request.In.Workspace, request.In.Worktree = in.Answerer, before.In.Workspace, before.In.Worktree
+	pieces := before.In.Pieces
+	switch isFirst := len(pieces) == 0 || pieces[0].ID == request.In.ID; {
+	case !i.o.Choice.HasRoutes():
+	case isFirst:
+		request.Agent, request.In.Workspace, request.In.Worktree = in.Answerer.Agent, in.Workspace, in.Worktree
+		request.In.Text = in.Text
+		if before.In.ApplyEdit(request.In).SameContent(before.In) && slices.Contains(in.Answerer.Choices, before.Agent) {
+			request.Agent = before.Agent // only the choice of the chat may have changed
+		}
+	case in.Answerer.Agent == before.Agent && in.SamePlace(before.In):
+		request.In.Text = in.Text
+	}
+	return nil
+}
+
+// planChangeAnswers plans the answers to an edit.
+func (i *Intake) planChangeAnswers(request *store.ChangeRequest) (err error) {
+	_, _, own := i.parseCommand(request.In)
+	request.Withdraw = own || i.findControl(request.In).isCommand()
 	w := i.words(request.In)
 	offer := channels.Message{Text: w.Text(words.EditedSendAgain), Notification: channels.Notification{Silent: true}}
 	if data := press.Rerun(request.In.ID); data != "" {

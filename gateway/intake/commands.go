@@ -133,10 +133,7 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	for _, m := range c.o.Choice.GatewayCommands() {
 		b.WriteString(helpLine(m, language))
 	}
-	agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
-	if err != nil {
-		return "", err
-	}
+	agent := c.in.Answerer.Agent
 	about, err := c.o.AgentInfo(ctx, c.in.Chat, agent)
 	if err != nil {
 		return "", err

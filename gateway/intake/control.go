@@ -48,12 +48,12 @@ type control struct {
 func (c *control) isCommand() bool { return c != nil && c.request.Command != "" }
 
 // findControl returns a message as a command or text for the protocol of the running turn's agent,
-// or of the chosen agent. It returns nil if the protocol has no commands, or if the message presses
-// another button.
-func (cs *controls) findControl(ctx context.Context, in channels.Incoming) (*control, error) {
-	runner, err := cs.controllerFor(ctx, in.Chat)
-	if runner == nil || err != nil {
-		return nil, err
+// or of the agent that answers it. It returns nil if the protocol has no commands, or if the
+// message presses another button.
+func (cs *controls) findControl(in channels.Incoming) *control {
+	runner := cs.controllerFor(in)
+	if runner == nil {
+		return nil
 	}
 	text := in.Text
 	if in.Press != "" {
@@ -64,9 +64,9 @@ func (cs *controls) findControl(ctx context.Context, in channels.Incoming) (*con
 		c.request = terminal.ControlRequest{Chat: in.Chat.String(), Args: text}
 	}
 	if !c.isCommand() && (in.Press != "" || strings.TrimSpace(text) == "" || len(in.Media) > 0) {
-		return nil, nil
+		return nil
 	}
-	return c, nil
+	return c
 }
 
 // ParseControl parses a message for a protocol with the given commands. Other messages are text.
@@ -83,28 +83,20 @@ func ParseControl(commands []terminal.Command, chat, text string) terminal.Contr
 	return terminal.ControlRequest{Chat: chat, Args: text}
 }
 
-// controllerFor returns the runner whose protocol carries out the commands of a chat: the running
-// turn's, if it has commands, else the chosen agent's. nil: there is none.
-func (cs *controls) controllerFor(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
-	agents := cs.o.Settings().Agents
-	if t := cs.o.Lanes.RunningTurn(chat); t != nil {
+// controllerFor returns the runner whose protocol carries out the commands of a message: the
+// running turn's, if it has commands and the message is not for another agent by its command, else
+// that of the agent that answers it. nil: there is none.
+func (cs *controls) controllerFor(in channels.Incoming) terminal.Controller {
+	if t := cs.o.Lanes.RunningTurn(in.Chat); t != nil && (!in.Answerer.Command || answers(t, in.Answerer.Agent, in)) {
 		if c := t.Controller(); c != nil && len(c.Controls()) > 0 {
-			return c, nil
+			return c
 		}
 	}
-	found := false
-	for _, agent := range agents {
-		found = found || len(agent.Runner.Controls()) > 0
+	agent, ok := cs.o.Settings().Agents[in.Answerer.Agent] // a reload may have removed it
+	if !ok || len(agent.Runner.Controls()) == 0 {
+		return nil
 	}
-	if !found { // saves a query
-		return nil, nil
-	}
-	name, _, err := cs.o.Choice.Next(ctx, chat)
-	agent, ok := agents[name] // a reload may have removed it
-	if err != nil || !ok || len(agent.Runner.Controls()) == 0 {
-		return nil, err
-	}
-	return agent.Runner, nil
+	return agent.Runner
 }
 
 // tryControl has the protocol carry out a message, if the protocol accepts it. The message is

@@ -43,7 +43,7 @@ func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveReque
 		return store.ReceiveResult{}, err
 	}
 	request.NotWhileRunning = set.WhileRunning == Reject && len(dismissed) == 0
-	if err := e.assignAgent(ctx, &request); err != nil {
+	if err := e.assignAgent(&request); err != nil {
 		return store.ReceiveResult{}, err
 	}
 	how := set.whileRunning(request.Agent)
@@ -132,7 +132,7 @@ func (e *enqueuer) handleQueued(ctx context.Context, how WhileRunning, result st
 	if t != nil {
 		t.MoveBoardDown() // the person's message is below the board
 	}
-	if how == Inject && t != nil && t.Agent() != inbound.Agent { // a message reaches no other agent than its own
+	if how == Inject && t != nil && !answers(t, inbound.Agent, in) {
 		how = Queue
 	}
 	switch how {

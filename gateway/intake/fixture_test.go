@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/choice"
@@ -54,6 +55,7 @@ type fixture struct {
 	people   access.Settings
 	access   *access.Access
 	choice   *choice.Choice
+	routes   []config.Route
 	notices  *notices.Notices
 	denied   sync.Map                      // people who lose their access while a test runs
 	about    map[string]terminal.AgentInfo // by agent
@@ -91,7 +93,7 @@ func runIntake(t *testing.T, test func(fx *fixture)) {
 		fx.people = access.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, Approvers: map[string][]string{store.DefaultAgent: nil}}
 		open := map[string]channels.Channel{"net": fx.net}
 		fx.access = access.New(access.Options{Store: db, Channels: open, Settings: fx.currentPeople, Log: zap.New(core)})
-		fx.choice = choice.New(choice.Options{Store: fx.disk, Agents: fx.choosable, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
+		fx.choice = choice.New(choice.Options{Store: fx.disk, Agents: fx.choosable, Routes: func() []config.Route { return fx.routes }, Locate: locate, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
 		fx.notices = notices.New(notices.Options{Channels: open, Store: db, Outbox: fx.outbox, Words: words.New(words.Settings{}), Log: zap.New(core)})
 		fx.options = intake.Options{
 			Access: fx.access, Choice: fx.choice, Notices: fx.notices,
@@ -126,6 +128,15 @@ func runIntake(t *testing.T, test func(fx *fixture)) {
 		t.Cleanup(cancel)
 		test(fx)
 	})
+}
+
+// locate is that of a network whose topics have IDs such as group_7.
+func locate(chat channels.Chat) (parent, topic string, group bool) {
+	parent, topic, found := strings.Cut(chat.ID, "_")
+	if !found {
+		return "", "", false
+	}
+	return parent, topic, true
 }
 
 func chatOf(user string) channels.Chat { return channels.Chat{Channel: "net", ID: user} }

@@ -287,17 +287,18 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	}
 	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
+	in, err := i.o.Choice.Decide(ctx, in)
+	if err != nil {
+		return err
+	}
 	var ctl *control
 	if !own {
-		var err error
-		if ctl, err = i.findControl(ctx, in); err != nil {
-			return err
-		}
+		ctl = i.findControl(in)
 	}
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
-	isText := !own && !ctl.isCommand() && (in.Forwarded == nil || in.Press != "")
+	isText := !own && !ctl.isCommand() && !in.Answerer.Command && (in.Forwarded == nil || in.Press != "")
 	if answered, err := i.answerQuestion(ctx, in, isText); answered || err != nil {
 		return err
 	}

@@ -53,6 +53,9 @@ func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q stor
 	if refused, err := i.refuseAnswer(ctx, in, q); refused || err != nil {
 		return true, err
 	}
+	if err := i.keepAgent(ctx, &in, q.Inbound); err != nil {
+		return true, err
+	}
 	reply := &store.Reply{Question: q.ID, Text: q.Options[n-1], By: in.User.ID, Turn: true}
 	result, err := i.enqueueChosen(ctx, in, chosen{id: q.ID, text: q.Commands[n-1], reply: reply})
 	if result.Replied {
@@ -73,7 +76,9 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said p
 	if text == "" {
 		return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.TooOldButton)) // its message is no longer stored
 	}
-	_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text})
+	if err = i.keepAgent(ctx, &in, said.Inbound); err == nil {
+		_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text})
+	}
 	return err
 }
 

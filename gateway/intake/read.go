@@ -38,6 +38,12 @@ func (r *reading) readingTurn(chat channels.Chat) Turn {
 	return nil
 }
 
+// answers reports whether a turn may read a message for an agent: it reaches no other agent than
+// its own, and no other place.
+func answers(t Turn, agent string, in channels.Incoming) bool {
+	return agent == t.Agent() && in.SamePlace(t.Inbound().In)
+}
+
 // offerMessage offers a message to the running turn of its chat, after the queued messages. It
 // reports whether the message is done. A message is stored after it was read: after a crash in
 // between, the network delivers it again, and the protocol recognises it.
@@ -57,9 +63,8 @@ func (r *reading) offerMessage(ctx context.Context, in channels.Incoming) (bool,
 	if known && in.ID != "" { // it may be the message that the turn works on
 		return false, nil
 	}
-	agent, _, err := r.o.Choice.Next(ctx, in.Chat)
-	if err != nil || agent != t.Agent() { // a message reaches no other agent than its own
-		return false, err
+	if !answers(t, in.Answerer.Agent, in) {
+		return false, nil
 	}
 	if all, err := r.offerQueue(ctx, t); !all || err != nil {
 		return false, err
@@ -112,7 +117,7 @@ func (r *reading) offerQueue(ctx context.Context, t Turn) (all bool, err error) 
 		return false, fmt.Errorf("read queue: %w", err)
 	}
 	for _, inbound := range queue {
-		if inbound.Agent != t.Agent() || inbound.Attempt > 0 || inbound.In.Origin != channels.Person {
+		if !answers(t, inbound.Agent, inbound.In) || inbound.Attempt > 0 || inbound.In.Origin != channels.Person {
 			continue
 		}
 		if read, err := readMessage(ctx, t, inbound.In); !read || err != nil {

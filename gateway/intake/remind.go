@@ -91,11 +91,7 @@ func (c commandCall) unschedule(ctx context.Context) (string, error) {
 		if s.Name != c.args || s.Maker == "" {
 			continue
 		}
-		agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
-		if err != nil {
-			return "", err
-		}
-		if s.Maker != c.in.User.ID && !c.o.Access.MayApprove(agent, c.in.Chat.Channel, c.in.User.ID) {
+		if s.Maker != c.in.User.ID && !c.o.Access.MayApprove(c.in.Answerer.Agent, c.in.Chat.Channel, c.in.User.ID) {
 			return c.textForSender(words.ScheduleNotYours), nil
 		}
 		if _, err := c.o.Schedules.Remove(ctx, s.Name); err != nil {

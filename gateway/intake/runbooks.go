@@ -68,6 +68,9 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
 		return true, err
 	}
+	if err := i.keepAgent(ctx, &in, q.Inbound); err != nil {
+		return true, err
+	}
 	if option := optionNumber(q, in); option > 0 {
 		in.Text = q.Options[option-1] // the history contains the labels of buttons, too
 	}

@@ -40,9 +40,8 @@ func (e *enqueuer) mayBeSecret(ctx context.Context, in channels.Incoming) (bool,
 	if err != nil || slices.ContainsFunc(open, func(q store.Question) bool { return q.Secret }) {
 		return err == nil, err
 	}
-	c, err := e.controls.findControl(ctx, in)
-	if err != nil || c != nil && c.readsSecret() {
-		return err == nil, err
+	if c := e.controls.findControl(in); c != nil && c.readsSecret() {
+		return true, nil
 	}
 	return e.repliesToSecret(ctx, in)
 }

@@ -50,10 +50,7 @@ func (c commandCall) status(ctx context.Context) (string, error) {
 
 // writeAgentLine writes the chat's agent, if there are several, and its own status line.
 func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) error {
-	agent, _, err := c.o.Choice.Next(ctx, c.in.Chat)
-	if err != nil {
-		return err
-	}
+	agent := c.in.Answerer.Agent
 	about, err := c.o.AgentInfo(ctx, c.in.Chat, agent)
 	if err != nil {
 		return err

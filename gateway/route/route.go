@@ -15,8 +15,8 @@ import (
 // Facts are what rules can ask about a message.
 type Facts struct {
 	Chat channels.Chat
-	// Parent is the ID of the chat that Chat is a topic or a thread of, and Topic that of the topic;
-	// "": it is none.
+	// Parent is the ID of the chat that Chat is a topic or a thread of, and Topic that of the
+	// topic; "": it is none.
 	Parent, Topic string
 	// User is the ID of the person who has sent or caused the message; "": nobody.
 	User    string
@@ -146,12 +146,12 @@ func channelsOf(m config.Match) (names config.Values) {
 // ParseCommand splits a text into the word of its command, without the slash and a bot's name, and
 // the rest. The word is "" if the text is no command.
 func ParseCommand(text string) (word, rest string) {
-	trimmed, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
+	trimmed, ok := strings.CutPrefix(strings.TrimLeftFunc(text, unicode.IsSpace), "/")
 	if !ok {
 		return "", text
 	}
 	if at := strings.IndexFunc(trimmed, unicode.IsSpace); at >= 0 {
-		trimmed, rest = trimmed[:at], strings.TrimSpace(trimmed[at:])
+		trimmed, rest = trimmed[:at], strings.TrimLeftFunc(trimmed[at:], unicode.IsSpace)
 	}
 	word, _, _ = strings.Cut(trimmed, "@")
 	return word, rest

@@ -288,7 +288,7 @@ func TestARuleIsShadowedByAnEarlierOneThatMatchesAllItsMessages(t *testing.T) {
 
 func TestACommandIsTakenOffTheText(t *testing.T) {
 	for text, want := range map[string][2]string{
-		"/faq how?": {"faq", "how?"}, "/faq@my_bot how?": {"faq", "how?"}, " /FAQ\nhow?\n": {"FAQ", "how?"}, "/faq": {"faq", ""},
+		"/faq how?": {"faq", "how?"}, "/faq@my_bot how?": {"faq", "how?"}, " /FAQ\nhow?\n": {"FAQ", "how?\n"}, "/faq": {"faq", ""},
 		"how /faq": {"", "how /faq"}, "/": {"", ""}, "": {"", ""}, "/etc/passwd is read": {"etc/passwd", "is read"},
 	} {
 		word, rest := route.ParseCommand(text)

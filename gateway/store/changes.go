@@ -10,6 +10,9 @@ import (
 type ChangeRequest struct {
 	// In has the chat and the ID of the earlier message; In.Change says what happened to it.
 	In channels.Incoming
+	// Agent is the agent that answers the new content; "": the one that the message was accepted
+	// for.
+	Agent string
 	// Cursor, if not "", is stored for the channel in the same transaction.
 	Cursor string
 	// Refused says that only the cursor and the parts of the change are processed.

@@ -142,9 +142,9 @@ type ReceiveRequest struct {
 	NotWhileRunning bool
 	QueueLimit      int
 	// Gather is how long the message waits for further messages of the same person before it can be
-	// claimed; 0: not at all. A message with Gather that arrives meanwhile is Joined to it, and the
-	// wait begins again; it lasts at most MaxGather altogether. Any other message of the person
-	// ends the wait.
+	// claimed; 0: not at all. A message with Gather for the same agent and place that arrives
+	// meanwhile is Joined to it, and the wait begins again; it lasts at most MaxGather altogether.
+	// Any other message of the person ends the wait.
 	Gather time.Duration
 	// Follows, if not 0, says that the message belongs to the text that the same person wrote
 	// before it, and is Joined to it if that is pending and was received within this time.

@@ -108,7 +108,7 @@ func (s *Stage) AgentChanged(chat channels.Chat, agent string) {
 		return
 	}
 	s.o.Outbox.ShowMenu(chat, func(ctx context.Context) error {
-		if next, _, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
+		if next, err := s.o.Choice.Next(ctx, chat); next != agent || err != nil {
 			return err
 		}
 		now, err := s.StoredAgentInfo(ctx, chat, agent)

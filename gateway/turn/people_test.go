@@ -27,8 +27,8 @@ func (fakeAccess) LastAdmitted(context.Context, channels.Chat) (int64, bool, err
 // fakeChoice has one agent for all chats.
 type fakeChoice struct{ agent *string }
 
-func (c fakeChoice) Next(context.Context, channels.Chat) (name, gone string, err error) {
-	return *c.agent, "", nil
+func (c fakeChoice) Next(context.Context, channels.Chat) (name string, err error) {
+	return *c.agent, nil
 }
 
 func (fakeChoice) AgentCommands(_ string, about terminal.AgentInfo) (all []channels.Command) {

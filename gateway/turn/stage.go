@@ -85,7 +85,7 @@ type Access interface {
 // Choice knows the agents of chats.
 type Choice interface {
 	// Next returns the agent that answers the next message of a chat.
-	Next(ctx context.Context, chat channels.Chat) (name, gone string, err error)
+	Next(ctx context.Context, chat channels.Chat) (name string, err error)
 	// AgentCommands returns the commands of an agent that the chat's menu can show.
 	AgentCommands(agent string, about terminal.AgentInfo) []channels.Command
 }

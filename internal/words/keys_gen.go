@@ -23,6 +23,7 @@ const (
 	HelpWhoami          Key = "helpWhoami"
 	HelpHelp            Key = "helpHelp"
 	HelpAgent           Key = "helpAgent"
+	HelpRoute           Key = "helpRoute"
 	HelpRunbooks        Key = "helpRunbooks"
 	HelpRun             Key = "helpRun"
 	Hello               Key = "hello"
@@ -43,6 +44,8 @@ const (
 	// Agents.
 	OnlyAgent        Key = "onlyAgent"
 	CurrentAgent     Key = "currentAgent"
+	FixedAgent       Key = "fixedAgent"
+	AgentNotHere     Key = "agentNotHere"
 	SameAgent        Key = "sameAgent"
 	NextAgent        Key = "nextAgent"
 	NextAgentBusy    Key = "nextAgentBusy"

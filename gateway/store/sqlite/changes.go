@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -68,8 +69,9 @@ func editMessage(t *tx, c preparedChange, before store.Inbound) store.ChangeResu
 	edited := before.In.ApplyEdit(c.In)
 	isOlder := !c.In.ChangedAt.IsZero() && c.In.ChangedAt.Before(before.In.ChangedAt)
 	isUnusedEdit := before.State == store.Done && before.Attempt == 0 && before.In.Change == channels.Edited
-	switch {
-	case edited.SameContent(before.In) || isOlder:
+	isSame := edited.SameContent(before.In) && cmp.Or(c.Agent, before.Agent) == before.Agent
+	switch before.Agent = cmp.Or(c.Agent, before.Agent); {
+	case isSame || isOlder:
 		return store.ChangeResult{}
 	case before.State == store.Pending && c.Withdraw && !c.Injected:
 		return withdrawPending(t, c, before)
@@ -88,7 +90,7 @@ func editMessage(t *tx, c preparedChange, before store.Inbound) store.ChangeResu
 
 func replaceContent(t *tx, before store.Inbound, in channels.Incoming) store.ChangeResult {
 	before.In = in
-	t.exec("UPDATE inbox SET incoming = ? WHERE id = ?", encodeJSON(in), before.ID)
+	t.exec("UPDATE inbox SET incoming = ?, agent = ? WHERE id = ?", encodeJSON(in), before.Agent, before.ID)
 	return store.ChangeResult{Effect: store.Replaced, Inbound: before}
 }
 

@@ -294,7 +294,7 @@ func canJoin(r preparedReceive, before store.Inbound) bool {
 	gathers := r.Gather > 0 && r.now.Before(before.NotBefore)
 	follows := r.Follows > 0 && before.In.Introduces() && r.now.Sub(before.Received) <= r.Follows
 	return (gathers || follows) && before.State == store.Pending && before.Attempt == 0 &&
-		len(before.In.Pieces) < maxPieces &&
+		len(before.In.Pieces) < maxPieces && before.In.SamePlace(r.In) &&
 		before.Agent == cmp.Or(r.Agent, store.DefaultAgent) && channels.UTF16(before.In.Text)+
 		channels.UTF16(r.In.Text) <= store.MaxGatherUnits
 }
