@@ -97,11 +97,11 @@ func readsBashVariables(env []string) bool {
 	})
 }
 
-// commandOptions returns the options of a process that executes a command line: the program itself
-// where a shell would do no more than execute it, and otherwise the shell. The shell also tells
-// what is wrong with a program that cannot be executed.
-func (r *Runner) commandOptions(command string, env []string) process.Options {
-	o := process.Options{Args: []string{r.o.Config.Shell, "-c", command}, Dir: r.workDir(), Env: env}
+// commandOptions returns the options of a process that executes a command line in a folder: the
+// program itself where a shell would do no more than execute it, and otherwise the shell. The shell
+// also tells what is wrong with a program that cannot be executed.
+func (r *Runner) commandOptions(command, dir string, env []string) process.Options {
+	o := process.Options{Args: []string{r.o.Config.Shell, "-c", command}, Dir: dir, Env: env}
 	if r.plain == nil {
 		return o
 	}

@@ -67,7 +67,7 @@ func TestABuiltinOfAPlainShellIsExecutedByTheShell(t *testing.T) {
 // of a program that is executed directly with those of the shell.
 func TestAProgramRunsWithoutAShellAsItWouldWithOne(t *testing.T) {
 	write := func(r *Runner, name, content string, mode os.FileMode) {
-		musttest.Do(t, os.WriteFile(filepath.Join(r.workDir(), name), []byte(content), mode))
+		musttest.Do(t, os.WriteFile(filepath.Join(r.ownDir(), name), []byte(content), mode))
 	}
 	for _, test := range []struct {
 		command string
@@ -89,8 +89,8 @@ func TestAProgramRunsWithoutAShellAsItWouldWithOne(t *testing.T) {
 		write(r, "without-shebang", "echo \"$0\"; exit 4\n", 0o755)
 		write(r, "not-executable", "#!/bin/sh\n", 0o644)
 		write(r, "without-interpreter", "#!/no/such/interpreter\n", 0o755)
-		musttest.Do(t, os.Mkdir(filepath.Join(r.workDir(), "folder"), 0o700))
-		o := r.commandOptions(test.command, r.env)
+		musttest.Do(t, os.Mkdir(filepath.Join(r.ownDir(), "folder"), 0o700))
+		o := r.commandOptions(test.command, r.ownDir(), r.env)
 		wanttest.Equal(t, test.command+" without a shell", o.Fallback != nil, test.direct)
 		code, output := runWhole(t, o)
 		wantCode, wantOutput := runWhole(t, process.Options{Args: []string{"/bin/sh", "-c", test.command}, Dir: o.Dir, Env: o.Env})

@@ -29,9 +29,8 @@ type Request struct {
 	Token string
 }
 
-// Place is a folder below the workspace in which an agent works on a message, or a repository below
-// it of which the chat gets a worktree. The zero value is the agent's own working folder.
-type Place struct{ Workspace, Worktree string }
+// chatKey names the chat as Envelope.SessionKey does.
+func (r Request) chatKey() string { return r.Channel + ":" + r.ChatID }
 
 // attachedFiles returns the files that the person sent or quoted.
 func (r Request) attachedFiles() []string {

@@ -64,6 +64,7 @@ type Runner struct {
 	persistent persistentAgents
 	sent       media.SentByTurns
 	warm       *warm.Waiting
+	places     chatPlaces
 	turns      sync.WaitGroup
 
 	restartWarning restartWarning
@@ -106,7 +107,7 @@ func NewRunner(o Options) (*Runner, error) {
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
 	}
-	folder := []string{"PWD=" + r.workDir()} // as a shell sets it
+	folder := []string{"PWD=" + r.ownDir()} // as a shell sets it
 	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron(), folder), o.Secrets, inEnv, o.Config.Env)
 	if !r.command.HasPlaceholder() {
 		r.plain = r.plainWords(o.Config.Command)
@@ -130,24 +131,25 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
-	waiting := r.warm.Claim(req.Channel + ":" + req.ChatID)
-	dirs, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && waiting == nil)
+	r.enterPlace(req)
 	t := &turn{
-		Runner: r, Chat: chat, req: req, userDir: userDir, dirs: dirs, waiting: waiting,
-		log:    r.o.Log.WithLazy(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
-		reveal: cfg.RevealErrors.Includes(req.ChatID, req.Channel+":"+req.ChatID),
+		Runner: r, Chat: chat, req: req, userDir: userDir,
+		log:    r.o.Log.WithLazy(zap.String("chat", req.chatKey()), zap.String("run", req.RunID)),
+		reveal: cfg.RevealErrors.Includes(req.ChatID, req.chatKey()),
 	}
+	t.setPlace()
+	t.waiting = r.warm.Claim(req.chatKey(), t.dir)
 	defer t.killWaiting()
+	t.dirs, err = r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil && t.waiting == nil)
 	if err != nil {
 		return Outcome{}, wrapShortage(err)
 	}
-	defer t.prepareNext()
 	t.media = t.mediaRules()
 	var forget func()
-	t.sent, forget = r.sent.Begin(req.Channel + ":" + req.ChatID)
+	t.sent, forget = r.sent.Begin(req.chatKey())
 	defer forget()
 	t.echo = media.EchoFilter{
-		Texts: t.personTexts, Began: began, Dirs: []string{t.workDir(), r.o.Workspace, userDir},
+		Texts: t.personTexts, Began: began, Dirs: []string{t.dir, r.o.Workspace, userDir},
 		Home: lookupEnv(r.env, "HOME"),
 	}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
@@ -155,8 +157,8 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	t.pause, t.execEnvOnce = pause, sync.OnceValue(t.execEnv)
 	defer context.AfterFunc(ctx, func() { chat.Report(Cancelled{}) })()
 	chat.Report(ClockStarted{Pause: pause})
-	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
+	work := Turn{
+		Envelope: t.envelope(), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
 		FittingSize: req.FittingSize,
 		Settings: Settings{
 			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine,
@@ -164,7 +166,12 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 			Final:     FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout, Format: cfg.Format, Stderr: cfg.Stderr},
 		},
 		Chat: t, Host: t,
-	})
+	}
+	if err := t.preparePlace(ctx); err != nil {
+		return t.emitPlaceError(ctx, work, err)
+	}
+	defer t.prepareNext()
+	out, err := r.o.Protocol.Turn(ctx, work)
 	if errors.Is(err, errCommandTooLong) {
 		return t.emitTooLong()
 	}
@@ -173,8 +180,8 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	return out, err
 }
 
-// ExecEnv prepares the execution environment of a chat's agent, for commands that run outside of
-// turns.
+// ExecEnv prepares the execution environment of a chat's agent, in the place of the chat's last
+// turn, for commands that run outside of turns.
 func (r *Runner) ExecEnv(channel, chatID string) (ExecEnv, error) {
 	t, err := r.prepareOutsideTurn(channel, chatID)
 	if err != nil {
@@ -183,8 +190,23 @@ func (r *Runner) ExecEnv(channel, chatID string) (ExecEnv, error) {
 	return t.execEnv(), nil
 }
 
-// prepareOutsideTurn prepares work for a chat outside of its turns. An agent of the chat may be
-// running, so its temporary files stay.
+// ExecEnvFor is ExecEnv in the place of a message, which it prepares. Its error is a *words.Error
+// if the agent cannot work there.
+func (r *Runner) ExecEnvFor(ctx context.Context, req Request, chat Chat) (ExecEnv, error) {
+	r.enterPlace(req)
+	t, err := r.prepareOutsideTurn(req.Channel, req.ChatID)
+	if err != nil {
+		return ExecEnv{}, err
+	}
+	t.req, t.Chat = req, chat
+	if err := t.preparePlace(ctx); err != nil {
+		return ExecEnv{}, err
+	}
+	return t.execEnv(), nil
+}
+
+// prepareOutsideTurn prepares work for a chat outside of its turns, in the place of the last one.
+// An agent of the chat may be running, so its temporary files stay.
 func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 	userDir, err := UserDir(r.o.Workspace, channel, chatID)
 	if err != nil {
@@ -194,10 +216,13 @@ func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &turn{
+	t := &turn{
 		Runner: r, req: Request{Envelope: Envelope{Channel: channel, ChatID: chatID}}, userDir: userDir,
-		dirs: chat,
-	}, nil
+		dirs: chat, log: r.o.Log,
+	}
+	t.req.Place = r.places.ofChat(t.req.chatKey())
+	t.setPlace()
+	return t, nil
 }
 
 // UserRoot creates the folder of a chat and opens it.
@@ -244,16 +269,16 @@ func (r *Runner) mediaRoots(chat sandbox.ChatDirs) []string {
 	return []string{r.o.Workspace, os.TempDir(), "/tmp"}
 }
 
-func (r *Runner) envelope(req Request, userDir string) Envelope {
-	e := req.Envelope
-	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, e.Channel+":"+e.ChatID, r.o.Workspace,
-		userDir, r.providers
+func (t *turn) envelope() Envelope {
+	e := t.req.Envelope
+	e.Version, e.SessionKey, e.Workspace, e.UserDataDir, e.Providers = Version, t.req.chatKey(), t.workspace,
+		t.userDir, t.providers
 	e.Channel, e.Account = splitChannel(e.Channel)
 	e.History = slices.Clone(e.History)
 	for i := range e.History {
 		e.History[i].Time = e.History[i].Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds
 	}
-	if !r.o.Config.PassMedia {
+	if !t.o.Config.PassMedia {
 		e.Media, e.MediaNames = nil, nil
 		for i := range e.History {
 			e.History[i].Media = nil
@@ -270,7 +295,8 @@ func (r *Runner) FindLinks(markdown string) []Link {
 	return r.o.FindLinks(markdown)
 }
 
-func (r *Runner) workDir() string {
+// ownDir returns the agent's own working folder.
+func (r *Runner) ownDir() string {
 	if r.o.Config.Cwd != "" {
 		return r.o.Config.Cwd
 	}

@@ -69,7 +69,7 @@ func (t *turn) resolvePaths(paths []string, protocolDir string) []string {
 	out := slices.Clone(paths)
 	for i, path := range out {
 		if path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(t.workDir(), path)
+			path = filepath.Join(t.dir, path)
 			out[i] = path
 		}
 		if protocolDir == "" || filepath.Dir(path) != protocolDir {

@@ -134,7 +134,7 @@ func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, e
 		return nil, err
 	}
 	if !filepath.IsAbs(dir) {
-		dir = t.workDir()
+		dir = t.dir
 	}
 	defer func() {
 		if err != nil {

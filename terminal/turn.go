@@ -24,6 +24,9 @@ type turn struct {
 	Chat        // of the gateway
 	req         Request
 	userDir     string
+	folder      string // of the place, below the workspace; "": the agent's own working folder
+	workspace   string // that the agent is told
+	dir         string // in which the agent works
 	dirs        sandbox.ChatDirs
 	log         *zap.Logger
 	reveal      bool
@@ -50,7 +53,7 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 		return nil, errCommandTooLong
 	}
 	start := func(env []string) (*Agent, error) {
-		o := t.sandboxed(t.commandOptions(command, slices.Concat(t.env, env, t.dirs.Environ(), t.markEnv())))
+		o := t.sandboxed(t.commandOptions(command, t.dir, slices.Concat(t.agentEnv(), env, t.dirs.Environ(), t.markEnv())))
 		o.Input, o.KeepInput = in.First, in.KeepOpen
 		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onAllExited
@@ -76,7 +79,7 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 // execEnv returns the execution environment of the turn's agent.
 func (t *turn) execEnv() ExecEnv {
 	return ExecEnv{
-		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
+		Dir: t.dir, Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
 		Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect, User: t.sandbox.User(),
 		ApplySandbox: t.sandboxed,
 	}

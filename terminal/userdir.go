@@ -23,7 +23,7 @@ const usersFolder = "users"
 // {workspace}/users/{account}@{chat id} if the channel is an account with a name.
 func UserDir(workspace, channel, chatID string) (string, error) {
 	// Most chats have one already, and checking that is much cheaper than trying to create it.
-	if within := filepath.Join(usersFolder, chatDirName(channel, chatID)); nofollow.HasFolder(workspace, within) {
+	if within := userFolder(channel, chatID); nofollow.HasFolder(workspace, within) {
 		return filepath.Join(workspace, within), nil
 	}
 	root, err := UserRoot(workspace, channel, chatID)
@@ -39,7 +39,7 @@ func UserRoot(workspace, channel, chatID string) (*os.Root, error) {
 	err := os.MkdirAll(workspace, 0o700)
 	var root *os.Root
 	if err == nil {
-		root, err = openUserRoot(workspace, chatDirName(channel, chatID), openOrCreateDir)
+		root, err = openBelow(workspace, userFolder(channel, chatID), openOrCreateDir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make user folder: %w", err)
@@ -49,12 +49,17 @@ func UserRoot(workspace, channel, chatID string) (*os.Root, error) {
 
 // ExistingUserRoot is UserRoot if the folder exists. Otherwise it returns fs.ErrNotExist.
 func ExistingUserRoot(workspace, channel, chatID string) (*os.Root, error) {
-	return openUserRoot(workspace, chatDirName(channel, chatID), nofollow.OpenSubfolder)
+	return openBelow(workspace, userFolder(channel, chatID), nofollow.OpenSubfolder)
 }
 
-func openUserRoot(workspace, folder string, open func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
+func userFolder(channel, chatID string) string {
+	return filepath.Join(usersFolder, chatDirName(channel, chatID))
+}
+
+// openBelow opens a folder below the workspace. open opens each element of its path.
+func openBelow(workspace, path string, open func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	root, err := os.OpenRoot(workspace)
-	for _, name := range []string{usersFolder, folder} {
+	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		if err != nil {
 			break
 		}
@@ -103,9 +108,14 @@ func chatDirName(channel, id string) string {
 	if name == "" {
 		return "%"
 	}
-	if len(name) > maxDirName {
-		sum := sha256.Sum256([]byte(id))
-		return name[:maxDirName-65] + "%" + hex.EncodeToString(sum[:])
+	return limitName(name, id)
+}
+
+// limitName replaces the end of a name that is too long by a hash of what it names.
+func limitName(name, of string) string {
+	if len(name) <= maxDirName {
+		return name
 	}
-	return name
+	sum := sha256.Sum256([]byte(of))
+	return name[:maxDirName-65] + "%" + hex.EncodeToString(sum[:])
 }

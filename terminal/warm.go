@@ -18,7 +18,7 @@ func (r *Runner) newWaiting() *warm.Waiting {
 	cfg := r.o.Config
 	o := warm.Options{
 		Chats: cfg.Warm.Chats, Spares: cfg.Warm.Spare, For: time.Duration(cfg.Warm.For) * time.Second, Command: cfg.Command,
-		Dir: r.workDir(), Path: lookupEnv(r.env, "PATH"), Watch: cfg.Warm.Watch, Workspace: r.o.Workspace, Log: r.o.Log,
+		Dir: r.ownDir(), Path: lookupEnv(r.env, "PATH"), Watch: cfg.Warm.Watch, Workspace: r.o.Workspace, Log: r.o.Log,
 	}
 	if r.sandbox.SeparatesChats() {
 		o.Spares = 0
@@ -31,7 +31,7 @@ func (r *Runner) newWaiting() *warm.Waiting {
 func (r *Runner) StartWarming(gateway string) {
 	if r.o.Warm {
 		r.warm.Start(func() process.Options {
-			return r.sandbox.Apply(r.warmOptions(slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(gateway))),
+			return r.sandbox.Apply(r.warmOptions(r.ownDir(), slices.Concat(r.env, r.socketEnv(), process.GatewayEnv(gateway))),
 				sandbox.ChatDirs{})
 		})
 	}
@@ -72,8 +72,8 @@ func (r *Runner) warnAboutRestarts() {
 }
 
 // warmOptions returns the options of a process that is started before its message.
-func (r *Runner) warmOptions(env []string) process.Options {
-	o := r.commandOptions(r.command.Expand("", ShellQuote), env)
+func (r *Runner) warmOptions(dir string, env []string) process.Options {
+	o := r.commandOptions(r.command.Expand("", ShellQuote), dir, env)
 	o.DelayInput, o.Grace, o.StderrTail = true, outputGrace, stderrTail
 	return o
 }
@@ -81,10 +81,10 @@ func (r *Runner) warmOptions(env []string) process.Options {
 // prepareNext starts the process for the next turn of the chat. The temporary files are removed
 // now, while no agent of the chat can be running.
 func (t *turn) prepareNext() {
-	t.warm.Prepare(t.req.Channel+":"+t.req.ChatID, func() error {
+	t.warm.Prepare(t.req.chatKey(), func() error {
 		_, err := t.sandbox.PrepareChat(t.userDir, nil, true)
 		return err
-	}, func() process.Options { return t.sandboxed(t.warmOptions(t.persistentEnv())) })
+	}, func() process.Options { return t.sandboxed(t.warmOptions(t.dir, t.persistentEnv())) })
 }
 
 // killWaiting ends the process that was waiting for the turn, if the turn has not used it.
@@ -92,6 +92,7 @@ func (t *turn) killWaiting() {
 	if t.waiting != nil {
 		t.waiting.Kill()
 		t.waiting.Wait()
+		t.waiting = nil
 	}
 }
 
@@ -115,7 +116,7 @@ func (t *turn) LaunchPersistent(o PersistentOptions) (*Agent, error) {
 	if _, err := t.sandbox.PrepareChat(t.userDir, nil, true); err != nil {
 		return nil, err
 	}
-	program := t.commandOptions(t.o.Config.Command, slices.Concat(t.persistentEnv(), o.Env))
+	program := t.commandOptions(t.o.Config.Command, t.dir, slices.Concat(t.persistentEnv(), o.Env))
 	if o.Args != nil {
 		program.Path, program.Args, program.Fallback = "", o.Args, nil
 	}
@@ -131,7 +132,7 @@ func (t *turn) LaunchPersistent(o PersistentOptions) (*Agent, error) {
 // persistentEnv returns the environment of persistent agents, without the variables of a single
 // message.
 func (t *turn) persistentEnv() []string {
-	return slices.Concat(t.env, t.chatEnv(), t.dirs.Environ(), process.GatewayEnv(t.req.GatewayName))
+	return slices.Concat(t.agentEnv(), t.chatEnv(), t.dirs.Environ(), process.GatewayEnv(t.req.GatewayName))
 }
 
 // Report cleans what the agent says about itself, and counts the usage of a persistent agent that

@@ -277,9 +277,20 @@ const (
 	NeedsTerminal  Key = "needsTerminal"
 	SwitchedOff    Key = "switchedOff"
 	MessageTooLong Key = "messageTooLong"
-	MoreNotSent    Key = "moreNotSent"
-	TooManyFiles   Key = "tooManyFiles"
-	LineSkipped    Key = "lineSkipped"
+	// Where the agent works: a folder below the workspace, or a worktree of a git repository.
+	PlaceUnusable        Key = "placeUnusable"
+	PlaceNotFolder       Key = "placeNotFolder"
+	PlaceNotMade         Key = "placeNotMade"
+	WorktreeStarting     Key = "worktreeStarting"
+	WorktreeNoGit        Key = "worktreeNoGit"
+	WorktreeNoRepository Key = "worktreeNoRepository"
+	WorktreeNoCommit     Key = "worktreeNoCommit"
+	WorktreeOccupied     Key = "worktreeOccupied"
+	WorktreeSlow         Key = "worktreeSlow"
+	WorktreeNotMade      Key = "worktreeNotMade"
+	MoreNotSent          Key = "moreNotSent"
+	TooManyFiles         Key = "tooManyFiles"
+	LineSkipped          Key = "lineSkipped"
 )
 
 // Texts of the protocol acp: questions, options and sessions of the agent.

@@ -3,6 +3,7 @@ package protocoltest
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,7 @@ func Run(t *testing.T, s Suite) {
 		{"the death of the agent is the final response", testDeath},
 		{"the error of a message that is not stored ends the turn", testNotStored},
 		{"the agent does not get the secrets of the gateway", testSecrets},
+		{"the agent works in the place of its message", testPlace},
 		{"the turn goes on with the answer to a question", testQuestion},
 		{"the time that a person takes to answer does not count", testTimeOfPerson},
 		{"a question is withdrawn when the turn is stopped", testWithdrawn},
@@ -149,6 +151,26 @@ func testSecrets(t *testing.T, s Suite) {
 	for _, env := range r.environments() {
 		if strings.Contains(env, secret) {
 			t.Error("the agent has a secret")
+		}
+	}
+	r.stop()
+	r.expect(terminal.Stopped)
+}
+
+func testPlace(t *testing.T, s Suite) {
+	r := s.prepare(t, Script{Says: []string{"alpha"}, Ends: Hangs})
+	r.place = terminal.Place{Workspace: "projects/x"}
+	r.begin()
+	r.awaitShown("alpha")
+	want := filepath.Join(r.workspace, "projects", "x")
+	for _, folder := range r.folders() {
+		if folder != want {
+			t.Errorf("a process works in %s, want %s", folder, want)
+		}
+	}
+	for _, env := range r.environments() {
+		if !strings.Contains("\x00"+env, "\x00PWD="+want+"\x00") {
+			t.Errorf("PWD is not %s in %q", want, env)
 		}
 	}
 	r.stop()

@@ -35,12 +35,15 @@ type turn struct {
 	suite  Suite
 	agent  Agent
 	mark   string
+	place  terminal.Place
 	chat   Chat
 	ctx    context.Context //nolint:containedctx // it is the turn's
 	stop   context.CancelFunc
 	refuse error // of messages and errors
 	runner *terminal.Runner
 	ended  chan result
+
+	workspace string
 
 	mu     sync.Mutex
 	frames []terminal.Frame
@@ -92,8 +95,9 @@ func (s Suite) prepare(t *testing.T, script Script) *turn {
 func (r *turn) begin() {
 	r.t.Helper()
 	var err error
+	r.workspace = r.t.TempDir()
 	r.runner, err = terminal.NewRunner(terminal.Options{
-		Config: r.agent.Config, Workspace: r.t.TempDir(), Protocol: r.agent.Protocol, Supervisor: r.suite.Supervisor, Log: zap.NewNop(),
+		Config: r.agent.Config, Workspace: r.workspace, Protocol: r.agent.Protocol, Supervisor: r.suite.Supervisor, Log: zap.NewNop(),
 		Environ: append(os.Environ(), "PROTOCOLTEST_OTHER=x"+secret), Secrets: []config.Secret{secret},
 	})
 	if err != nil {
@@ -102,7 +106,7 @@ func (r *turn) begin() {
 	go func() {
 		out, err := r.runner.Turn(r.ctx, terminal.Request{Envelope: terminal.Envelope{
 			Channel: "cli", ChatID: "1", Text: r.agent.Text, RunID: "run", Attempt: 1,
-		}}, &r.chat)
+		}, Place: r.place}, &r.chat)
 		r.ended <- result{out, err}
 	}()
 }
@@ -251,13 +255,32 @@ func text(f terminal.Frame) string {
 
 // environments returns the environments of the turn's processes, where the system shows them.
 func (r *turn) environments() (all []string) {
+	for _, env := range r.processes() {
+		all = append(all, env)
+	}
+	return all
+}
+
+// folders returns the working folders of the turn's processes, where the system shows them.
+func (r *turn) folders() (all []string) {
+	for pid := range r.processes() {
+		if folder, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd")); err == nil {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// processes returns the environments of the turn's processes by PID.
+func (r *turn) processes() map[int]string {
+	all := map[int]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
 		env, err := os.ReadFile(file)
 		if err == nil && strings.Contains(string(env), mark+"="+r.mark) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			if pid != os.Getpid() {
-				all = append(all, string(env))
+				all[pid] = string(env)
 			}
 		}
 	}

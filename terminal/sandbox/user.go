@@ -132,6 +132,14 @@ func (s *Sandbox) ChownToAgent(dir string, files []string) error {
 	return nil
 }
 
+// ChownFolder makes the agent's user the owner of a folder that this process has created.
+func (s *Sandbox) ChownFolder(root *os.Root) error {
+	if s == nil || s.user == nil {
+		return nil
+	}
+	return withOpenDir(root, func(f *os.File, _ fs.FileInfo) error { return s.user.chownFile(f) })
+}
+
 // chownPath changes the owner of a file and of the folders on the way to it. A file with several
 // hard links stays as it is, since another of them may belong to anybody.
 func (u *agentUser) chownPath(root *os.Root, rel string) error {

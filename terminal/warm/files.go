@@ -20,19 +20,18 @@ const maxWatched = 10_000
 type watchedFiles struct {
 	program  string   // the first word of the command if it is looked up in PATH; "": it is in files
 	path     string   // the agent's PATH
-	files    []string // the other words, as absolute paths
+	files    []string // the other words, as paths from the working folder
 	patterns []string // of warm.watch, absolute
 }
 
 func newWatchedFiles(o Options) watchedFiles {
 	w := watchedFiles{path: o.Path}
 	for i, word := range commandWords(o.Command) {
-		path := joinUnlessAbs(o.Dir, word)
 		switch {
 		case i == 0 && !strings.Contains(word, "/"):
 			w.program = word
-		case !slices.Contains(w.files, path):
-			w.files = append(w.files, path)
+		case !slices.Contains(w.files, word):
+			w.files = append(w.files, word)
 		}
 	}
 	for _, pattern := range o.Watch {
@@ -41,8 +40,8 @@ func newWatchedFiles(o Options) watchedFiles {
 	return w
 }
 
-// state returns the present state of the files.
-func (w watchedFiles) state() string {
+// state returns the present state of the files of a command that runs in a folder.
+func (w watchedFiles) state(dir string) string {
 	var b []byte
 	if w.program != "" {
 		if path := lookupProgram(w.program, w.path); path != "" {
@@ -50,7 +49,7 @@ func (w watchedFiles) state() string {
 		}
 	}
 	for _, path := range w.files {
-		b = appendState(b, path)
+		b = appendState(b, joinUnlessAbs(dir, path))
 	}
 	for _, pattern := range w.patterns {
 		for _, path := range filesMatching(pattern) {

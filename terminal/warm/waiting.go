@@ -18,7 +18,7 @@ type Options struct {
 	Spares  int           // how many processes wait for a chat that has none
 	For     time.Duration // how long a process waits
 	Command string        // of the shell; a process is not used after a change of the files in it
-	Dir     string        // in which the command runs
+	Dir     string        // in which the spare processes run
 	Path    string        // in which programs are looked up
 	// Watch are patterns of more files whose change matters, relative to Workspace.
 	Watch     []string
@@ -123,7 +123,7 @@ func (w *Waiting) addSpare() {
 
 // start starts a process that is in a list.
 func (w *Waiting) start(a *waiter, o process.Options) {
-	a.files = w.watched.state()
+	a.files = w.watched.state(o.Dir)
 	var err error
 	if a.child, err = process.Start(o); err != nil {
 		w.remove(a)
@@ -154,11 +154,11 @@ func (w *Waiting) remove(a *waiter) bool {
 	return len(w.chats)+len(w.spares) < before
 }
 
-// Claim returns a process for a turn of a chat; nil: there is none, and a cold start is needed.
-// Unusable ones are discarded.
-func (w *Waiting) Claim(chat string) *process.Child {
+// Claim returns a process for a turn of a chat in a folder; nil: there is none, and a cold start is
+// needed. Unusable ones are discarded. The process of the chat, if there is one, is in that folder.
+func (w *Waiting) Claim(chat, dir string) *process.Child {
 	for {
-		a := w.next(chat)
+		a := w.next(chat, dir)
 		if a == nil {
 			return nil
 		}
@@ -172,7 +172,7 @@ func (w *Waiting) Claim(chat string) *process.Child {
 		switch {
 		case !a.child.Untouched():
 			w.discard(a, "it has ended, or written something before its message")
-		case a.files != w.watched.state():
+		case a.files != w.watched.state(dir):
 			w.discard(a, "its files have changed")
 		case !a.expiry.Stop():
 			w.discard(a, "")
@@ -184,10 +184,10 @@ func (w *Waiting) Claim(chat string) *process.Child {
 }
 
 // next removes the process of a chat, or a spare one, from its list; nil: there is none.
-func (w *Waiting) next(chat string) (a *waiter) {
+func (w *Waiting) next(chat, dir string) (a *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a = w.removeOf(chat); a == nil && len(w.spares) > 0 {
+	if a = w.removeOf(chat); a == nil && len(w.spares) > 0 && dir == w.o.Dir {
 		a, w.spares = w.spares[0], w.spares[1:]
 	}
 	return a
