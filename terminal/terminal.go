@@ -124,6 +124,7 @@ type PersistentOptions struct {
 // ExecEnv is the execution environment of an agent: folders, variables, shell, user and sandbox.
 type ExecEnv struct {
 	Dir   string   // its working folder
+	Place string   // Dir below the workspace, if the message has a Place; "": the agent's own folder
 	Roots []string // folders that it may use
 	Env   []string // of processes that are started for it
 	Shell string

@@ -104,8 +104,8 @@ func (t *turn) ensureWorktree(ctx context.Context) error {
 	return t.placeError(errors.Join(said, err, exit.ExecError), reason)
 }
 
-// refDots are the dots that git allows in no name of a branch: one before another, and that of .lock
-// or nothing at the end.
+// refDots are the dots that git allows in no name of a branch: several in a row, the last character,
+// and that of a final .lock.
 var refDots = regexp.MustCompile(`\.(\.+|$|lock$)`)
 
 // branchOf returns the branch of a worktree. It differs from that of any other folder.

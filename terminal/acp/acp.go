@@ -78,7 +78,7 @@ func New(o terminal.OpenOptions) *Protocol {
 
 // Turn sends a message to the chat's agent and starts the agent if it does not run.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory(), p.commandHash}}
+	x := &turn{Protocol: p, t: t, memory: sessionMemory{t.Memory(), p.commandHash, t.ExecEnv().Place}}
 	var err error
 	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.PersonID()); err != nil {
 		return x.endStopped(ctx, terminal.NewFinalResponse(t.MaxOutput))

@@ -100,6 +100,7 @@ type person struct {
 	*fixture
 	chat  string
 	token string // of the chat
+	place terminal.Place
 	ask   protocoltest.Ask
 	offer func(terminal.Question) // nil: people cannot choose
 	user  *terminal.User          // the sender; nil: unknown
@@ -145,7 +146,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	var mu sync.Mutex
 	req := terminal.Request{
 		Envelope: terminal.Envelope{Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, User: p.user, Forwarded: p.forwarded, Media: p.media},
-		Token:    p.token, Words: p.words,
+		Token:    p.token, Words: p.words, Place: p.place,
 	}
 	record := func(f terminal.Frame) {
 		mu.Lock()

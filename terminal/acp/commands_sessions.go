@@ -71,8 +71,9 @@ func (x *turn) chooseOwnSession(ctx context.Context, all []form.Option, wanted s
 	return x.switchSession(ctx, o)
 }
 
-// listSessions returns the sessions of the agent in its folder, newest first, and those among them
-// that the person may choose from: those that this chat has had, and others as SessionAccess says.
+// listSessions returns the sessions of the agent, newest first, and those among them that are in
+// its folder and that the person may choose from: those that this chat has had, and others as
+// SessionAccess says.
 func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err error) {
 	past, err := x.memory.loadPast(ctx)
 	if err != nil {
@@ -90,12 +91,12 @@ func (x *turn) listSessions(ctx context.Context) (all, own []form.Option, err er
 	for i, s := range found {
 		o := form.NewOption(names[i], s.ID)
 		all = append(all, o)
-		if len(own) == maxSessions {
+		if len(own) == maxSessions || s.ID != x.s.id && !s.isIn(x.t.ExecEnv().Dir) {
 			continue
 		}
 		shown := s.ID == x.s.id || slices.ContainsFunc(past,
 			func(p pastSession) bool { return p.sessionRecord == sessionRecord{s.ID, x.commandHash} })
-		if !shown && s.isIn(x.t.ExecEnv().Dir) {
+		if !shown {
 			if shown, err = x.maySeeSession(ctx, s.ID, access); err != nil {
 				return nil, nil, err
 			}

@@ -20,6 +20,13 @@ type sessionRecord struct {
 	Agent   string `json:"agent"` // hash of the agent's command
 }
 
+// conversation is what a chat remembers until /new: its session in the agent's own folder, and those
+// in other places.
+type conversation struct {
+	sessionRecord
+	Places map[string]string `json:"places,omitempty"` // sessions by terminal.ExecEnv.Place
+}
+
 // pastSession is a session that a chat has had, with what was chosen in it.
 type pastSession struct {
 	sessionRecord
@@ -30,6 +37,7 @@ type pastSession struct {
 type sessionMemory struct {
 	terminal.Memory
 	agent string // hash of the agent's command
+	place string // of the turn, see terminal.ExecEnv
 }
 
 // hashCommand returns a short hash of a command. The command itself may contain secrets.
@@ -38,18 +46,25 @@ func hashCommand(command string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// current returns the session that the chat had with this agent, or "".
+// current returns the session that the chat had with this agent in this place, or "".
 func (m sessionMemory) current(ctx context.Context) (session string, err error) {
+	c, err := m.loadConversation(ctx)
+	if m.place != "" {
+		return c.Places[m.place], err
+	}
+	return c.Session, err
+}
+
+// loadConversation returns the sessions that the chat had with this agent.
+func (m sessionMemory) loadConversation(ctx context.Context) (c conversation, err error) {
 	s, err := m.Load(ctx, terminal.ConversationMemory)
 	if err != nil {
-		return "", fmt.Errorf("read what is known of the conversation: %w", err)
+		return c, fmt.Errorf("read what is known of the conversation: %w", err)
 	}
-	var known sessionRecord
-	_ = json.Unmarshal([]byte(s), &known) // an invalid value counts as empty
-	if known.Agent != m.agent {
-		return "", nil
+	if json.Unmarshal([]byte(s), &c) != nil || c.Agent != m.agent { // an invalid value counts as empty
+		return conversation{sessionRecord: sessionRecord{Agent: m.agent}}, nil
 	}
-	return known.Session, nil
+	return c, nil
 }
 
 // setCurrent stores the chat's session. stored is false if the memory keeps nothing, as with
@@ -59,7 +74,19 @@ func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chose
 	if err := m.addSession(ctx, id, chosen); err != nil {
 		return false, err
 	}
-	if err := m.saveJSON(ctx, terminal.ConversationMemory, sessionRecord{Session: id, Agent: m.agent}); err != nil {
+	c, err := m.loadConversation(ctx)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case m.place == "":
+		c.Session = id
+	case c.Places == nil:
+		c.Places = map[string]string{m.place: id}
+	default:
+		c.Places[m.place] = id
+	}
+	if err := m.saveJSON(ctx, terminal.ConversationMemory, c); err != nil {
 		return false, err
 	}
 	got, err := m.current(ctx)
