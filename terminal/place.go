@@ -77,11 +77,18 @@ func (r *Runner) enterPlace(req Request) {
 	}
 }
 
+// WorkDir returns the folder in which the agent works on a request.
+func (r *Runner) WorkDir(req Request) string {
+	if folder := req.Place.folder(req.Channel, req.ChatID); folder != "" {
+		return filepath.Join(r.o.Workspace, folder)
+	}
+	return r.ownDir()
+}
+
 // setPlace sets the working folder of the turn.
 func (t *turn) setPlace() {
-	t.workspace, t.dir = t.o.Workspace, t.ownDir()
-	if t.folder = t.req.Place.folder(t.req.Channel, t.req.ChatID); t.folder != "" {
-		t.dir = filepath.Join(t.o.Workspace, t.folder)
+	t.workspace, t.dir, t.folder = t.o.Workspace, t.WorkDir(t.req), t.req.Place.folder(t.req.Channel, t.req.ChatID)
+	if t.folder != "" {
 		t.workspace = t.dir
 	}
 }

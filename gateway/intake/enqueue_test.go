@@ -40,6 +40,22 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 	}
 }
 
+func TestAMessageIsNotInjectedIntoATurnInAnotherPlace(t *testing.T) {
+	for place, injected := range map[string]int{"x": 1, "y": 0, "": 0} {
+		t.Run("in "+place, func(t *testing.T) {
+			runIntake(t, func(fx *fixture) {
+				fx.settings.WhileRunning = intake.Inject
+				for _, workspace := range []string{"x", place} {
+					in := fx.message("ann", "work")
+					in.Workspace = workspace
+					fx.receive(in)
+				}
+				fx.checkEqual("messages that the turn in x is handed", fx.runningTurn("ann").InjectedCount(), injected)
+			})
+		})
+	}
+}
+
 // A turn is running on disk a moment before it can be found in memory.
 func TestATurnThatIsBeingClaimedIsFound(t *testing.T) {
 	for rule, want := range map[intake.WhileRunning][]string{

@@ -24,9 +24,24 @@ func (t *facts) audit(r audit.Record) {
 
 func (t *Turn) auditStart() {
 	t.audit(audit.Record{
-		Event: audit.TurnStart, Decision: audit.Allowed, Attempt: t.inbound.Attempt, Launch: t.settings.Launch,
+		Event: audit.TurnStart, Decision: audit.Allowed, Attempt: t.inbound.Attempt, Launch: t.launch(),
 		In: audit.Size{Bytes: len(t.inbound.In.Text), Media: len(t.inbound.In.Media)}, Text: t.inbound.In.Text,
 	})
+}
+
+// launch returns how the agent is started for the message, in its place.
+func (t *Turn) launch() audit.Launch {
+	l := t.settings.Launch
+	r, ok := t.settings.Runner.(interface {
+		WorkDir(req terminal.Request) string
+	})
+	if !ok || l.Digest == "" {
+		return l
+	}
+	if dir := r.WorkDir(RequestFor(t.inbound.In, "")); dir != l.Cwd {
+		return audit.NewLaunch(l.Argv, dir, l.Env)
+	}
+	return l
 }
 
 func (t *Turn) auditEnd(out terminal.Outcome, err error, cut bool, took time.Duration) {

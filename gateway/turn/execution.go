@@ -78,21 +78,22 @@ func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, er
 	return x.turn.promptAgent(ctx, req, taskChat{x.chat, task.Emit})
 }
 
-// execEnvProvider is a runner that knows the execution environment of the agent of a chat.
+// execEnvProvider is a runner that knows the execution environment of the agent for a message.
 type execEnvProvider interface {
-	ExecEnv(channel, chatID string) (terminal.ExecEnv, error)
+	ExecEnvFor(ctx context.Context, req terminal.Request, chat terminal.Chat) (terminal.ExecEnv, error)
 }
 
 var _ execEnvProvider = (*terminal.Runner)(nil)
 
-// ExecEnv returns the environment in which the agent of the chat works.
-func (x *Execution) ExecEnv() (terminal.ExecEnv, error) {
+// ExecEnv returns the environment in which the agent works on the message.
+func (x *Execution) ExecEnv(ctx context.Context) (terminal.ExecEnv, error) {
 	r, ok := x.turn.settings.Runner.(execEnvProvider)
 	if !ok {
 		return terminal.ExecEnv{}, errors.New("the agent has no execution environment")
 	}
-	chat := x.Inbound.In.Chat
-	p, err := r.ExecEnv(chat.Channel, chat.ID)
+	req := RequestFor(x.Inbound.In, strconv.FormatInt(x.Inbound.ID, 10))
+	req.Words, req.RunName = x.Words(), runName(x.Inbound)
+	p, err := r.ExecEnvFor(ctx, req, x.chat)
 	if err != nil {
 		return p, fmt.Errorf("prepare the execution environment: %w", err)
 	}

@@ -131,7 +131,7 @@ func (e *execution) proveStep(ctx context.Context, step runbook.Step, answer str
 
 // proveShell proves a step by running its command.
 func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
-	place, err := e.turn.ExecEnv()
+	place, err := e.turn.ExecEnv(ctx)
 	if err != nil {
 		return err
 	}
