@@ -80,8 +80,8 @@ func (t *turn) Launch(ctx context.Context, in Input) (*Agent, error) {
 func (t *turn) execEnv() ExecEnv {
 	return ExecEnv{
 		Dir: t.dir, Place: t.folder, Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell,
-		MCPServers: t.servers, Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect, User: t.sandbox.User(),
-		ApplySandbox: t.sandboxed,
+		MCPServers: t.servers, Private: t.o.Private, Chats: t.chatFolders(), Protected: t.o.Config.Protect,
+		User: t.sandbox.User(), ApplySandbox: t.sandboxed,
 	}
 }
 

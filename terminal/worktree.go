@@ -104,7 +104,7 @@ func (t *turn) ensureWorktree(ctx context.Context) error {
 	return t.placeError(errors.Join(said, err, exit.ExecError), reason)
 }
 
-// refDots are the dots that git allows in no name of a branch: several in a row, the last character,
+// refDots are the dots that git allows in no name of a branch: several in a row, one at the end,
 // and that of a final .lock.
 var refDots = regexp.MustCompile(`\.(\.+|$|lock$)`)
 

@@ -107,9 +107,9 @@ func (r *reading) OfferQueue(ctx context.Context, chat channels.Chat) error {
 }
 
 // offerQueue offers the queued messages of a chat to its turn, in order, until the turn does not
-// read one. It reports whether all were read. It skips messages for other agents or in other places,
-// messages that already had a turn, and those that nobody has typed, since the turn waits for a
-// person. The caller must have locked the chat.
+// read one. It reports whether all were read. It skips messages for other agents or places, those
+// that already had a turn, and those that nobody has typed, since the turn waits for a person. The
+// caller must have locked the chat.
 func (r *reading) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 	chat := t.Inbound().In.Chat
 	queue, err := r.o.Store.Queue(ctx, chat, maxOffered)

@@ -20,8 +20,8 @@ type sessionRecord struct {
 	Agent   string `json:"agent"` // hash of the agent's command
 }
 
-// conversation is what a chat remembers until /new: its session in the agent's own folder, and those
-// in other places.
+// conversation is what a chat remembers until /new: its session in the agent's own folder, and
+// those in other places.
 type conversation struct {
 	sessionRecord
 	Places map[string]string `json:"places,omitempty"` // sessions by terminal.ExecEnv.Place
@@ -61,8 +61,9 @@ func (m sessionMemory) loadConversation(ctx context.Context) (c conversation, er
 	if err != nil {
 		return c, fmt.Errorf("read what is known of the conversation: %w", err)
 	}
-	if json.Unmarshal([]byte(s), &c) != nil || c.Agent != m.agent { // an invalid value counts as empty
-		return conversation{sessionRecord: sessionRecord{Agent: m.agent}}, nil
+	_ = json.Unmarshal([]byte(s), &c) // an invalid value counts as empty
+	if c.Agent != m.agent {
+		c = conversation{sessionRecord: sessionRecord{Agent: m.agent}}
 	}
 	return c, nil
 }
