@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"nanobot/channels"
@@ -152,15 +153,25 @@ type Health struct {
 	Oldest   time.Time                `json:"oldest,omitzero"` // when the longest waiting message was received
 }
 
+// FailingChannels returns the names of the channels that do not run, sorted.
+func (h Health) FailingChannels() []string {
+	var failing []string
+	for name, c := range h.Channels {
+		if !c.OK {
+			failing = append(failing, name)
+		}
+	}
+	slices.Sort(failing)
+	return failing
+}
+
 // probeName is the cursor that is written to test the store. It is not the name of a channel.
 const probeName = "health check"
 
 // Health checks that every channel runs and that the store can be written to.
 func (g *Gateway) Health(ctx context.Context) Health {
-	h := Health{OK: true, Channels: g.channelHealth(), Running: len(g.lanes.RunningTurns())}
-	for _, c := range h.Channels {
-		h.OK = h.OK && c.OK
-	}
+	h := Health{Channels: g.channelHealth(), Running: len(g.lanes.RunningTurns())}
+	h.OK = len(h.FailingChannels()) == 0
 	if err := g.probeStore(ctx); err != nil {
 		h.OK, h.Store = false, err.Error()
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,7 +23,7 @@ without a channel is accepted, since run and chat need none.
 Exit status: 0 the config is good, 78 it has mistakes.`,
 		Example: "  nanobot check-config --config /etc/nanobot/mybot/config.json",
 		Args:    noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			file := configPath(path)
 			if file == "" {
 				file = "config.json"
@@ -36,12 +38,29 @@ Exit status: 0 the config is good, 78 it has mistakes.`,
 			if err := checkStart(cfg); err != nil {
 				return err
 			}
+			for _, w := range warnState(cmd.Context(), cfg, std) {
+				fmt.Fprintln(std.err, "warning:", w)
+			}
 			fmt.Fprintf(std.out, "%s: ok\n", file)
 			return nil
 		},
 	}
 	addConfigFlag(cmd, &path)
 	return cmd
+}
+
+// warnState returns the warnings about a config that its state causes. Without a state, or without
+// access to it, there are none.
+func warnState(ctx context.Context, cfg *config.Config, std stdio) (all []string) {
+	_ = asStateOwner(cfg, std, func() error {
+		s, err := openStore(ctx, cfg, true)
+		if err != nil {
+			return err
+		}
+		all, err = warnGoneAccounts(ctx, cfg, s)
+		return errors.Join(err, s.Close())
+	})
+	return all
 }
 
 func newSchema(std stdio) *cobra.Command {

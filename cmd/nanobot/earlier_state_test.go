@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,10 +103,22 @@ func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 		b.dc.SetDM(user, strings.TrimPrefix(chat, "discord:"))
 	}
 	b.write(earlierMode{"webhook", "atLeastOnce", onCrash})
+	if onCrash == "retry" { // the object of each network becomes a list of accounts
+		b.makeLists()
+	}
 	if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil { // no turn hangs
 		t.Fatal(err)
 	}
 	return b
+}
+
+// makeLists makes a list of accounts of the section of each network, with a new account before the
+// one that has the state.
+func (b *earlierBot) makeLists() {
+	b.t.Helper()
+	text := musttest.Get(os.ReadFile(b.cfg))(b.t)
+	list := regexp.MustCompile(`(?s)("telegram"|"discord"): (\{.*?\})`).ReplaceAllString(string(text), `$1: [{"name": "new"}, $2]`)
+	musttest.Do(b.t, os.WriteFile(b.cfg, []byte(list), 0o600))
 }
 
 func (b *earlierBot) file(name string) string {

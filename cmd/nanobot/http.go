@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -178,14 +179,14 @@ func (s *site) mountMetrics(h http.Handler) {
 func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
 	open map[string]channels.Channel,
 ) func(context.Context) {
-	healthy := cachedHealth(g)
+	health := cachedHealth(g)
 	s.public.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if !healthy() {
+		text, h := "ready", health()
+		if !h.OK {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, "not ready\n")
-			return
+			text = strings.Join(append([]string{"not ready"}, h.FailingChannels()...), " ")
 		}
-		_, _ = io.WriteString(w, "ready\n")
+		_, _ = io.WriteString(w, text+"\n")
 	})
 	s.mountMetrics(m.Handler(g))
 	s.public.Handle(hooks.Path, s.attempts.Watch(g.HookHandler(m.CountCall)))
@@ -210,21 +211,21 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 	}
 }
 
-// cachedHealth returns a function that reports whether a gateway is healthy. It asks at most once a
+// cachedHealth returns a function that returns the health of a gateway. It asks at most once a
 // second, because the check writes to the disk and anybody may request it.
-func cachedHealth(g *gateway.Gateway) func() bool {
+func cachedHealth(g *gateway.Gateway) func() gateway.Health {
 	var mu sync.Mutex
 	var checked time.Time
-	var ok bool
-	return func() bool {
+	var h gateway.Health
+	return func() gateway.Health {
 		mu.Lock()
 		defer mu.Unlock()
 		if time.Since(checked) > time.Second {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
-			ok, checked = g.Health(ctx).OK, time.Now()
+			h, checked = g.Health(ctx), time.Now()
 		}
-		return ok
+		return h
 	}
 }
 

@@ -278,7 +278,7 @@ func TestAChannelThatIsDownMakesTheDaemonNotReady(t *testing.T) {
 	b.awaitLog("ready")
 	awaitResponse(t, "http://"+listen+"/readyz", 200, "ready\n")
 	b.net.Close()
-	awaitResponse(t, "http://"+listen+"/readyz", 503, "not ready\n")
+	awaitResponse(t, "http://"+listen+"/readyz", 503, "not ready net\n")
 	awaitResponse(t, "http://"+scrape+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
 	awaitResponse(t, "http://"+listen+"/healthz", 200, "ok\n") // it lives
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -53,6 +56,28 @@ func enabledChannels(cfg *config.Config) []channels.Description {
 	}
 	slices.SortFunc(enabled, func(a, b channels.Description) int { return cmp.Compare(a.Name, b.Name) })
 	return enabled
+}
+
+// warnGoneAccounts returns a warning for each account that has chats in a state and is not in the
+// config.
+func warnGoneAccounts(ctx context.Context, cfg *config.Config, s *sqlite.Store) ([]string, error) {
+	names, err := s.Channels(ctx)
+	var all []string
+	for _, name := range names {
+		if n, known := findNetwork(name); known && cfg.Channels[name] == nil {
+			all = append(all, fmt.Sprintf("the state has chats of %s, which is no longer in channels.%s: nobody answers them "+
+				"until an account has that name again", describeAccount(name), n.Name))
+		}
+	}
+	return all, err
+}
+
+// describeAccount names an account for the operator.
+func describeAccount(channel string) string {
+	if _, name, named := strings.Cut(channel, "."); named {
+		return fmt.Sprintf("the account %q", name)
+	}
+	return "the account without a name"
 }
 
 // findNetwork returns the chat network of a channel.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -65,7 +67,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.ready = func(*site) { logLinkCommand(cfg, d.log) }
-	d.reload = func(g *gateway.Gateway, h agentHost) error { return reload(path, g, h, d.level, d.log) }
+	d.reload = func(g *gateway.Gateway, h agentHost) error { return d.reloadFrom(path, g, h) }
 	return d.run(ctx)
 }
 
@@ -105,6 +107,9 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(db)) }()
+	if err := d.logGoneAccounts(ctx, db); err != nil {
+		return err
+	}
 	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
 	page, err := openSite(ctx, siteOptions{d.cfg, open, db, words.New(settings.Words), d.log})
@@ -151,6 +156,15 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// logGoneAccounts warns of accounts that are in the state and not in the config.
+func (d daemon) logGoneAccounts(ctx context.Context, db *sqlite.Store) error {
+	warnings, err := warnGoneAccounts(ctx, d.cfg, db)
+	for _, w := range warnings {
+		d.log.Warn(w)
+	}
+	return err
 }
 
 // endSignals returns the signals besides SIGINT and SIGTERM that end the daemon. A terminal that is
@@ -250,17 +264,27 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// reload reads the config again. If the config has a mistake, nothing changes.
-func reload(path string, g *gateway.Gateway, h agentHost, level zap.AtomicLevel, log *zap.Logger) error {
+// reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels stay
+// those of the start, and one that is gone keeps its access list.
+func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost) error {
 	cfg, err := loadConfig(path)
 	if err != nil {
 		return err
 	}
-	settings, err := newSettings(cfg, h, log)
+	settings, err := newSettings(cfg, h, d.log)
 	if err != nil {
 		return err
 	}
-	level.SetLevel(parseLevel(cfg.Log.Level))
+	open := allowedByConfig(d.cfg)
+	for name, list := range open {
+		if cfg.Channels[name] == nil {
+			settings.AllowFrom[name] = list
+		}
+	}
+	if now := slices.Sorted(maps.Keys(allowedByConfig(cfg))); !slices.Equal(now, slices.Sorted(maps.Keys(open))) {
+		d.log.Warn("the accounts in the config have changed; restart the daemon to use them", zap.Strings("accounts", now))
+	}
+	d.level.SetLevel(parseLevel(cfg.Log.Level))
 	g.Reload(settings)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -14,6 +15,19 @@ import (
 func (s inbox) Cursor(ctx context.Context, channel string) (string, error) {
 	return readValue[string](ctx, s.state, "read the cursor of "+channel, "SELECT value FROM cursor WHERE channel = ?",
 		channel)
+}
+
+// Channels returns the names of the channels whose messages the store has, sorted.
+func (s inbox) Channels(ctx context.Context) (names []string, err error) {
+	for after := ""; ; {
+		chat, err := readValue[string](ctx, s.state, "list channels",
+			"SELECT chat FROM inbox WHERE chat >= ? ORDER BY chat LIMIT 1", after)
+		if err != nil || chat == "" {
+			return names, err
+		}
+		channel, _, _ := strings.Cut(chat, ":")
+		names, after = append(names, channel), channel+";" // which follows the colon
+	}
 }
 
 // SetCursor stores the cursor of a channel.
