@@ -124,8 +124,8 @@ func (in *receiver) prepareInteraction(ctx context.Context, e *entry) {
 
 func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Channel.Type) }
 
-// newInteraction converts an interaction to a message. It has the interaction's own ID, because a button
-// can be pressed again.
+// newInteraction converts an interaction to a message. It has the interaction's own ID, because a
+// button can be pressed again.
 func (c *Channel) newInteraction(i *interaction) channels.Incoming {
 	by, m := i.sentBy()
 	in := channels.Incoming{

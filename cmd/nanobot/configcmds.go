@@ -16,7 +16,8 @@ func newCheckConfig(std stdio) *cobra.Command {
 		Use:   "check-config [flags]",
 		Short: "Check a config and report every mistake in it",
 		Long: `Check-config reads the config and the environment as "nanobot serve" does and reports every mistake with its
-position and the correction. It also finds secrets that cannot be read, malformed tokens and a missing sandbox.
+position and the correction. It also finds secrets that cannot be read, malformed tokens and a missing sandbox,
+and warns of accounts that have chats in the state and are not in the config.
 There are two exceptions: a systemd credential (cred:NAME) is checked only inside the service, and a config
 without a channel is accepted, since run and chat need none.
 
@@ -38,7 +39,7 @@ Exit status: 0 the config is good, 78 it has mistakes.`,
 			if err := checkStart(cfg); err != nil {
 				return err
 			}
-			for _, w := range warnState(cmd.Context(), cfg, std) {
+			for _, w := range warnState(cmd.Context(), file, std) {
 				fmt.Fprintln(std.err, "warning:", w)
 			}
 			fmt.Fprintf(std.out, "%s: ok\n", file)
@@ -49,9 +50,13 @@ Exit status: 0 the config is good, 78 it has mistakes.`,
 	return cmd
 }
 
-// warnState returns the warnings about a config that its state causes. Without a state, or without
-// access to it, there are none.
-func warnState(ctx context.Context, cfg *config.Config, std stdio) (all []string) {
+// warnState returns the warnings about a config that its state causes. Without a state, without
+// access to it, or for root with a config that others can change, there are none.
+func warnState(ctx context.Context, file string, std stdio) (all []string) {
+	cfg, err := loadForCommand(file)
+	if err != nil {
+		return nil
+	}
 	_ = asStateOwner(cfg, std, func() error {
 		s, err := openStore(ctx, cfg, true)
 		if err != nil {

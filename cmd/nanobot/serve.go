@@ -264,8 +264,8 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels stay
-// those of the start, and one that is gone keeps its access list.
+// reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels
+// stay those of the start, and one that is gone keeps its access list.
 func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost) error {
 	cfg, err := loadConfig(path)
 	if err != nil {
