@@ -35,6 +35,8 @@ type Options struct {
 	Routes func() []config.Route
 	// Locate returns where a chat is, as far as its ID says; see channels.ChatLocator.
 	Locate func(chat channels.Chat) (parent, topic string, group bool)
+	// TypeOf returns the MIME type of a file; nil: channels.TypeOf.
+	TypeOf func(path, name string) string
 	// HasRunbooks reports whether people can run runbooks.
 	HasRunbooks func() bool
 	Words       *words.Catalogue
@@ -44,7 +46,12 @@ type Options struct {
 type Choice struct{ o Options }
 
 // New returns a Choice.
-func New(o Options) *Choice { return &Choice{o} }
+func New(o Options) *Choice {
+	if o.TypeOf == nil {
+		o.TypeOf = channels.TypeOf
+	}
+	return &Choice{o}
+}
 
 // Remember returns the memory with which a chat chooses an agent; "": the default agent.
 func Remember(agent string) store.Memory { return store.Memory{Key: memory, Value: agent} }

@@ -21,7 +21,7 @@ const maxSearched = 20
 // Without rules, every choice is allowed. An agent that in.Answerer names already stays. The
 // command of the rule is taken off the text.
 func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Incoming, error) {
-	rule, err := c.find(ctx, in)
+	rule, err := c.Find(ctx, in)
 	if err != nil {
 		return in, err
 	}
@@ -33,9 +33,9 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 		}
 	}
 	if in.Answerer.Agent == "" && !rule.Switch.IsEmpty() {
-		chosen, err := c.o.Store.Recall(ctx, in.Chat, memory)
+		chosen, err := c.Chosen(ctx, in.Chat)
 		if err != nil {
-			return in, fmt.Errorf("read the chosen agent: %w", err)
+			return in, err
 		}
 		if _, ok := agents[chosen]; !ok {
 			a.Gone = chosen
@@ -54,6 +54,15 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 	return in, nil
 }
 
+// Chosen returns the agent that a chat has chosen; "": none.
+func (c *Choice) Chosen(ctx context.Context, chat channels.Chat) (string, error) {
+	chosen, err := c.o.Store.Recall(ctx, chat, memory)
+	if err != nil {
+		return "", fmt.Errorf("read the chosen agent: %w", err)
+	}
+	return chosen, nil
+}
+
 // Next returns the agent that answers the next message of a chat about which nothing else is known.
 func (c *Choice) Next(ctx context.Context, chat channels.Chat) (string, error) {
 	in, err := c.Decide(ctx, channels.Incoming{Chat: chat, Origin: channels.ByAgent})
@@ -63,20 +72,21 @@ func (c *Choice) Next(ctx context.Context, chat channels.Chat) (string, error) {
 // MatchesOrigin reports whether a rule about a hook or a schedule matches the message of one, so
 // that an agent works on its text.
 func (c *Choice) MatchesOrigin(ctx context.Context, in channels.Incoming) (bool, error) {
-	rule, err := c.find(ctx, in)
+	rule, err := c.Find(ctx, in)
 	return slices.Contains(rule.Keys, "hook") || slices.Contains(rule.Keys, "schedule"), err
 }
 
 // HasRoutes reports whether there are rules about who answers.
 func (c *Choice) HasRoutes() bool { return c.o.Routes != nil && len(c.o.Routes()) > 0 }
 
-// find returns the rule that a message matches.
-func (c *Choice) find(ctx context.Context, in channels.Incoming) (route.Result, error) {
+// Find returns the rule that a message matches. Without rules, the default agent answers, and
+// people can choose another.
+func (c *Choice) Find(ctx context.Context, in channels.Incoming) (route.Result, error) {
 	if !c.HasRoutes() {
 		return route.Result{Route: config.Route{Agent: store.DefaultAgent, Switch: config.Selection{All: true}}}, nil
 	}
 	if in.Origin != channels.Person {
-		if err := c.locate(ctx, &in); err != nil {
+		if err := c.Locate(ctx, &in); err != nil {
 			return route.Result{}, err
 		}
 	}
@@ -98,15 +108,15 @@ func (c *Choice) find(ctx context.Context, in channels.Incoming) (route.Result, 
 			if i < len(in.MediaNames) {
 				name = in.MediaNames[i]
 			}
-			facts.Media = append(facts.Media, channels.TypeOf(path, name))
+			facts.Media = append(facts.Media, c.o.TypeOf(path, name))
 		}
 	}
 	return route.Find(rules, facts), nil
 }
 
-// locate adds the facts of a chat to a message that nobody has typed there: those of the last
+// Locate adds the facts of a chat to a message that nobody has typed there: those of the last
 // message of a person. In a private chat, that is also the person who has caused it.
-func (c *Choice) locate(ctx context.Context, in *channels.Incoming) error {
+func (c *Choice) Locate(ctx context.Context, in *channels.Incoming) error {
 	recent, err := c.o.Store.Recent(ctx, in.Chat, maxSearched)
 	if err != nil {
 		return fmt.Errorf("read where the chat is: %w", err)
@@ -114,7 +124,7 @@ func (c *Choice) locate(ctx context.Context, in *channels.Incoming) error {
 	typed := func(i store.Inbound) bool { return i.In.Origin == channels.Person }
 	if at := slices.IndexFunc(recent, typed); at >= 0 {
 		last := recent[at].In
-		in.Group, in.ThreadID, in.Parent = last.Group, last.ThreadID, last.Parent
+		in.Group, in.ThreadID, in.Parent = in.Group || last.Group, cmp.Or(in.ThreadID, last.ThreadID), last.Parent
 		if !last.Group && in.Origin == channels.ByAgent {
 			in.Maker = cmp.Or(in.Maker, last.User.ID)
 		}

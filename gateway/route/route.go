@@ -3,6 +3,7 @@
 package route
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -93,9 +94,19 @@ func covers(pattern, kind string) bool {
 	return ok && err == nil
 }
 
+// String describes the messages of a match, such as "chat -1001, topic 7 or 8".
+func String(m config.Match) string {
+	var all []string
+	for _, key := range m.Keys() {
+		all = append(all, key.Name+" "+strings.Join(key.Values, " or "))
+	}
+	return cmp.Or(strings.Join(all, ", "), "every message")
+}
+
 // Shadows reports whether every message that matches a later rule also matches an earlier one, so
-// that the later one never counts. It may report false although that is so.
-func Shadows(earlier, later config.Match) bool {
+// that the later one never counts. It may report false although that is so. parent returns the chat
+// of a topic, or "".
+func Shadows(earlier, later config.Match, parent func(chat string) string) bool {
 	wider := map[string]config.Values{}
 	for _, key := range later.Keys() {
 		wider[key.Name] = key.Values
@@ -103,10 +114,12 @@ func Shadows(earlier, later config.Match) bool {
 	for _, key := range earlier.Keys() {
 		values, found := wider[key.Name]
 		if !found && key.Name == "channel" { // IDs may name their channel
-			values = channelsOf(later)
+			values = ChannelsOf(later)
 		}
 		all := func(value string) bool {
-			return slices.ContainsFunc(key.Values, func(pattern string) bool { return includes(key.Name, pattern, value) })
+			return slices.ContainsFunc(key.Values, func(pattern string) bool {
+				return includes(key.Name, pattern, value) || key.Name == "chat" && includes("chat", pattern, parent(value))
+			})
 		}
 		if len(values) == 0 || slices.ContainsFunc(values, func(value string) bool { return !all(value) }) {
 			return false
@@ -127,8 +140,12 @@ func includes(key, earlier, later string) bool {
 	return earlier == later || earlier == id
 }
 
-// channelsOf returns the channels of a match whose chats or users all name one; nil: any channel.
-func channelsOf(m config.Match) (names config.Values) {
+// ChannelsOf returns the channels of a match, also if its chats, topics or users name them; nil:
+// any channel.
+func ChannelsOf(m config.Match) (names config.Values) {
+	if m.Channel != nil {
+		return m.Channel
+	}
 	for _, values := range []config.Values{m.Chat, m.Topic, m.User} {
 		names = nil
 		for _, value := range values {

@@ -247,7 +247,7 @@ func TestRandomRulesMatchAsTheNaiveOracleSays(t *testing.T) {
 		}
 		matched[want]++
 		for i := range rules {
-			if want == i+1 && slices.ContainsFunc(rules[:i], func(r config.Route) bool { return route.Shadows(r.Match, rules[i].Match) }) {
+			if want == i+1 && slices.ContainsFunc(rules[:i], func(r config.Route) bool { return route.Shadows(r.Match, rules[i].Match, parentOf) }) {
 				t.Fatalf("rule %d matches %+v and is said never to: %+v", want, f, rules)
 			}
 		}
@@ -255,6 +255,14 @@ func TestRandomRulesMatchAsTheNaiveOracleSays(t *testing.T) {
 	if matched[0] < 1000 || matched[1] < 1000 || matched[3] < 100 {
 		t.Error("the rules match too seldom:", matched)
 	}
+}
+
+// parentOf returns the chat of a topic.
+func parentOf(chat string) string {
+	if parent, _, found := strings.Cut(chat, "_"); found {
+		return parent
+	}
+	return ""
 }
 
 func TestARuleIsShadowedByAnEarlierOneThatMatchesAllItsMessages(t *testing.T) {
@@ -268,6 +276,10 @@ func TestARuleIsShadowedByAnEarlierOneThatMatchesAllItsMessages(t *testing.T) {
 		{`[{"chat":"1"}, {"chat":["1","2"]}]`, false},
 		{`[{"chat":["1","2"]}, {"chat":"2","user":"5"}]`, true},
 		{`[{"chat":"1"}, {"chat":"telegram:1"}]`, true},
+		{`[{"chat":"1"}, {"chat":"1_7"}]`, true},
+		{`[{"chat":"1"}, {"chat":"telegram:1_7"}]`, true},
+		{`[{"chat":"telegram:1"}, {"chat":"1_7"}]`, false},
+		{`[{"chat":"1_7"}, {"chat":"1"}]`, false},
 		{`[{"chat":"telegram:1"}, {"chat":"1"}]`, false},
 		{`[{"channel":"telegram"}, {"chat":"telegram:1"}]`, true},
 		{`[{"channel":"telegram"}, {"chat":["telegram:1","2"]}]`, false},
@@ -280,7 +292,7 @@ func TestARuleIsShadowedByAnEarlierOneThatMatchesAllItsMessages(t *testing.T) {
 		{`[{"command":"faq","kind":"group"}, {"command":"faq"}]`, false},
 	} {
 		rules := rulesOf(t, c.rules)
-		if got := route.Shadows(rules[0].Match, rules[1].Match); got != c.want {
+		if got := route.Shadows(rules[0].Match, rules[1].Match, parentOf); got != c.want {
 			t.Errorf("%s: %v", c.rules, got)
 		}
 	}
