@@ -19,7 +19,7 @@ import (
 	"nanobot/terminal/rich"
 )
 
-const showPlace = `read -r line; echo "$line" | jq -r .workspace; pwd; echo $PWD; echo "$line" | jq -r .user_data_dir`
+const showPlace = `read -r line; echo "$line" | jq -r .workspace; pwd; tr '\0' '\n' </proc/$$/environ | sed -n s/^PWD=//p; echo "$line" | jq -r .user_data_dir`
 
 // git runs git in a folder of the workspace.
 func (b *turnFixture) git(folder string, args ...string) string {
