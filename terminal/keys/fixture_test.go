@@ -171,6 +171,7 @@ type fixture struct {
 	chat     string
 	media    []string
 	room     string // see terminal.Request
+	place    terminal.Place
 	memory   memory
 
 	mu     sync.Mutex
@@ -236,7 +237,7 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
 		Envelope: terminal.Envelope{Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1},
-		RunName:  r.t.Name(), GatewayName: r.t.Name(), Words: r.words, FittingSize: r.room,
+		RunName:  r.t.Name(), GatewayName: r.t.Name(), Words: r.words, FittingSize: r.room, Place: r.place,
 	}, &protocoltest.Chat{OnFrame: r.emit, Remember: r.memory})
 	if err != nil {
 		r.t.Errorf("turn: %v", err)
