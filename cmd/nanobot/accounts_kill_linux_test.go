@@ -16,9 +16,9 @@ import (
 	"nanobot/internal/musttest"
 )
 
-// accountsAgent answers question 17 with its own name, 17 and the chat's folder, which also gets the
+// killedAccountsAgent answers question 17 with its own name, 17 and the chat's folder, which also gets the
 // question.
-const accountsAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
+const killedAccountsAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 	echo "$1 $n" >>"$NANOBOT_USER_DATA_DIR/seen"
 	echo "{\"type\":\"message\",\"text\":\"$1 $n ${NANOBOT_USER_DATA_DIR##*/}\"}"`
 
@@ -143,7 +143,7 @@ func newAccounts(t *testing.T, seed uint64) (all []*testAccount, cfg string) {
 		routes = append(routes, `{"match": {"channel": "`+channel+`"}, "agent": "`+a.agent+`"}`)
 	}
 	cfg = filepath.Join(dir, "config.json")
-	musttest.Do(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(accountsAgent), 0o600))
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(killedAccountsAgent), 0o600))
 	musttest.Do(t, os.WriteFile(cfg, []byte(`{
 		"terminal": {"command": "sh agent.sh nobody", "protocol": "rich"},
 		"agents": {`+strings.Join(agents, ", ")+`},
