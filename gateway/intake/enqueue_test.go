@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
@@ -41,15 +42,14 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 }
 
 func TestAMessageIsNotInjectedIntoATurnInAnotherPlace(t *testing.T) {
-	for place, injected := range map[string]int{"x": 1, "y": 0, "": 0} {
-		t.Run("in "+place, func(t *testing.T) {
-			runIntake(t, func(fx *fixture) {
+	rules := []config.Route{route("x", "default"), route("y", "default")}
+	rules[0].Workspace, rules[1].Workspace = "x", "y"
+	for text, injected := range map[string]int{"/x work": 1, "/y work": 0, "work": 0} {
+		t.Run(text, func(t *testing.T) {
+			runRouted(t, rules, func(fx *fixture) {
 				fx.settings.WhileRunning = intake.Inject
-				for _, workspace := range []string{"x", place} {
-					in := fx.message("ann", "work")
-					in.Workspace = workspace
-					fx.receive(in)
-				}
+				fx.receive(fx.message("ann", "/x work"))
+				fx.receive(fx.message("ann", text))
 				fx.checkEqual("messages that the turn in x is handed", fx.runningTurn("ann").InjectedCount(), injected)
 			})
 		})

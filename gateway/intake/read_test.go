@@ -130,17 +130,6 @@ func TestAMessageForAnotherAgentIsNotOffered(t *testing.T) {
 	})
 }
 
-func TestAMessageInAnotherPlaceIsNotOffered(t *testing.T) {
-	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
-		in := fx.message("ann", "elsewhere")
-		in.Worktree = "repo"
-		fx.receive(in)
-		musttest.Do(t, fx.OfferQueue(fx.t.Context(), chatOf("ann")))
-		fx.writeMessage("ann", "here")
-		fx.checkEqual("read", reader.read, []string{`net:ann 3 ann "here" []`})
-	})
-}
-
 func TestTheQueueIsReadInOrderBeforeANewMessage(t *testing.T) {
 	runIntakeWithReader(t, func(fx *fixture, reader *fakeReader) {
 		reader.closed = true // the turn has not begun to read
