@@ -358,7 +358,7 @@ type SendError struct {
 	// Partial says that a part of the message was sent. A repetition of the call by the same
 	// process sends only the rest; after a restart it would send everything again.
 	Partial bool
-	// Closed says that the chat, or the whole group of a TopicHost's topic, accepts nothing: its
+	// Closed says that the chat, or the whole chat of a ChatLocator's topic, accepts nothing: its
 	// person has blocked the bot, for example.
 	Closed bool
 }

@@ -118,18 +118,12 @@ type Repeater interface {
 	Repeatable() bool
 }
 
-// TopicHost is a channel on which a chat can be a topic of a group.
-type TopicHost interface {
-	// GroupOf returns the group of a topic, and every other chat itself. The gateway asks for it
-	// because SendError.Closed is about the whole group. It makes no network call.
-	GroupOf(chat Chat) Chat
-}
-
 // ChatLocator is a channel whose chats' IDs say where the chats are. Its settings implement it,
 // too.
 type ChatLocator interface {
 	// LocateChat returns the ID of the chat that a topic belongs to, and that of the topic, both ""
-	// for a chat that is no topic, and whether the chat is a group. It makes no network call.
+	// for a chat that is no topic, and whether the chat is a group. SendError.Closed is about a
+	// chat with all its topics. It makes no network call.
 	LocateChat(id string) (parent, topic string, group bool)
 }
 

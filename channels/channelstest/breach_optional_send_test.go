@@ -17,7 +17,7 @@ const (
 	showsTyping = "Typer: Typing is shown and sends nothing"
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
 	idempotent  = "Repeater: Send is idempotent per Key"
-	hasGroups   = "TopicHost: a group is its own group"
+	hasParents  = "ChatLocator: the chat of a topic is no topic"
 	checksChats = "ChatChecker: CheckChat accepts only IDs that a chat can have"
 )
 
@@ -101,13 +101,10 @@ var optionalSendBreaches = []breach{
 		}),
 	},
 	{
-		name:  "GroupOf returns another group for a group",
-		fails: []string{hasGroups},
+		name:  "LocateChat returns a topic of a topic",
+		fails: []string{hasParents},
 		build: withFault(func(_ fakeChannel, o *faultyChannel) {
-			o.groupOf = func(chat channels.Chat) channels.Chat {
-				chat.ID += "_1"
-				return chat
-			}
+			o.locateChat = func(id string) (parent, topic string, group bool) { return id + "_1", "1", true }
 		}),
 	},
 	{

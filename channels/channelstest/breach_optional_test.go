@@ -26,7 +26,7 @@ type faultyChannel struct {
 	fileLimit    func(chat channels.Chat, language string) (int64, string)
 	closeIdle    func()
 	typing       func(ctx context.Context, chat channels.Chat) error
-	groupOf      func(chat channels.Chat) channels.Chat
+	locateChat   func(id string) (parent, topic string, group bool)
 	checkChat    func(id string) error
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
@@ -105,8 +105,8 @@ func (o faultyChannel) Typing(ctx context.Context, chat channels.Chat) error {
 	return overridden(o.typing, o.typing != nil, o.fakeChannel.Typing)(ctx, chat)
 }
 
-func (o faultyChannel) GroupOf(chat channels.Chat) channels.Chat {
-	return overridden(o.groupOf, o.groupOf != nil, o.fakeChannel.GroupOf)(chat)
+func (o faultyChannel) LocateChat(id string) (parent, topic string, group bool) {
+	return overridden(o.locateChat, o.locateChat != nil, o.fakeChannel.LocateChat)(id)
 }
 
 func (o faultyChannel) CheckChat(id string) error {

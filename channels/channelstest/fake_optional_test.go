@@ -22,7 +22,7 @@ var (
 	_ channels.ConnectionKeeper = fakeChannel{}
 	_ channels.Typer            = fakeChannel{}
 	_ channels.Repeater         = fakeChannel{}
-	_ channels.TopicHost        = fakeChannel{}
+	_ channels.ChatLocator      = fakeChannel{}
 	_ channels.ChatChecker      = fakeChannel{}
 	_ channels.Resumer          = fakeChannel{}
 	_ channels.CursorKeeper     = fakeChannel{}
@@ -211,7 +211,7 @@ func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 
 func (f fakeChannel) Repeatable() bool { return true }
 
-func (f fakeChannel) GroupOf(chat channels.Chat) channels.Chat { return chat }
+func (f fakeChannel) LocateChat(string) (parent, topic string, group bool) { return "", "", false }
 
 func (f fakeChannel) CheckChat(id string) error {
 	if id != testChat.ID {

@@ -32,7 +32,7 @@ var optionalChecks = []check{
 	{"Typer: Typing is shown and sends nothing", typingIsShown},
 	{"Typer: Typing shows nothing once its context has ended", typingEnds},
 	{"Repeater: Send is idempotent per Key", sendIsIdempotent},
-	{"TopicHost: a group is its own group", groupIsItsOwn},
+	{"ChatLocator: the chat of a topic is no topic", parentIsNoTopic},
 	{"ChatChecker: CheckChat accepts only IDs that a chat can have", chatsAreChecked},
 	{"Resumer: without a cursor everything is received", resumeFromNothing},
 	{"Resumer: Run continues after the cursor", resumeContinues},

@@ -177,14 +177,17 @@ func chatsAreChecked(_ context.Context, fx fixture) error {
 	return nil
 }
 
-func groupIsItsOwn(_ context.Context, fx fixture) error {
-	host, err := optionalInterface[channels.TopicHost](fx)
+func parentIsNoTopic(_ context.Context, fx fixture) error {
+	locator, err := optionalInterface[channels.ChatLocator](fx)
 	if err != nil {
 		return err
 	}
-	group := host.GroupOf(fx.Chat)
-	if again := host.GroupOf(group); again != group || group.Channel != fx.Chat.Channel {
-		return fmt.Errorf("the group of %s is %s, and its group is %s", fx.Chat, group, again)
+	parent, topic, group := locator.LocateChat(fx.Chat.ID)
+	if (parent == "") != (topic == "") {
+		return fmt.Errorf("%s is the topic %q of %q", fx.Chat, topic, parent)
+	}
+	if above, number, groupAbove := locator.LocateChat(parent); parent != "" && (above+number != "" || groupAbove != group) {
+		return fmt.Errorf("%s is a topic of %s, which is the topic %q of %q", fx.Chat, parent, number, above)
 	}
 	return nil
 }

@@ -88,7 +88,6 @@ var (
 	_ channels.Reactor          = (*Channel)(nil)
 	_ channels.FileLimiter      = (*Channel)(nil)
 	_ channels.Typer            = (*Channel)(nil)
-	_ channels.TopicHost        = (*Channel)(nil)
 	_ channels.ChatLocator      = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Settings)(nil)
@@ -177,14 +176,6 @@ func (c *Channel) SetMemory(m channels.Memory) {
 func (c *Channel) SetWords(w *words.Catalogue) {
 	c.Sender.SetWords(w)
 	c.Receiver.SetWords(w)
-}
-
-// GroupOf returns the group of a topic, and every other chat itself.
-func (c *Channel) GroupOf(chat channels.Chat) channels.Chat {
-	if a, err := chats.ParseAddress(chat.ID); err == nil {
-		chat.ID = chats.Address{Chat: a.Chat}.String()
-	}
-	return chat
 }
 
 // CloseIdleConnections closes the connections that no call uses.

@@ -62,7 +62,7 @@ func TestAMenuIsTriedUntilABusyNetworkShowsItOrRefusesItOrANewerOneIsThere(t *te
 // forum is a channel on which all chats are topics of ann's.
 type forum struct{ fakeChannel }
 
-func (*forum) GroupOf(channels.Chat) channels.Chat { return ann }
+func (*forum) LocateChat(id string) (parent, topic string, group bool) { return ann.ID, id, true }
 
 func TestTheTopicsOfAGroupHaveOneMenu(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -96,8 +97,9 @@ func (n *networkState) call(chat channels.Chat, call func() error) error {
 // groupOf returns the chat that is closed and reopened with a chat: the group of a topic, or the
 // chat itself.
 func (n *networkState) groupOf(chat channels.Chat) channels.Chat {
-	if host, ok := n.channels[chat.Channel].(channels.TopicHost); ok {
-		return host.GroupOf(chat)
+	if l, ok := n.channels[chat.Channel].(channels.ChatLocator); ok {
+		parent, _, _ := l.LocateChat(chat.ID)
+		chat.ID = cmp.Or(parent, chat.ID)
 	}
 	return chat
 }
