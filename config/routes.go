@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -53,6 +54,15 @@ func (m Match) Keys() []MatchKey {
 		{"hook", m.Hook},
 		{"schedule", m.Schedule},
 	}, func(k MatchKey) bool { return k.Values == nil })
+}
+
+// String describes the messages of a match, such as "chat -1001, topic 7 or 8".
+func (m Match) String() string {
+	var all []string
+	for _, key := range m.Keys() {
+		all = append(all, key.Name+" "+strings.Join(key.Values, " or "))
+	}
+	return cmp.Or(strings.Join(all, ", "), "every message")
 }
 
 // Allows reports whether an agent may answer the messages of the rule.

@@ -228,7 +228,7 @@ func explanation(rule route.Result, in, decided channels.Incoming, chosen string
 	}
 	lines := []string{decided.Answerer.Agent + " answers: " + why + "."}
 	if rule.Rule > 0 {
-		lines = append(lines, fmt.Sprintf("Rule %d is for %s. Matched: %s.", rule.Rule, route.String(rule.Match),
+		lines = append(lines, fmt.Sprintf("Rule %d is for %s. Matched: %s.", rule.Rule, rule.Match,
 			cmp.Or(strings.Join(rule.Keys, ", "), "it has no keys")))
 	}
 	switch {

@@ -3,7 +3,6 @@
 package route
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -92,15 +91,6 @@ func (f Facts) hasID(value string, ids ...string) bool {
 func covers(pattern, kind string) bool {
 	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(kind))
 	return ok && err == nil
-}
-
-// String describes the messages of a match, such as "chat -1001, topic 7 or 8".
-func String(m config.Match) string {
-	var all []string
-	for _, key := range m.Keys() {
-		all = append(all, key.Name+" "+strings.Join(key.Values, " or "))
-	}
-	return cmp.Or(strings.Join(all, ", "), "every message")
 }
 
 // Shadows reports whether every message that matches a later rule also matches an earlier one, so

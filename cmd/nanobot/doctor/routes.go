@@ -13,7 +13,7 @@ import (
 // checkRoutes prints the rules about who answers, and names those that never match.
 func (d *doctor) checkRoutes() {
 	for i, r := range d.cfg.Routes {
-		line := fmt.Sprintf("rule %d: %s → %s", i+1, route.String(r.Match), r.Agent)
+		line := fmt.Sprintf("rule %d: %s → %s", i+1, r.Match, r.Agent)
 		switch {
 		case r.Workspace != "":
 			line += " in " + r.Workspace
