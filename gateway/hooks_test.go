@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/hooks"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
@@ -74,6 +75,17 @@ func TestTheCallOfAHookIsSentOrGivenToAnAgent(t *testing.T) {
 			t.Errorf("the agent reads no %s: %s", want, fx.readWorkspace("lines"))
 		}
 	}
+}
+
+func TestARuleGivesTheCallOfAHookToAnAgent(t *testing.T) {
+	fx := newFixture(t, orderAgent)
+	fx.touchFile("go")
+	fx.settings.Routes = []config.Route{{Match: config.Match{Hook: config.Values{"say"}}, Agent: "default"}, {Agent: "default"}}
+	call := fx.startHooks()
+	wanttest.Equal(t, "status", call("say", "disk", "1"), 202)
+	fx.expect("1", "re disk")
+	wanttest.Equal(t, "status of a hook without a rule of its own", call("plain_one", "", ""), 202)
+	fx.expect("1", "re disk", `The hook plain\_one was called without a body.`)
 }
 
 func TestAReloadTakesOverHooks(t *testing.T) {
