@@ -98,8 +98,8 @@ func (b *accountsBot) get(t *testing.T, path string) string {
 	return body
 }
 
-// contains fails the test unless a text has all parts.
-func contains(t *testing.T, what, text string, parts ...string) {
+// expectParts fails the test unless a text has all parts.
+func expectParts(t *testing.T, what, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -159,26 +159,26 @@ func TestAccountsOfANetworkShareNothing(t *testing.T) {
 	b.tg[1].UserSends(8, "hi")
 	b.tg[1].WaitForText(t, 8, "hi: telegram work telegram.work:8 work@8")
 	b.tg[0].UserSends(8, "hi")
-	contains(t, "a stranger", b.tg[0].WaitForCount(t, 8, 1)[0].TextOrCaption(), "nanobot pair ")
+	expectParts(t, "a stranger", b.tg[0].WaitForCount(t, 8, 1)[0].TextOrCaption(), "nanobot pair ")
 	mustRunProgram(t, "pair", "--config", b.cfg, "telegram.work:9")
 	b.tg[1].UserSends(9, "hi")
 	b.tg[1].WaitForText(t, 9, "hi: telegram work telegram.work:9 work@9")
 	b.tg[0].UserSends(9, "hi")
-	contains(t, "a stranger", b.tg[0].WaitForCount(t, 9, 1)[0].TextOrCaption(), "nanobot pair ")
+	expectParts(t, "a stranger", b.tg[0].WaitForCount(t, 9, 1)[0].TextOrCaption(), "nanobot pair ")
 	list, _ := runProgram(t, "pair", "--config", b.cfg, "--list")
-	contains(t, "pair --list", list, "telegram.work:9", "telegram:8", "telegram.work:8", "discord.work:"+ada)
+	expectParts(t, "pair --list", list, "telegram.work:9", "telegram:8", "telegram.work:8", "discord.work:"+ada)
 	out, status := runProgram(t, "pair", "--config", b.cfg, "telegram.wrok:9")
 	wanttest.Equal(t, "status of an unknown account", status, 2)
-	contains(t, "pair", out, `there is no channel "telegram.wrok"; use discord or discord.work or telegram or telegram.work`)
+	expectParts(t, "pair", out, `there is no channel "telegram.wrok"; use discord or discord.work or telegram or telegram.work`)
 
 	// What operators see.
 	wanttest.Equal(t, "/readyz", b.get(t, "/readyz"), "ready\n")
-	contains(t, "/metrics", b.get(t, "/metrics"), `nanobot_channel_up{channel="telegram.work"} 1`, `nanobot_channel_up{channel="discord.work"} 1`,
+	expectParts(t, "/metrics", b.get(t, "/metrics"), `nanobot_channel_up{channel="telegram.work"} 1`, `nanobot_channel_up{channel="discord.work"} 1`,
 		`nanobot_channel_up{channel="telegram"} 1`)
-	contains(t, "/api/turns", b.get(t, "/api/turns"), `"telegram.work:7"`, `"discord.work:`+adaDM+`"`)
-	contains(t, "/api/health", b.get(t, "/api/health"), `"telegram.work":{"ok":true`)
+	expectParts(t, "/api/turns", b.get(t, "/api/turns"), `"telegram.work:7"`, `"discord.work:`+adaDM+`"`)
+	expectParts(t, "/api/health", b.get(t, "/api/health"), `"telegram.work":{"ok":true`)
 	audit := string(musttest.Get(os.ReadFile(filepath.Join(b.dir, ".nanobot", "audit.jsonl")))(t))
-	contains(t, "audit", audit, `"channel":"telegram.work","chat":"7"`, `"channel":"telegram","chat":"7"`, `"channel":"discord.work"`)
+	expectParts(t, "audit", audit, `"channel":"telegram.work","chat":"7"`, `"channel":"telegram","chat":"7"`, `"channel":"discord.work"`)
 	for _, s := range b.tg {
 		if len(s.Commands("default")) == 0 {
 			t.Error("an account has no menu")
@@ -271,10 +271,10 @@ func TestAnAccountThatFailsDelaysNoOther(t *testing.T) {
 	b.awaitLog("ready")
 	awaitResponse(t, "http://"+b.listen+"/readyz", 503, "not ready telegram\n")
 	answered("while a token is wrong")
-	contains(t, "/metrics", b.get(t, "/metrics"), `nanobot_channel_up{channel="telegram"} 0`, `nanobot_channel_up{channel="telegram.work"} 1`)
+	expectParts(t, "/metrics", b.get(t, "/metrics"), `nanobot_channel_up{channel="telegram"} 0`, `nanobot_channel_up{channel="telegram.work"} 1`)
 	b.stop(t)
 	out, _ := runProgram(t, "doctor", "--config", b.cfg, "--no-turn")
-	contains(t, "doctor", out, "where channels.telegram[0].token says", "telegram.work.token", "discord.work.token")
+	expectParts(t, "doctor", out, "where channels.telegram[0].token says", "telegram.work.token", "discord.work.token")
 }
 
 func TestAccountsAreReadAtTheStartAndTheirAccessListsAtSIGHUP(t *testing.T) {
@@ -292,7 +292,7 @@ func TestAccountsAreReadAtTheStartAndTheirAccessListsAtSIGHUP(t *testing.T) {
 		b.tg[i].UserSends(7, "still here")
 		b.tg[i].WaitForText(t, 7, "still here: "+where)
 		b.tg[i].UserSends(10, "let me in")
-		contains(t, "a stranger", b.tg[i].WaitForCount(t, 10, 1)[0].TextOrCaption(), "nanobot pair ")
+		expectParts(t, "a stranger", b.tg[i].WaitForCount(t, 10, 1)[0].TextOrCaption(), "nanobot pair ")
 	}
 	b.tg[1].UserSends(11, "me too")
 	b.tg[1].WaitForText(t, 11, "me too: telegram work telegram.work:11 work@11")
@@ -304,13 +304,13 @@ func TestAccountsAreReadAtTheStartAndTheirAccessListsAtSIGHUP(t *testing.T) {
 		t.Errorf("check-config: status %d, %s", status, out)
 	}
 	b.start(t)
-	contains(t, "log", b.log(), warning)
+	expectParts(t, "log", b.log(), warning)
 	b.tg[0].UserSends(7, "again")
 	b.tg[0].WaitForText(t, 7, "again: telegram home telegram.home:7 home@7")
 	b.stop(t)
 	b.configure(t, "", `, "name": "other"`)
 	out, _ = runProgram(t, "check-config", "--config", b.cfg)
-	contains(t, "check-config", out, `the account "home"`, `the account "work"`)
+	expectParts(t, "check-config", out, `the account "home"`, `the account "work"`)
 	musttest.Do(t, os.RemoveAll(filepath.Join(b.dir, ".nanobot")))
 	if out, _ = runProgram(t, "check-config", "--config", b.cfg); strings.Contains(out, "the state has") {
 		t.Errorf("without a state: %s", out)

@@ -102,14 +102,11 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	ctx, stop := untilSignal(ctx, d.endSignals()...)
 	defer stop()
-	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
+	db, err := d.openState(ctx, files)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(db)) }()
-	if err := d.logGoneAccounts(ctx, db); err != nil {
-		return err
-	}
 	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
 	page, err := openSite(ctx, siteOptions{d.cfg, open, db, words.New(settings.Words), d.log})
@@ -158,13 +155,20 @@ func (d daemon) run(ctx context.Context) (err error) {
 	return state.Explain(d.cfg, err)
 }
 
-// logGoneAccounts warns of accounts that are in the state and not in the config.
-func (d daemon) logGoneAccounts(ctx context.Context, db *sqlite.Store) error {
+// openState opens the state, and warns of accounts that are in it and not in the config.
+func (d daemon) openState(ctx context.Context, files *dbfile.Watch) (*sqlite.Store, error) {
+	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
+	if err != nil {
+		return nil, err
+	}
 	warnings, err := warnGoneAccounts(ctx, d.cfg, db)
+	if err != nil {
+		return nil, errors.Join(err, closeStore(db))
+	}
 	for _, w := range warnings {
 		d.log.Warn(w)
 	}
-	return err
+	return db, nil
 }
 
 // endSignals returns the signals besides SIGINT and SIGTERM that end the daemon. A terminal that is
