@@ -177,8 +177,9 @@ type Answerer struct {
 	Choices []string
 	// Gone is the agent that the chat has chosen and that is no longer configured; "": none.
 	Gone string
-	// Command says that the text began with the command of a rule, which was taken off.
-	Command bool
+	// Command says that the text began with the command of a rule, which was taken off, and Media
+	// that a rule about files has decided.
+	Command, Media bool
 }
 
 // Part says which message a part belongs to. A channel passes on each part when it arrives, which

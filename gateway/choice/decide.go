@@ -47,6 +47,7 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 		_, rest := route.ParseCommand(in.Text)
 		in, a.Command = in.WithFirstText(rest), true
 	}
+	a.Media = slices.Contains(rule.Keys, "media")
 	in.Answerer, in.Workspace, in.Worktree = a, "", ""
 	if rule.Allows(a.Agent) {
 		in.Workspace, in.Worktree = rule.Workspace, rule.Worktree

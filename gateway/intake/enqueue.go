@@ -52,7 +52,7 @@ func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveReque
 	if mayJoin && !in.Pressed && request.Reply == nil {               // a joined message would lose its reply
 		request.Gather = set.Gather
 		if in.Follows {
-			request.Follows = followTime + in.Waited
+			request.Follows, request.FollowsAgent = followTime+in.Waited, e.o.Choice.HasRoutes() && !in.Answerer.Media
 		}
 	}
 	if t := e.o.Lanes.RunningTurn(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {

@@ -149,6 +149,27 @@ func TestMessagesForDifferentAgentsOrPlacesAreNotGathered(t *testing.T) {
 	})
 }
 
+// Somebody writes "/faq what is this?" and forwards a message with it.
+func TestWhatFollowsACommandGoesToItsAgent(t *testing.T) {
+	image := filepath.Join(t.TempDir(), "photo.png")
+	musttest.Do(t, os.WriteFile(image, nil, 0o600))
+	rules := []config.Route{route("faq", "writer"), {Match: config.Match{Media: config.Values{"image/*"}}, Agent: "coder"}}
+	rules[0].Workspace = "docs"
+	runRouted(t, rules, func(fx *fixture) {
+		fx.writeMessage("ann", "busy")
+		fx.receive(fx.message("ann", "/faq what is this?"))
+		forward := fx.message("ann", "news")
+		forward.Follows, forward.Forwarded = true, &channels.Forwarded{}
+		joined := fx.receive(forward)
+		fx.checkEqual("the message", []string{joined.In.Text, joined.Agent, joined.In.Workspace}, []string{"what is this?\nnews", "writer", "docs"})
+		fx.receive(fx.message("ann", "look"))
+		photo := fx.message("ann", "photo")
+		photo.Follows, photo.Media = true, []string{image}
+		fx.checkEqual("the agent of a picture", fx.receive(photo).Agent, "coder")
+		fx.checkInbounds("ann", "busy running", "what is this?\nnews pending", "look pending", "photo pending")
+	})
+}
+
 func TestARunningTurnReadsNoMessageForAnotherPlace(t *testing.T) {
 	rules := []config.Route{route("code", "default"), {Agent: "default"}}
 	rules[0].Workspace = "src"

@@ -307,10 +307,10 @@ func joinMessage(t *tx, r preparedReceive, chat chatState) (store.ReceiveResult,
 func canJoin(r preparedReceive, before store.Inbound) bool {
 	gathers := r.Gather > 0 && r.now.Before(before.NotBefore)
 	follows := r.Follows > 0 && before.In.Introduces() && r.now.Sub(before.Received) <= r.Follows
-	return (gathers || follows) && before.State == store.Pending && before.Attempt == 0 &&
-		len(before.In.Pieces) < maxPieces && before.In.SamePlace(r.In) &&
-		before.Agent == cmp.Or(r.Agent, store.DefaultAgent) && channels.UTF16(before.In.Text)+
-		channels.UTF16(r.In.Text) <= store.MaxGatherUnits
+	sameAgent := before.In.SamePlace(r.In) && before.Agent == cmp.Or(r.Agent, store.DefaultAgent)
+	return (gathers && sameAgent || follows && (sameAgent || r.FollowsAgent)) && before.State == store.Pending &&
+		before.Attempt == 0 && len(before.In.Pieces) < maxPieces &&
+		channels.UTF16(before.In.Text)+channels.UTF16(r.In.Text) <= store.MaxGatherUnits
 }
 
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.

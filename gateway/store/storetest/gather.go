@@ -197,6 +197,19 @@ func (b *fixture) follow(in channels.Incoming) store.Disposition {
 }
 
 var followTests = []contractTest{
+	{"a message joins a text for another agent only if it follows its agent", func(b *fixture) {
+		b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Agent: "writer"})
+		for i, follows := range []bool{false, true} {
+			in := forward(fmt.Sprint(2 + i))
+			in.User.ID = "bob"
+			text := incoming(ann, fmt.Sprint(10+i))
+			text.User.ID = "bob"
+			before, _ := b.receive(store.ReceiveRequest{In: text, Agent: "writer"})
+			_, result := b.receive(store.ReceiveRequest{In: in, Follows: time.Second, FollowsAgent: follows})
+			b.equal("the result", result == store.Joined, follows)
+			b.equal("the agent of the text", b.inbound(before.ID).Agent, "writer")
+		}
+	}},
 	{"messages that follow a pending text are joined to it, with the parts and the cursor", func(b *fixture) {
 		first := b.receiveQueued(ann, "1")[0]
 		b.equal("the result", b.follow(forward("2")), store.Joined)
