@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,12 +99,13 @@ func (d *fixture) restart() {
 // person is somebody in a chat.
 type person struct {
 	*fixture
-	chat  string
-	token string // of the chat
-	place terminal.Place
-	ask   protocoltest.Ask
-	offer func(terminal.Question) // nil: people cannot choose
-	user  *terminal.User          // the sender; nil: unknown
+	channel string // "": cli
+	chat    string
+	token   string // of the chat
+	place   terminal.Place
+	ask     protocoltest.Ask
+	offer   func(terminal.Question) // nil: people cannot choose
+	user    *terminal.User          // the sender; nil: unknown
 	// access is which sessions the sender may see.
 	access terminal.SessionAccess
 
@@ -145,7 +147,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 	h := &turnResult{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Envelope: terminal.Envelope{Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, User: p.user, Forwarded: p.forwarded, Media: p.media},
+		Envelope: terminal.Envelope{Channel: cmp.Or(p.channel, "cli"), ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, User: p.user, Forwarded: p.forwarded, Media: p.media},
 		Token:    p.token, Words: p.words, Place: p.place,
 	}
 	record := func(f terminal.Frame) {

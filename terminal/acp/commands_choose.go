@@ -83,8 +83,9 @@ func (c *choice) needsApproval() bool {
 // nobody needs to be asked.
 func (x *turn) isApprover() bool {
 	e := x.t.Envelope
+	channel, _, _ := strings.Cut(e.SessionKey, ":") // e.Channel does not name the account
 	return len(x.cfg.Approvers) == 0 || e.User != nil && e.Forwarded == nil &&
-		slices.Contains(x.cfg.Approvers, e.Channel+":"+e.User.ID)
+		slices.Contains(x.cfg.Approvers, channel+":"+e.User.ID)
 }
 
 // approveSetting asks the approvers about a change of a setting. It returns the reply to the person

@@ -147,6 +147,22 @@ func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
 	}
 }
 
+func TestAnApproverOfOneAccountIsNoneOfAnother(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram.work:7", "telegram:8"} })
+	for channel, approver := range map[string]string{"telegram": "8", "telegram.work": "7"} {
+		for _, user := range []string{"7", "8"} {
+			p := d.person(channel + user)
+			p.channel, p.user = channel, &terminal.User{ID: user}
+			want := "The mode was not changed." // nobody can be asked
+			if user == approver {
+				want = "Mode: Plan first"
+			}
+			p.send("/mode plan").expect(terminal.Done, want)
+		}
+	}
+}
+
 func TestSessionsAreListedAndSwitched(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "-list -load -close").person("a")
