@@ -102,13 +102,16 @@ func (in Incoming) SameContent(other Incoming) bool {
 	return in.Text == other.Text && slices.Equal(in.Media, other.Media) && in.SamePlace(other)
 }
 
-// WithFirstText returns the message with another text of its first piece, which begins its text.
-func (in Incoming) WithFirstText(whole string) Incoming {
-	if len(in.Pieces) > 0 {
-		in.Pieces = slices.Clone(in.Pieces)
-		in.Pieces[0].Bytes = max(0, in.Pieces[0].Bytes-(len(in.Text)-len(whole)))
+// WithRest returns the message without the beginning of its text, so that rest remains.
+func (in Incoming) WithRest(rest string) Incoming {
+	in.Pieces = slices.Clone(in.Pieces)
+	removed := len(in.Text) - len(rest)
+	for i := range in.Pieces {
+		n := min(removed, in.Pieces[i].Bytes)
+		in.Pieces[i].Bytes -= n
+		removed -= n
 	}
-	in.Text = whole
+	in.Text = rest
 	return in
 }
 

@@ -59,3 +59,19 @@ func TestADeletedPieceIsRemovedWithItsFiles(t *testing.T) {
 		t.Error("something is left of nothing")
 	}
 }
+
+func TestTheBeginningOfATextIsTakenOffThePiecesThatHaveIt(t *testing.T) {
+	for _, c := range []struct{ first, second, rest, want string }{
+		{"/faq one", "two", "one\ntwo\nthree", "one\nTWO\nthree"},
+		{"", "/faq two", "two\nthree", "TWO\nthree"},
+		{"/faq", "two", "two\nthree", "TWO\nthree"},
+	} {
+		in := channels.Join(channels.Incoming{ID: "1", Text: c.first, Media: []string{"/a"}},
+			channels.Incoming{ID: "2", Text: c.second, Media: []string{"/b"}}, "\n")
+		in = channels.Join(in, channels.Incoming{ID: "3", Text: "three", Media: []string{"/c"}}, "\n")
+		got := in.WithRest(c.rest).ApplyEdit(channels.Incoming{ID: "2", Text: "TWO"})
+		if got.Text != c.want {
+			t.Errorf("%q and %q: %q instead of %q", c.first, c.second, got.Text, c.want)
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 	}
 	if slices.Contains(rule.Keys, "command") {
 		_, rest := route.ParseCommand(in.Text)
-		in, a.Command = in.WithFirstText(rest), true
+		in, a.Command = in.WithRest(rest), true
 	}
 	a.Media = slices.Contains(rule.Keys, "media")
 	in.Answerer, in.Workspace, in.Worktree = a, "", ""
