@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // MediaKind is the way in which a network shows a file.
@@ -54,8 +55,11 @@ func TypeOf(path, name string) string {
 	}
 	var head [512]byte // as much as DetectContentType looks at
 	n := 0
-	if f, err := os.Open(path); err == nil {
-		n, _ = io.ReadFull(f, head[:])
+	// An agent may have put a pipe there, which would block, or a link.
+	if f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			n, _ = io.ReadFull(f, head[:])
+		}
 		_ = f.Close()
 	}
 	kind, _, _ := strings.Cut(http.DetectContentType(head[:n]), ";")
