@@ -27,12 +27,13 @@ func TestInGroupsTheSettingDecidesWhichMessagesAreReceived(t *testing.T) {
 		{"/stop@other_bot", received{}},
 		{"/stop", received{"all": "/stop", "mention": "/stop"}},
 		{"/roll", received{"all": "/roll"}},
+		{"/code_review now", received{"all": "/code_review now", "mention": "/code_review now"}}, // as the menu has it
 		{"mail me@nano_test_bot.org", received{"all": "mail me@nano_test_bot.org"}},
 	} {
 		for _, setting := range []string{"all", "mention", "off"} {
 			t.Run(setting+" "+c.said, func(t *testing.T) {
 				r := newTestChannel(t, func(o *telegram.Options) { o.Groups = setting })
-				r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
+				r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}, {Name: "code-review", Help: "review"}})
 				r.server.AddChat(telegramtest.Chat{ID: group})
 				r.server.UserSends(group, c.said)
 				r.start()

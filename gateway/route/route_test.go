@@ -62,7 +62,7 @@ func naive(rules []config.Route, f route.Facts) int {
 			common := false
 			for _, a := range pair.wanted {
 				for _, b := range pair.has {
-					common = common || a == b || strings.ToLower(a) == b
+					common = common || a == b || strings.ToLower(a) == b || slices.Equal(pair.has, command) && channels.MenuName(a) == b
 				}
 			}
 			matches = matches && (pair.wanted == nil || common)
@@ -152,6 +152,8 @@ func TestTheFirstRuleThatMatchesCounts(t *testing.T) {
 		{`[{"command":"faq"}]`, private, 0, ""},
 		{`[{"command":"faq"}]`, asks(private, "faqs"), 0, ""},
 		{`[{"command":["ask","faq"]}]`, asks(page, "ask"), 1, "command"},
+		{`[{"command":"Code-Review"}]`, asks(private, "code-review"), 1, "command"},
+		{`[{"command":"Code-Review"}]`, asks(private, "code_review"), 1, "command"}, // its name in Telegram's menu
 		{`[{"media":"image/*"}]`, asks(private, "", "image/png"), 1, "media"},
 		{`[{"media":"image/*"}]`, asks(private, "", "video/mp4"), 0, ""},
 		{`[{"media":"image/*"}]`, asks(private, "", "text/plain", "image/jpeg"), 1, "media"},

@@ -81,7 +81,7 @@ func (m *Menu) SetMemory(memory channels.Memory) { m.memory = memory }
 func (m *Menu) Has(command string) bool {
 	name := strings.ToLower(strings.TrimPrefix(command, "/"))
 	for _, c := range m.Commands() {
-		if strings.ToLower(c.Name) == name {
+		if strings.ToLower(c.Name) == name || channels.MenuName(c.Name) == name {
 			return true
 		}
 	}
