@@ -57,6 +57,7 @@ func (i *Intake) prepareChange(ctx context.Context, request *store.ChangeRequest
 		return err
 	}
 	if request.In.Change == channels.Edited {
+		_, _, request.Withdraw = i.parseCommand(request.In) // what follows the command of a rule is none
 		if err := i.routeEdit(ctx, request, before); err != nil {
 			return err
 		}
@@ -101,8 +102,7 @@ func (i *Intake) routeEdit(ctx context.Context, request *store.ChangeRequest, be
 
 // planChangeAnswers plans the answers to an edit.
 func (i *Intake) planChangeAnswers(request *store.ChangeRequest) (err error) {
-	_, _, own := i.parseCommand(request.In)
-	request.Withdraw = own || i.findControl(request.In).isCommand()
+	request.Withdraw = request.Withdraw || i.findControl(request.In).isCommand()
 	w := i.words(request.In)
 	offer := channels.Message{Text: w.Text(words.EditedSendAgain), Notification: channels.Notification{Silent: true}}
 	if data := press.Rerun(request.In.ID); data != "" {

@@ -201,6 +201,8 @@ func TestAnEditIsRoutedLikeAMessage(t *testing.T) {
 		fx.receive(in)
 		check("/faq two", "two", "writer", "")
 		check("/faq three", "three", "writer", "")
+		check("/faq /stop", "/stop", "writer", "")
+		check("/faq /new", "/new", "writer", "")
 		check("/code three", "three", "coder", "src")
 		check("three", "three", "default", "")
 		fx.writeMessage("ann", "/agent coder", "Your next message goes to coder.")
