@@ -27,13 +27,16 @@ type agentProcess struct {
 }
 
 // connectTools connects a process to the running gateway.
-func (fx *fixture) connectTools() *agentProcess {
+func (fx *fixture) connectTools() *agentProcess { return fx.connectToolsOf("") }
+
+// connectToolsOf is connectTools for the process of an agent.
+func (fx *fixture) connectToolsOf(agent string) *agentProcess {
 	fx.t.Helper()
 	ours, theirs := net.Pipe()
 	c := &agentProcess{t: fx.t, conn: ours, served: make(chan error, 1)}
 	gw := fx.gw
 	go func() {
-		c.served <- gw.ServeTools(fx.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
+		c.served <- gw.ServeTools(fx.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Agent: agent, Channel: "net", ChatID: "1"}})
 	}()
 	session := musttest.Get(mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
 		Connect(fx.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil))(fx.t)

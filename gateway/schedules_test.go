@@ -9,9 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/config"
 	"nanobot/gateway/events"
 	"nanobot/gateway/schedule"
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 func TestSchedulesSayWhyTheGatewayRefusesTheirMessages(t *testing.T) {
@@ -95,6 +97,17 @@ func TestAnAgentCancelsSchedulesForTheirMakersAndForApprovers(t *testing.T) {
 			t.Errorf("for %s it returned %s, not %s", step.user, got, step.want)
 		}
 	}
+}
+
+func TestWithRulesAnAgentSchedulesPromptsForItself(t *testing.T) {
+	t.Parallel()
+	fx := newFixture(t, namedEcho("default"))
+	fx.addAgent("coder", namedEcho("coder"))
+	fx.settings.Routes = []config.Route{{Match: config.Match{Command: config.Values{"code"}}, Agent: "coder"}}
+	fx.start()
+	wanttest.Equal(t, "it said", fx.writeAndAwait("1", "/code one"), "coder heard one")
+	fx.connectToolsOf("coder").callForJSON("schedule_message", map[string]any{"text": "two", "in": "1s", "prompt": true})
+	fx.awaitText("1", "coder heard two")
 }
 
 func TestAScheduleStartsARunbook(t *testing.T) {

@@ -27,7 +27,7 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 	}
 	s.Text = terminal.Clean(s.Text)
 	if prompt {
-		if s.Agent, err = c.g.choice.Next(ctx, c.chat); err != nil {
+		if s.Agent, err = c.agent(ctx); err != nil {
 			return schedule.Listed{}, err
 		}
 	}
@@ -36,6 +36,15 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 		err = fmt.Errorf("%w: at most %d; cancel some", err, schedule.MostInChat)
 	}
 	return made, err
+}
+
+// agent returns the agent that works on prompts: where there are rules the one whose process this
+// is, since the chat alone does not say which rule has chosen it, else the chosen one.
+func (c *toolChat) agent(ctx context.Context) (string, error) {
+	if c.owner.Agent != "" && c.g.choice.HasRoutes() {
+		return c.owner.Agent, nil
+	}
+	return c.g.choice.Next(ctx, c.chat)
 }
 
 // person returns the ID of the person for whom the agent works: who has caused the running turn, or
@@ -80,7 +89,7 @@ func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	agent, err := c.g.choice.Next(ctx, c.chat)
+	agent, err := c.agent(ctx)
 	if err != nil {
 		return err
 	}
