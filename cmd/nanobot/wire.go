@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -75,7 +76,32 @@ func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool
 		}
 		open[n.Name] = ch
 	}
-	return open, errors.Join(failures...)
+	return open, errors.Join(append(failures, checkTokens(cfg)...)...)
+}
+
+// checkTokens reports accounts of one network whose tokens, which may be in different files, are the
+// same: each message would be answered twice.
+func checkTokens(cfg *config.Config) (mistakes []error) {
+	taken := map[string]string{}
+	for _, n := range enabledChannels(cfg) {
+		account, ok := cfg.Channels[n.Name].(config.Account)
+		if !ok {
+			continue
+		}
+		network, _, _ := strings.Cut(n.Name, ".")
+		for _, own := range account.OwnValues() {
+			value, err := config.Secret(own.Value).Reveal()
+			key := network + own.Key + strings.TrimPrefix(value, "Bot ")
+			if first, found := taken[key]; found && err == nil {
+				mistakes = append(mistakes, cfg.Locate(config.Problem{
+					Path: []string{own.Key}, Text: fmt.Sprintf("must have another %s than %s", own.Noun, cfg.ChannelKey(first)),
+				}, cfg.ChannelPath(n.Name)...))
+			} else if err == nil {
+				taken[key] = n.Name
+			}
+		}
+	}
+	return mistakes
 }
 
 // identifyUser returns the user of a request that the HTTP server has authenticated.
