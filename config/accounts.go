@@ -23,6 +23,7 @@ type OwnValue struct {
 	Key   string
 	Value string // "": there is none
 	Noun  string // what is compared: "token"
+	Scope string // values of different scopes, such as servers, may be the same
 }
 
 // accountNamePattern matches valid names of accounts. A name is part of chat keys, folders and
@@ -97,8 +98,8 @@ func checkAccounts(c *Config) []Problem {
 			})
 		}
 		// Some file systems do not distinguish the case of a folder's name.
-		for _, v := range append(account.OwnValues(), OwnValue{"name", strings.ToLower(name), "name"}) {
-			value := strings.Join([]string{s.path[1], v.Key, v.Value}, "\x00")
+		for _, v := range append(account.OwnValues(), OwnValue{Key: "name", Value: strings.ToLower(name), Noun: "name"}) {
+			value := strings.Join([]string{s.path[1], v.Key, v.Scope, v.Value}, "\x00")
 			first, found := taken[value]
 			switch {
 			case v.Value == "" && v.Key != "name":

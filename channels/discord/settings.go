@@ -59,7 +59,7 @@ func (s *Settings) OwnValues() []config.OwnValue {
 	if !s.Enabled {
 		return nil
 	}
-	return []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token"}}
+	return []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token", Scope: s.APIBase}}
 }
 
 // Allowed returns who may talk to the bot.

@@ -97,7 +97,7 @@ func (s *Settings) OwnValues() []config.OwnValue {
 	if !s.Enabled {
 		return nil
 	}
-	own := []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token"}}
+	own := []config.OwnValue{{Key: "token", Value: string(s.Token), Noun: "token", Scope: s.APIBase}}
 	if u, err := url.Parse(s.WebhookURL); err == nil && s.Mode == "webhook" && s.WebhookURL != "" {
 		own = append(own, config.OwnValue{Key: "webhookUrl", Value: cmp.Or(u.Path, "/"), Noun: "path"})
 	}

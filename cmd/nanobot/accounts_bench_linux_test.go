@@ -11,9 +11,9 @@ import (
 	"nanobot/internal/musttest"
 )
 
-// BenchmarkTelegramAccountsIdle reports the private memory of daemons that have answered somebody on
-// each account and wait for more: thirty accounts with their own agents in one daemon, by which each
-// further account costs so much, and thirty daemons with one account each.
+// BenchmarkTelegramAccountsIdle reports the private memory of daemons that have answered somebody
+// on each account and wait for more: what each further account costs of thirty with their own
+// agents in one daemon, and what thirty daemons with one account each have.
 func BenchmarkTelegramAccountsIdle(b *testing.B) {
 	const accounts = 30
 	binary := buildBinary(b)

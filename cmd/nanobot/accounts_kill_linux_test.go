@@ -16,8 +16,8 @@ import (
 	"nanobot/internal/musttest"
 )
 
-// killedAccountsAgent answers question 17 with its own name, 17 and the chat's folder, which also gets the
-// question.
+// killedAccountsAgent answers question 17 with its own name, 17 and the chat's folder, which also
+// gets the question.
 const killedAccountsAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 	echo "$1 $n" >>"$NANOBOT_USER_DATA_DIR/seen"
 	echo "{\"type\":\"message\",\"text\":\"$1 $n ${NANOBOT_USER_DATA_DIR##*/}\"}"`

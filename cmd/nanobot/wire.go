@@ -79,8 +79,8 @@ func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool
 	return open, errors.Join(append(failures, checkTokens(cfg)...)...)
 }
 
-// checkTokens reports accounts of one network whose tokens, which may be in different files, are the
-// same: each message would be answered twice.
+// checkTokens reports accounts of one network whose tokens, which may be in different files, are
+// the same: each message would be answered twice.
 func checkTokens(cfg *config.Config) (mistakes []error) {
 	taken := map[string]string{}
 	for _, n := range enabledChannels(cfg) {
@@ -91,7 +91,7 @@ func checkTokens(cfg *config.Config) (mistakes []error) {
 		network, _, _ := strings.Cut(n.Name, ".")
 		for _, own := range account.OwnValues() {
 			value, err := config.Secret(own.Value).Reveal()
-			key := network + own.Key + strings.TrimPrefix(value, "Bot ")
+			key := strings.Join([]string{network, own.Key, own.Scope, strings.TrimPrefix(value, "Bot ")}, "\x00")
 			if first, found := taken[key]; found && err == nil {
 				mistakes = append(mistakes, cfg.Locate(config.Problem{
 					Path: []string{own.Key}, Text: fmt.Sprintf("must have another %s than %s", own.Noun, cfg.ChannelKey(first)),

@@ -149,8 +149,8 @@ type ReceiveRequest struct {
 	// Follows, if not 0, says that the message belongs to the text that the same person wrote
 	// before it, and is Joined to it if that is pending and was received within this time.
 	Follows time.Duration
-	// FollowsAgent says that the message then goes to the agent and the place of that text, whatever
-	// its own are. Otherwise these must be the same.
+	// FollowsAgent says that the message then goes to the agent and the place of that text,
+	// whatever its own are. Otherwise these must be the same.
 	FollowsAgent bool
 	// Settle stores the message as done, without a turn. Answer is stored in the outbox in the same
 	// transaction, also for a message that gets a turn.
