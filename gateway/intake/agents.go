@@ -17,6 +17,9 @@ import (
 // maxButtons bounds the buttons of an answer. Discord allows 25 per message.
 const maxButtons = 20
 
+// recentTurns bounds the messages of a chat that are searched for its last turn.
+const recentTurns = 20
+
 // agent carries out /agent: it shows the chat's agent, or chooses another.
 func (c commandCall) agent(context.Context) (string, error) {
 	now, names := c.in.Answerer.Agent, c.in.Answerer.Choices
@@ -97,6 +100,22 @@ func (i *Intake) keepAgent(ctx context.Context, in *channels.Incoming, earlier i
 	if _, exists := i.o.Settings().Agents[before.Agent]; ok && exists && before.Attempt > 0 {
 		in.Answerer = channels.Answerer{Agent: before.Agent}
 		in.Workspace, in.Worktree = before.In.Workspace, before.In.Worktree
+	}
+	return nil
+}
+
+// keepLastAgent has the last turn of the chat say who carries out a command on a button, where there
+// are rules: the button does not name the message of the turn.
+func (i *Intake) keepLastAgent(ctx context.Context, in *channels.Incoming) error {
+	if !strings.HasPrefix(in.Press, "/") || !i.o.Choice.HasRoutes() {
+		return nil
+	}
+	recent, err := i.o.Store.Recent(ctx, in.Chat, recentTurns)
+	if err != nil {
+		return fmt.Errorf("read the last turn: %w", err)
+	}
+	if at := slices.IndexFunc(recent, func(i store.Inbound) bool { return i.Attempt > 0 }); at >= 0 {
+		return i.keepAgent(ctx, in, recent[at].ID)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,10 +85,10 @@ func ParseControl(commands []terminal.Command, chat, text string) terminal.Contr
 }
 
 // controllerFor returns the runner whose protocol carries out the commands of a message: the
-// running turn's, if it has commands and the message is not for another agent by its command, else
-// that of the agent that answers it. nil: there is none.
+// running turn's, if it has commands and the message may reach its agent, else that of the agent
+// that answers it. nil: there is none.
 func (cs *controls) controllerFor(in channels.Incoming) terminal.Controller {
-	if t := cs.o.Lanes.RunningTurn(in.Chat); t != nil && (!in.Answerer.Command || answers(t, in.Answerer.Agent, in)) {
+	if t := cs.o.Lanes.RunningTurn(in.Chat); t != nil && cs.reaches(in, t) {
 		if c := t.Controller(); c != nil && len(c.Controls()) > 0 {
 			return c
 		}
@@ -97,6 +98,13 @@ func (cs *controls) controllerFor(in channels.Incoming) terminal.Controller {
 		return nil
 	}
 	return agent.Runner
+}
+
+// reaches reports whether a message may reach the agent of the running turn: its own agent, or one
+// that the person of the turn uses or could choose, unless the message is for another by a command.
+func (cs *controls) reaches(in channels.Incoming, t Turn) bool {
+	return !cs.o.Choice.HasRoutes() || answers(t, in.Answerer.Agent, in) || !in.Answerer.Command &&
+		(in.User.ID == t.Inbound().In.User.ID || slices.Contains(in.Answerer.Choices, t.Agent()))
 }
 
 // tryControl has the protocol carry out a message, if the protocol accepts it. The message is

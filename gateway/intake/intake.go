@@ -293,6 +293,9 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	}
 	var ctl *control
 	if !own {
+		if err := i.keepLastAgent(ctx, &in); err != nil {
+			return err
+		}
 		ctl = i.findControl(in)
 	}
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {

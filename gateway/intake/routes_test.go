@@ -290,3 +290,46 @@ func TestAutomaticMessagesAreRoutedByTheirChatAndOrigin(t *testing.T) {
 		fx.checkEqual("a rule about the chat", []any{matches, err}, []any{false, nil})
 	})
 }
+
+func TestNobodyReachesTheTerminalOfAnAgentThatNoRuleGivesThem(t *testing.T) {
+	rules := []config.Route{
+		{Match: config.Match{User: config.Values{"ann"}, Command: config.Values{"sh"}}, Agent: "coder"},
+		{Match: config.Match{User: config.Values{"ann"}}, Agent: "default"},
+		{Agent: "writer"},
+	}
+	runRouted(t, rules, func(fx *fixture) {
+		running := &fakeController{commands: keysCommands, taken: true}
+		fx.lanes.controller = running
+		in := func(user, text, press string) channels.Incoming {
+			m := fx.message(user, text)
+			m.Chat.ID, m.Group, m.Press = "room", true, press
+			return m
+		}
+		fx.receive(in("ann", "/sh begin", ""))
+		for _, text := range []string{"/key Up", "rm -r ."} {
+			fx.receiveInBackground(in("bob", text, ""))
+			fx.receiveInBackground(in("ann", text, ""))
+		}
+		fx.receiveInBackground(in("bob", "", "/key Enter")) // the button belongs to the agent that has shown it
+		fx.awaitAndCheck("room")
+		fx.checkEqual("typed", running.done, []string{`net:room key "Up"`, `net:room  "rm -r ."`, `net:room key "Enter"`})
+		fx.routes[2].Switch.Names = []string{"coder"}
+		fx.receiveInBackground(in("bob", "/key Down", ""))
+		fx.awaitAndCheck("room")
+		fx.checkEqual("typed by somebody who could choose the agent", len(running.done), 4)
+	})
+}
+
+func TestAButtonOfATerminalWorksAfterTheTurnOfACommand(t *testing.T) {
+	runRouted(t, []config.Route{route("sh", "coder")}, func(fx *fixture) {
+		terminals := &fakeAgents{fakeController: fakeController{commands: keysCommands}}
+		fx.settings.Agents["coder"] = intake.Agent{Runner: terminals}
+		fx.writeMessage("ann", "/sh begin")
+		fx.finishTurn("ann")
+		press := fx.message("ann", "")
+		press.Press = "/key Up"
+		fx.receiveInBackground(press)
+		fx.awaitAndCheck("ann")
+		fx.checkEqual("pressed", terminals.done, []string{`net:ann key "Up"`})
+	})
+}
