@@ -22,8 +22,9 @@ const (
 	fileOption = "file"
 )
 
-// maxDescription is how long the description of a command may be.
-const maxDescription = 100
+// maxDescription is how long the description of a command may be, and maxCommands how many commands
+// a bot may have.
+const maxDescription, maxCommands = 100, 100
 
 // isCommandName reports whether Discord accepts a command name. A regular expression with a
 // repetition of 32 would need a megabyte of memory.
@@ -52,7 +53,7 @@ func (c *Channel) wantedCommands() []*discordgo.ApplicationCommand {
 	all := []*discordgo.ApplicationCommand{ask}
 	for _, m := range c.menu.Commands() {
 		name := strings.ToLower(m.Name)
-		if isCommandName(name) && name != askCommand {
+		if isCommandName(name) && name != askCommand && len(all) < maxCommands {
 			command := &discordgo.ApplicationCommand{Name: name, Description: shortDescription(m.Help, name)}
 			command.DescriptionLocalizations = c.localizations(command.Description,
 				func(l string) string { return shortDescription(m.HelpFor(l), name) })

@@ -108,6 +108,20 @@ func TestTheTextAfterACommandIsReceivedWithIt(t *testing.T) {
 	}
 }
 
+func TestACommandOfTheGatewayNamedAskIsReceivedAsSuch(t *testing.T) {
+	r := newTestChannel(t)
+	many := []channels.Command{{Name: "Ask", Help: "ask writer", Args: true}}
+	for i := range 120 { // more than Discord takes
+		many = append(many, channels.Command{Name: fmt.Sprint("faq", i), Help: "ask writer", Args: true})
+	}
+	r.SetMenu(many)
+	r.startConnected()
+	r.server.WaitForCalls(r.t, discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	wanttest.Equal(t, "commands are registered:", len(r.server.Commands("")), 100)
+	r.runCommand(r.dm, ada, "ask", map[string]any{"text": "why?"})
+	wanttest.Equal(t, "received", r.WaitForMessages(1)[0].Text, "/ask why?")
+}
+
 // A turn may take longer than the token of the command that began it lives, and so may a restart.
 func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r := withCommands(t)
