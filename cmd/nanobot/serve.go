@@ -60,7 +60,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{
+	d := daemon{cfg: cfg, lists: allowedByConfig(cfg), supervisor: process.NewSupervisor(process.SupervisorOptions{
 		IdleCgroups: cfg.Gateway.MaxConcurrent,
 	})}
 	defer d.supervisor.Close()
@@ -79,6 +79,7 @@ type daemon struct {
 	reload     func(*gateway.Gateway, agentHost) error // called at SIGHUP; nil: SIGHUP ends the daemon
 	ready      func(*site)                             // called once the daemon is ready
 	supervisor *process.Supervisor
+	lists      map[string][]string // who may talk on each channel, as it was last configured
 }
 
 // run answers messages on all enabled channels until it is stopped.
@@ -279,13 +280,13 @@ func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost) error {
 	if err != nil {
 		return err
 	}
-	open := allowedByConfig(d.cfg)
-	for name, list := range open {
+	for name, list := range d.lists {
 		if cfg.Channels[name] == nil {
 			settings.AllowFrom[name] = list
 		}
+		d.lists[name] = settings.AllowFrom[name]
 	}
-	if now := slices.Sorted(maps.Keys(allowedByConfig(cfg))); !slices.Equal(now, slices.Sorted(maps.Keys(open))) {
+	if now := slices.Sorted(maps.Keys(allowedByConfig(cfg))); !slices.Equal(now, slices.Sorted(maps.Keys(d.lists))) {
 		d.log.Warn("the accounts in the config have changed; restart the daemon to use them", zap.Strings("accounts", now))
 	}
 	d.level.SetLevel(parseLevel(cfg.Log.Level))
