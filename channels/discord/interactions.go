@@ -141,8 +141,9 @@ func (c *Channel) newInteraction(i *interaction) channels.Incoming {
 		return in
 	}
 	in.ID, in.Text = commandPrefix+i.ID.String(), i.commandText()
+	// The gateway may have a command of this name, too.
 	isAsk := func(own channels.Command) bool { return strings.EqualFold(own.Name, askCommand) }
-	if i.Data.Name == askCommand && slices.ContainsFunc(c.menu.Commands(), isAsk) { // the gateway has a command of this name
+	if i.Data.Name == askCommand && slices.ContainsFunc(c.menu.Commands(), isAsk) {
 		in.Text = strings.TrimSpace("/" + askCommand + " " + in.Text)
 	}
 	return in

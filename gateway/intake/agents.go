@@ -104,8 +104,8 @@ func (i *Intake) keepAgent(ctx context.Context, in *channels.Incoming, earlier i
 	return nil
 }
 
-// keepLastAgent has the last turn of the chat say who carries out a command on a button, where there
-// are rules: the button does not name the message of the turn.
+// keepLastAgent has the last turn of the chat say who carries out a command on a button, where
+// there are rules: the button does not name the message of the turn.
 func (i *Intake) keepLastAgent(ctx context.Context, in *channels.Incoming) error {
 	if !strings.HasPrefix(in.Press, "/") || !i.o.Choice.HasRoutes() {
 		return nil

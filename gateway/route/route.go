@@ -68,7 +68,8 @@ func (f Facts) has(key, value string) bool {
 	case "kind":
 		return value == kinds[f.Group]
 	case "command":
-		return f.Command != "" && (strings.EqualFold(value, f.Command) || strings.EqualFold(channels.MenuName(value), f.Command))
+		return f.Command != "" &&
+			(strings.EqualFold(value, f.Command) || strings.EqualFold(channels.MenuName(value), f.Command))
 	case "media":
 		return slices.ContainsFunc(f.Media, func(file string) bool { return covers(value, file) })
 	case "hook":
