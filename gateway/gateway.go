@@ -151,18 +151,7 @@ func New(o Options) *Gateway {
 		o: o, rates: newToolRates(), words: o.Words,
 		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
 	}
-	running := func(chat channels.Chat) bool { _, runs := g.lanes.RunningTurn(chat); return runs }
-	for name, ch := range o.Channels {
-		if r, ok := ch.(channels.MemoryUser); ok {
-			r.SetMemory(channelMemory{o.Store, name, running})
-		}
-		if r, ok := ch.(channels.FileReceiver); ok {
-			r.SetFiles(receivedFiles{o.Store, g.currentSettings})
-		}
-		if u, ok := ch.(channels.WordsUser); ok {
-			u.SetWords(g.words)
-		}
-	}
+	g.connectChannels()
 	g.outbox = outbox.New(outbox.Options{
 		Words: g.words, Store: o.Store, Channels: o.Channels,
 		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, EndReaction: display.EndReaction,
@@ -212,6 +201,22 @@ func New(o Options) *Gateway {
 	})
 	g.applySettings(o.Settings)
 	return g
+}
+
+// connectChannels gives the channels access to what they use of the gateway.
+func (g *Gateway) connectChannels() {
+	running := func(chat channels.Chat) bool { _, runs := g.lanes.RunningTurn(chat); return runs }
+	for name, ch := range g.o.Channels {
+		if r, ok := ch.(channels.MemoryUser); ok {
+			r.SetMemory(channelMemory{g.o.Store, name, running})
+		}
+		if r, ok := ch.(channels.FileReceiver); ok {
+			r.SetFiles(receivedFiles{g.o.Store, g.currentSettings})
+		}
+		if u, ok := ch.(channels.WordsUser); ok {
+			u.SetWords(g.words)
+		}
+	}
 }
 
 // Reload changes the settings. Running turns keep the settings that they started with; at the end

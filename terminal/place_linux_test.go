@@ -378,13 +378,21 @@ func TestWhatRunsOutsideOfTurnsIsInThePlaceOfTheLastTurn(t *testing.T) {
 	}
 }
 
-func TestCheckWorktree(t *testing.T) {
+func TestARepositoryOfWhichNoWorktreeCanBeMadeIsFound(t *testing.T) {
 	b := newTurnFixture(t, "plain", "").withRepository()
 	b.git(".", "clone", "-q", "--bare", "repo", "bare.git")
-	musttest.Do(t, os.Mkdir(filepath.Join(b.workspace, "none"), 0o700))
-	for repo, want := range map[string]bool{"repo": true, "bare.git": true, "none": false, "missing": false} {
-		if err := terminal.CheckWorktree(b.workspace, repo); (err == nil) != want {
-			t.Errorf("%s: %v", repo, err)
+	b.git(".", "init", "-q", "empty")
+	musttest.Do(t, os.Mkdir(filepath.Join(b.workspace, "repo", "sub"), 0o700))
+	for repo, want := range map[string]string{
+		"repo": "", "bare.git": "", "empty": "has no commit", "repo/sub": "is not a git repository", "missing": "is not a git repository",
+	} {
+		err := terminal.CheckWorktree(t.Context(), b.workspace, repo)
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", repo, err, want)
 		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := terminal.CheckWorktree(t.Context(), b.workspace, "repo"); err == nil || err.Error() != "git is not installed" {
+		t.Errorf("without git: %v", err)
 	}
 }

@@ -114,16 +114,21 @@ func branchOf(folder string) string {
 		func(s string) string { return strings.ReplaceAll(s, ".", "%2E") }), folder)
 }
 
-// CheckWorktree checks that git is installed and that a folder below the workspace is a repository.
-func CheckWorktree(workspace, repo string) error {
-	if _, err := exec.LookPath("git"); err != nil {
-		return errors.New("git is not installed")
-	}
+// CheckWorktree returns why no chat can have a worktree of a repository below the workspace; nil: it
+// can. git reads no object here, since a repository may have it run a command to fetch a missing one.
+func CheckWorktree(ctx context.Context, workspace, repo string) error {
 	dir := filepath.Join(workspace, repo)
-	for _, head := range []string{".git", "HEAD"} { // the latter in a repository without files
-		if _, err := os.Stat(filepath.Join(dir, head)); err == nil {
-			return nil
-		}
+	git := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "-C", dir, "rev-parse", "-q", "--verify", "HEAD")
+	git.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir)}
+	err := git.Run()
+	var failed *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("git is not installed")
+	case errors.As(err, &failed) && failed.ExitCode() == 1:
+		return fmt.Errorf("%s has no commit", dir)
+	case err != nil:
+		return fmt.Errorf("%s is not a git repository", dir)
 	}
-	return fmt.Errorf("%s is not a git repository", dir)
+	return nil
 }

@@ -134,7 +134,7 @@ func (d *doctor) examine(ctx context.Context) int {
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
 		func() { d.checkHooks(ctx, prepared.Hooks) },
-		d.checkRoutes,
+		func() { d.checkRoutes(ctx) },
 		d.checkKernel,
 		func() { d.forEachAgent(func() { d.add("isolation.user", d.checkSameUser()) }) },
 		func() { d.forEachAgent(func() { d.add("agent", d.checkAgent(ctx)) }) },

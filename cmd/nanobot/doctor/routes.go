@@ -1,32 +1,40 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway/route"
+	"nanobot/terminal"
 )
 
-// checkRoutes prints the rules about who answers, and names those that never match.
-func (d *doctor) checkRoutes() {
+// checkRoutes prints the rules about who answers, and names those that never match or whose
+// repository cannot be used.
+func (d *doctor) checkRoutes(ctx context.Context) {
 	for i, r := range d.cfg.Routes {
 		line := fmt.Sprintf("rule %d: %s → %s", i+1, r.Match, r.Agent)
+		var problem error
 		switch {
 		case r.Workspace != "":
 			line += " in " + r.Workspace
 		case r.Worktree != "":
 			line += " in a worktree of " + r.Worktree
+			problem = terminal.CheckWorktree(ctx, d.cfg.Workspace, r.Worktree)
 		}
 		if r.Switch.All {
 			line += ", or any other by /agent"
 		} else if len(r.Switch.Names) > 0 {
-			line += fmt.Sprintf(", or %v by /agent", r.Switch.Names)
+			line += ", or " + strings.Join(r.Switch.Names, " or ") + " by /agent"
 		}
 		if why := d.neverMatches(i); why != "" {
 			d.add("routes", doubtful(line+"; it never matches: "+why, "remove the rule, or correct it"))
+		} else if problem != nil {
+			d.add("routes", bad(line+"; "+problem.Error(), "correct that, or change the rule's worktree"))
 		} else {
 			d.add("routes", good("%s", line))
 		}
