@@ -13,8 +13,8 @@ import (
 )
 
 // TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in
-// one folder, which begins as a copy of testdata/docs/PAGE; programs in its folder bin are found
-// first. A block that cannot be run here says so in the page: <!-- not tested: reason -->. In a
+// one folder, which begins as a copy of testdata/docs/PAGE, or with the page's first whole config;
+// programs in its folder bin are found first. A block that cannot be run here says so in the page: <!-- not tested: reason -->. In a
 // console block each line after "$ " is a command and the lines below are its output, in which …
 // stands for any text.
 func TestTheCommandsOfThePagesWork(t *testing.T) {
@@ -68,6 +68,14 @@ func newPageReader(t *testing.T, p docsPage) *pageReader {
 	files := filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(p.path, ".md"), "/", "-"))
 	if _, err := os.Stat(files); err == nil {
 		musttest.Do(t, os.CopyFS(r.folder, os.DirFS(files)))
+		return r
+	}
+	blocks, _ := p.fencedBlocks()
+	for _, b := range blocks {
+		if b.language == "jsonc" && strings.HasPrefix(b.code, "{") {
+			musttest.Do(t, os.WriteFile(filepath.Join(r.folder, "config.json"), []byte(b.code), 0o600))
+			break
+		}
 	}
 	return r
 }

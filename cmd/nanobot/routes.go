@@ -61,7 +61,7 @@ Exit status: 0 answered, 2 wrong use, 78 bad config.`,
 	flags.StringArrayVar(&f.media, "media", nil, "type of a file of the message, such as image/png (can be repeated)")
 	flags.Var(checkedFlag{&f.kind, checkKind}, "kind",
 		"private or group (default: what the ID or the chat's last message says)")
-	flags.StringVar(&f.topic, "topic", "", "ID of the topic or thread (default: as for --kind)")
+	flags.StringVar(&f.topic, "topic", "", "ID of the topic or thread (default: what the ID or the chat's last message says)")
 	flags.Var(checkedFlag{&f.origin, checkOrigin}, "origin",
 		"what began the message: person, ask, hook:NAME or schedule:NAME")
 	return cmd
