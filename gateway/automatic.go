@@ -195,10 +195,11 @@ func (g *Gateway) saveFiles(m *AutomaticMessage) (discard func(), err error) {
 func (g *Gateway) deliver(ctx context.Context, m AutomaticMessage) (Accepted, error) {
 	isPrompt := m.Agent != "" || m.Runbook != ""
 	if !isPrompt {
-		var err error
-		if isPrompt, err = g.choice.MatchesOrigin(ctx, g.newRequest(m).In); err != nil {
+		rule, err := g.choice.Find(ctx, g.newRequest(m).In)
+		if err != nil {
 			return Accepted{}, err
 		}
+		isPrompt = rule.NamesOrigin()
 	}
 	if isPrompt {
 		return g.Ask(ctx, m)

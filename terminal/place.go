@@ -50,14 +50,9 @@ type chatPlaces struct {
 func (c *chatPlaces) enter(chat string, p Place) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed = c.last[chat] != p
-	switch {
-	case p == Place{}:
+	if changed = c.last[chat] != p; p == (Place{}) {
 		delete(c.last, chat)
-	case c.last == nil:
-		c.last, c.trees = map[string]Place{}, map[string]checkedTree{}
-		fallthrough
-	default:
+	} else {
 		c.last[chat] = p
 	}
 	return changed

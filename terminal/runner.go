@@ -79,6 +79,7 @@ func NewRunner(o Options) (*Runner, error) {
 		CommandStopper: featureOf[CommandStopper](o.Protocol), Restarter: featureOf[Restarter](o.Protocol),
 		LeftCommandEnder: featureOf[LeftCommandEnder](o.Protocol),
 		o:                o, providers: map[string]Provider{},
+		places: chatPlaces{last: map[string]Place{}, trees: map[string]checkedTree{}},
 	}
 	var err error
 	var failures []error

@@ -114,8 +114,8 @@ func branchOf(folder string) string {
 		func(s string) string { return strings.ReplaceAll(s, ".", "%2E") }), folder)
 }
 
-// CheckWorktree returns why no chat can have a worktree of a repository below the workspace; nil: it
-// can. git reads no object here, since a repository may have it run a command to fetch a missing one.
+// CheckWorktree returns why no chat can have a worktree of a repository below the workspace, or
+// nil. git reads no object here, since a repository may have it run a command to fetch one.
 func CheckWorktree(ctx context.Context, workspace, repo string) error {
 	dir := filepath.Join(workspace, repo)
 	git := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "-C", dir, "rev-parse", "-q", "--verify", "HEAD")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,19 +108,14 @@ func (f routesFlags) message(cfg *config.Config, text string) (in channels.Incom
 	if f.origin != "person" {
 		in.Origin = channels.Origin(f.origin)
 	}
-	named := map[string]string{}
-	for name, h := range cfg.Hooks {
-		named[string(channels.ByHook(name))] = h.Agent
+	kind, name, _ := strings.Cut(f.origin, ":")
+	if hook := cfg.Hooks[name]; kind == "hook" && hook != nil {
+		in.Answerer.Agent = hook.Agent
+	} else if kind == "schedule" {
+		in.Answerer.Agent = cfg.Schedules[name].Agent
 	}
-	for name, s := range cfg.Schedules {
-		named[string(channels.BySchedule(name))] = s.Agent
-	}
-	in.Answerer.Agent = named[f.origin]
 	return in, nil
 }
-
-// configuredAgent is an agent of a config. It has no commands here.
-type configuredAgent struct{ choice.Agent }
 
 // noChoices is the store of a bot whose daemon was never started, or cannot be read.
 type noChoices struct{}
@@ -136,7 +130,7 @@ func (noChoices) Recent(context.Context, channels.Chat, int) ([]store.Inbound, e
 func withChoices(ctx context.Context, cfg *config.Config, std stdio, f func(*choice.Choice) error) error {
 	agents := map[string]choice.Agent{}
 	for _, name := range cfg.AgentNames() {
-		agents[name] = configuredAgent{}
+		agents[name] = nil // nobody asks for its commands here
 	}
 	o := choice.Options{
 		Store: noChoices{}, Agents: func() map[string]choice.Agent { return agents },
@@ -174,21 +168,13 @@ func (f routesFlags) explain(ctx context.Context, cfg *config.Config, c *choice.
 	if f.kind != "" {
 		in.Group = f.kind == "group"
 	}
-	if err != nil {
+	rule, findErr := c.Find(ctx, in)
+	decided, decideErr := c.Decide(ctx, in)
+	chosen, chosenErr := c.Chosen(ctx, in.Chat)
+	if err := errors.Join(err, findErr, decideErr, chosenErr); err != nil {
 		return err
 	}
-	rule, err := c.Find(ctx, in)
-	isPrompt := in.Answerer.Agent != "" || in.Origin == channels.Person || in.Origin == channels.ByAsk
-	if !isPrompt && err == nil {
-		isPrompt, err = c.MatchesOrigin(ctx, in)
-	}
-	if err != nil {
-		return err
-	}
-	decided, err := c.Decide(ctx, in)
-	if err != nil {
-		return err
-	}
+	isPrompt := in.Answerer.Agent != "" || in.Origin == channels.Person || in.Origin == channels.ByAsk || rule.NamesOrigin()
 	answer := struct {
 		Agent string `json:"agent"`
 		Rule  int    `json:"rule"`
@@ -201,10 +187,6 @@ func (f routesFlags) explain(ctx context.Context, cfg *config.Config, c *choice.
 	}
 	if !isPrompt {
 		_, err := fmt.Fprintln(out, "No agent: the text is sent to the chat as it is.")
-		return err
-	}
-	chosen, err := c.Chosen(ctx, in.Chat)
-	if err != nil {
 		return err
 	}
 	_, err = io.WriteString(out, explanation(rule, in, decided, chosen, len(cfg.Routes)))
@@ -228,8 +210,7 @@ func explanation(rule route.Result, in, decided channels.Incoming, chosen string
 	}
 	lines := []string{decided.Answerer.Agent + " answers: " + why + "."}
 	if rule.Rule > 0 {
-		lines = append(lines, fmt.Sprintf("Rule %d is for %s. Matched: %s.", rule.Rule, rule.Match,
-			cmp.Or(strings.Join(rule.Keys, ", "), "it has no keys")))
+		lines = append(lines, fmt.Sprintf("Rule %d matches: %s.", rule.Rule, rule.Match))
 	}
 	switch {
 	case decided.Workspace != "":

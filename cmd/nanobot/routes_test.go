@@ -32,9 +32,9 @@ func TestRoutesSaysWhatTheChoiceOfAChatChanges(t *testing.T) {
 	musttest.Get(db.Receive(t.Context(), store.ReceiveRequest{In: in, Settle: true, Remember: choice.Remember("coder")}))(t)
 	musttest.Do(t, db.Close())
 	for text, want := range map[string]string{
-		"hello": "coder answers: the chat has chosen it, and rule 2 allows that.\nRule 2 is for kind group. Matched: kind.\n" +
+		"hello": "coder answers: the chat has chosen it, and rule 2 allows that.\nRule 2 matches: kind group.\n" +
 			"Without the chat's choice, default would answer.\nPeople can choose with /agent: coder, default.\n",
-		"/faq": "faq answers: rule 1.\nRule 1 is for command faq. Matched: command.\nIt gets the text \"\".\n" +
+		"/faq": "faq answers: rule 1.\nRule 1 matches: command faq.\nIt gets the text \"\".\n" +
 			"The chat has chosen coder, which does not count for this message.\n",
 	} {
 		out, err := programCommand(t, "routes", "--config", path, "--chat", "discord:7", text).CombinedOutput()

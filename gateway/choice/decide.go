@@ -43,11 +43,11 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 			a.Agent = chosen
 		}
 	}
-	if slices.Contains(rule.Keys, "command") {
+	if rule.Match.Command != nil {
 		_, rest := route.ParseCommand(in.Text)
 		in, a.Command = in.WithRest(rest), true
 	}
-	a.Media = slices.Contains(rule.Keys, "media")
+	a.Media = rule.Match.Media != nil
 	in.Answerer, in.Workspace, in.Worktree = a, "", ""
 	if rule.Allows(a.Agent) {
 		in.Workspace, in.Worktree = rule.Workspace, rule.Worktree
@@ -68,13 +68,6 @@ func (c *Choice) Chosen(ctx context.Context, chat channels.Chat) (string, error)
 func (c *Choice) Next(ctx context.Context, chat channels.Chat) (string, error) {
 	in, err := c.Decide(ctx, channels.Incoming{Chat: chat, Origin: channels.ByAgent})
 	return in.Answerer.Agent, err
-}
-
-// MatchesOrigin reports whether a rule about a hook or a schedule matches the message of one, so
-// that an agent works on its text.
-func (c *Choice) MatchesOrigin(ctx context.Context, in channels.Incoming) (bool, error) {
-	rule, err := c.Find(ctx, in)
-	return slices.Contains(rule.Keys, "hook") || slices.Contains(rule.Keys, "schedule"), err
 }
 
 // HasRoutes reports whether there are rules about who answers.

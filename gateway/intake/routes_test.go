@@ -284,10 +284,10 @@ func TestAutomaticMessagesAreRoutedByTheirChatAndOrigin(t *testing.T) {
 		fx.writeMessage("bob", "hello")
 		next, err = fx.choice.Next(fx.t.Context(), chatOf("bob"))
 		fx.checkEqual("next in a private chat", []any{next, err}, []any{"writer", nil})
-		matches, err := fx.choice.MatchesOrigin(fx.t.Context(), channels.Incoming{Chat: chatOf("ann"), Origin: channels.ByHook("ci")})
-		fx.checkEqual("a rule about the hook", []any{matches, err}, []any{true, nil})
-		matches, err = fx.choice.MatchesOrigin(fx.t.Context(), channels.Incoming{Chat: chatOf("room"), Origin: channels.ByHook("cd")})
-		fx.checkEqual("a rule about the chat", []any{matches, err}, []any{false, nil})
+		rule, err := fx.choice.Find(fx.t.Context(), channels.Incoming{Chat: chatOf("ann"), Origin: channels.ByHook("ci")})
+		fx.checkEqual("a rule about the hook", []any{rule.NamesOrigin(), err}, []any{true, nil})
+		rule, err = fx.choice.Find(fx.t.Context(), channels.Incoming{Chat: chatOf("room"), Origin: channels.ByHook("cd")})
+		fx.checkEqual("a rule about the chat", []any{rule.NamesOrigin(), err}, []any{false, nil})
 	})
 }
 

@@ -29,29 +29,26 @@ type Facts struct {
 // Result is the rule that a message matches.
 type Result struct {
 	config.Route
-	Rule int      // counted from 1; 0: none matches, and the default agent answers
-	Keys []string // the keys of the rule that matched
+	Rule int // counted from 1; 0: none matches, and the default agent answers
 }
+
+// NamesOrigin reports whether the rule is about hooks or schedules, so that an agent works on their
+// text.
+func (r Result) NamesOrigin() bool { return r.Match.Hook != nil || r.Match.Schedule != nil }
 
 // Find returns the first rule that a message matches.
 func Find(rules []config.Route, f Facts) Result {
 	for i, rule := range rules {
-		if keys, ok := matchAll(rule.Match, f); ok {
-			return Result{rule, i + 1, keys}
+		if !slices.ContainsFunc(rule.Match.Keys(), f.lacks) {
+			return Result{rule, i + 1}
 		}
 	}
 	return Result{Route: config.Route{Agent: config.DefaultAgent}}
 }
 
-// matchAll returns the keys of a match, if the message has a value of each.
-func matchAll(m config.Match, f Facts) (keys []string, ok bool) {
-	for _, key := range m.Keys() {
-		if !slices.ContainsFunc(key.Values, func(value string) bool { return f.has(key.Name, value) }) {
-			return nil, false
-		}
-		keys = append(keys, key.Name)
-	}
-	return keys, true
+// lacks reports whether the message has none of the values of a key.
+func (f Facts) lacks(key config.MatchKey) bool {
+	return !slices.ContainsFunc(key.Values, func(value string) bool { return f.has(key.Name, value) })
 }
 
 // has reports whether the message has a value of a key.

@@ -180,7 +180,11 @@ func TestTheFirstRuleThatMatchesCounts(t *testing.T) {
 			rules := rulesOf(t, c.rules)
 			got := route.Find(rules, c.facts)
 			wanttest.Equal(t, "rule", got.Rule, c.rule)
-			wanttest.Equal(t, "keys", strings.Join(got.Keys, " "), c.keys)
+			var keys []string
+			for _, key := range got.Match.Keys() {
+				keys = append(keys, key.Name)
+			}
+			wanttest.Equal(t, "keys", strings.Join(keys, " "), c.keys)
 			wanttest.Equal(t, "rule of the oracle", naive(rules, c.facts), c.rule)
 			want := config.DefaultAgent
 			if c.rule > 0 {
