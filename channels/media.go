@@ -63,7 +63,7 @@ func TypeOf(path, name string) string {
 		_ = f.Close()
 	}
 	kind, _, _ := strings.Cut(http.DetectContentType(head[:n]), ";")
-	if kind == "application/ogg" { // people send voice messages so
+	if kind == "application/ogg" { // voice messages have this type
 		return "audio/ogg"
 	}
 	return kind

@@ -256,7 +256,7 @@ func decodeForms(_, to reflect.Type, data any) (any, error) {
 	switch text, isText := data.(string); {
 	case isText && to == reflect.TypeFor[Values]():
 		return Values{text}, nil
-	case isText && to == reflect.TypeFor[Route](): // removeValue has removed it
+	case isText && to == reflect.TypeFor[Route](): // removeValue has replaced a wrong rule by ""
 		return map[string]any{}, nil
 	case to != reflect.TypeFor[Selection]():
 		return data, nil

@@ -24,7 +24,7 @@ type Route struct {
 
 // Match has the values that a message must have; nil: any. One value of each key must match.
 type Match struct {
-	Channel  Values `json:"channel,omitempty" jsonschema_description:"Channels, such as telegram."`
+	Channel  Values `json:"channel,omitempty" jsonschema_description:"Channels, such as telegram, or telegram.work for the account named work."`
 	Chat     Values `json:"chat,omitempty" jsonschema_description:"IDs of chats, such as -1001 or telegram:-1001. All topics and threads of the chat match, too."`
 	Topic    Values `json:"topic,omitempty" jsonschema_description:"IDs of topics or threads."`
 	User     Values `json:"user,omitempty" jsonschema_description:"IDs of people."`
@@ -111,7 +111,7 @@ func (c *Config) checkPlaces() (all []Problem) {
 			end, _, err := nofollow.Resolve(filepath.Join(c.Workspace, place))
 			if place != "" && (err != nil || rootErr != nil || !nofollow.Within(root, end) || end == root) {
 				all = append(all, Problem{
-					Path: []string{"routes", strconv.Itoa(i), name}, Text: notBelowText + ", and is a symbolic link to another one",
+					Path: []string{"routes", strconv.Itoa(i), name}, Text: notBelowText + ", and is a symbolic link to elsewhere",
 				})
 			}
 		}

@@ -14,9 +14,9 @@ import (
 
 // TestTheCommandsOfThePagesWork runs the sh and console blocks of each page, in their order and in
 // one folder, which begins as a copy of testdata/docs/PAGE, or with the page's first whole config;
-// programs in its folder bin are found first. A block that cannot be run here says so in the page: <!-- not tested: reason -->. In a
-// console block each line after "$ " is a command and the lines below are its output, in which …
-// stands for any text.
+// programs in its folder bin are found first. A block that cannot be run here says so in the page:
+// <!-- not tested: reason -->. In a console block each line after "$ " is a command and the lines
+// below are its output, in which … stands for any text.
 func TestTheCommandsOfThePagesWork(t *testing.T) {
 	t.Parallel()
 	for _, p := range docsPages(t) {
