@@ -60,7 +60,8 @@ Exit status: 0 answered, 2 wrong use, 78 bad config.`,
 	flags.StringArrayVar(&f.media, "media", nil, "type of a file of the message, such as image/png (can be repeated)")
 	flags.Var(checkedFlag{&f.kind, checkKind}, "kind",
 		"private or group (default: what the ID or the chat's last message says)")
-	flags.StringVar(&f.topic, "topic", "", "ID of the topic or thread (default: what the ID or the chat's last message says)")
+	flags.StringVar(&f.topic, "topic", "",
+		"ID of the topic or thread (default: what the ID or the chat's last message says)")
 	flags.Var(checkedFlag{&f.origin, checkOrigin}, "origin",
 		"what began the message: person, ask, hook:NAME or schedule:NAME")
 	return cmd
@@ -174,7 +175,8 @@ func (f routesFlags) explain(ctx context.Context, cfg *config.Config, c *choice.
 	if err := errors.Join(err, findErr, decideErr, chosenErr); err != nil {
 		return err
 	}
-	isPrompt := in.Answerer.Agent != "" || in.Origin == channels.Person || in.Origin == channels.ByAsk || rule.NamesOrigin()
+	isPrompt := in.Answerer.Agent != "" || rule.NamesOrigin() ||
+		in.Origin == channels.Person || in.Origin == channels.ByAsk
 	answer := struct {
 		Agent string `json:"agent"`
 		Rule  int    `json:"rule"`
