@@ -192,21 +192,21 @@ func TestAPersonIsToldWhyThereIsNoWorktree(t *testing.T) {
 	musttest.Do(t, os.Mkdir(filepath.Join(b.workspace, "missing"), 0o700))
 	b.expectRefusal(`The agent cannot work in "missing": it is not a git repository that the agent can use. Ask the bot's operator to look into the log,`+again, "not a git repository")
 	b.git("missing", "init", "-q")
-	b.expectRefusal(`The agent cannot work in "missing": the repository is empty. Make a first commit`+again, "status 13")
+	b.expectRefusal(`The agent cannot work in "missing": the repository is empty. Make a first commit`+again, "no commit")
 	b.req.Place.Worktree = "repo"
 	musttest.Do(t, os.MkdirAll(filepath.Join(b.workspace, "worktrees/local"), 0o700))
 	const occupied = `The agent cannot work in "repo": the folder for this chat's working copy has something else in it. Move that away` + again
 	b.putFile("worktrees/local/file", "mine")
-	b.expectRefusal(occupied, "status 12")
+	b.expectRefusal(occupied, "not empty")
 	b.git("worktrees/local", "init", "-q")
-	b.expectRefusal(occupied, "status 12")
+	b.expectRefusal(occupied, "another repository")
 	musttest.Do(t, os.RemoveAll(filepath.Join(b.workspace, "worktrees/local")))
 	b.git("repo", "branch", "nanobot")
 	b.expectRefusal(`The agent cannot work in "repo": git could not make the working copy. Ask the bot's operator to look into the log,`+again, "refs/heads/nanobot")
 	b.git("repo", "branch", "-D", "nanobot")
 	path := b.opts.Environ
 	b.opts.Environ = append(path, "PATH=/nowhere")
-	b.expectRefusal(`The agent cannot work in "repo": git is not installed on the bot's machine. Ask the bot's operator to install it,`+again, "status 10")
+	b.expectRefusal(`The agent cannot work in "repo": git is not installed on the bot's machine. Ask the bot's operator to install it,`+again, "git is not installed")
 	b.opts.Environ = path
 	b.expectTree("local")
 }

@@ -1,7 +1,8 @@
 # Makes the worktree $2 of the repository $1 on the branch $3, in an empty folder, unless the tree is there already. It
 # runs in the agent's sandbox. worktree.go has the meaning of the exit status.
 repo=$1 branch=$3 force=
-command -v git >/dev/null || exit 10
+fail() { echo "$2" >&2; exit "$1"; }
+command -v git >/dev/null || fail 10 'git is not installed'
 unset $(git rev-parse --local-env-vars)
 # A sandbox that hides the home folder makes git fail if there is a configuration in it.
 git config --global -l >/dev/null 2>&1 || export GIT_CONFIG_GLOBAL=/dev/null
@@ -19,10 +20,10 @@ records | while read -r record; do
 	mkdir -p -m 700 "$tree"
 done
 if [ -e "$tree/.git" ]; then
-	[ "$(storage "$tree")" = "$own" ] || exit 12
+	[ "$(storage "$tree")" = "$own" ] || fail 12 'the folder belongs to another repository'
 	exit 0
 fi
-[ -z "$(ls -A "$tree")" ] || exit 12
+[ -z "$(ls -A "$tree")" ] || fail 12 'the folder is not empty'
 [ -z "$(records)" ] || force='-f -f' # somebody has removed the tree, and git still has its record
 for attempt in 1 2 3 4 5; do
 	if run -C "$repo" show-ref -q --verify "refs/heads/$branch"; then
@@ -30,7 +31,7 @@ for attempt in 1 2 3 4 5; do
 	elif run -C "$repo" rev-parse -q --verify 'HEAD^{commit}' >/dev/null; then
 		output=$(add -b "$branch" "$tree" HEAD)
 	else
-		exit 13
+		fail 13 'the repository has no commit'
 	fi && exit 0
 	case $output in *".lock'"*) ;; *) break ;; esac
 	# Only turns of this chat make the branch, one at a time: a lock that stays is that of a turn which was killed.
