@@ -29,12 +29,13 @@ func TestACommentIsOneMessageWithItsForwardByWebhook(t *testing.T) {
 
 func TestATextIsOneMessageWithItsAlbumByWebhook(t *testing.T) {
 	t.Parallel()
-	r := newWebhookChannel(t, waitForComment, func(o *telegram.Options) { o.Timing.Quiet = 200 * time.Millisecond })
+	r := newWebhookChannel(t, waitForComment, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
 	r.start()
 	r.server.UserSends(person, "look at these")
-	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(3)...)
+	// A full album is complete, however long its parts take.
+	r.server.UserSendsAlbum(telegramtest.UserPost{Chat: person, Text: "holiday"}, photos(10)...)
 	got := r.WaitForMessages(1)[0]
-	if got.Text != "look at these\nholiday" || len(got.Media) != 3 {
+	if got.Text != "look at these\nholiday" || len(got.Media) != 10 {
 		t.Errorf("received %+v", got)
 	}
 }
