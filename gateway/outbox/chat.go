@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -22,6 +23,7 @@ type chatSender struct {
 	idle        bool            // it waits for the time of a delivery
 	sending     *store.Delivery // the delivery that is being sent; nil: none, or the next one is looked up
 	givesWay    int64           // the silent delivery that waits because it gives way, or 0
+	earlier     bool            // the delivery that is returned next was stored in an earlier run
 	woken       chan struct{}   // receives when more is set
 }
 
@@ -120,6 +122,10 @@ func (box *Outbox) send(ctx context.Context, q *chatSender, delivery store.Deliv
 	}
 	set(&delivery)
 	defer set(nil)
+	if q.earlier {
+		q.earlier = false
+		box.reactions.addEarlier(ctx, delivery)
+	}
 	return box.trySend(ctx, delivery)
 }
 
@@ -150,11 +156,14 @@ func (box *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatSe
 // until an answer is behind it.
 func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chatSender) (store.Delivery, bool) {
 	for {
+		asked := time.Now()
+		isEarlier := func(d store.Delivery) bool { return asked.Add(-d.Age).Before(box.reactions.began) }
 		delivery, ok, err := box.o.Store.NextDelivery(ctx, chat, 0)
 		wait := firstBackoff
 		var second store.Delivery // waits behind one that gives way
 		switch {
 		case err == nil && (ok || delivery.Wait == 0), ctx.Err() != nil:
+			q.earlier = isEarlier(delivery)
 			return delivery, ok && err == nil
 		case err == nil && delivery.Wait > maxWait:
 			box.storeResult(ctx, delivery, store.Settlement{
@@ -171,6 +180,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 			continue
 		case err == nil && canBeOvertaken(delivery.Out):
 			if second, ok, err = box.o.Store.NextDelivery(ctx, chat, delivery.ID); err == nil && ok {
+				q.earlier = isEarlier(second)
 				return second, true
 			}
 			if wait = delivery.Wait; second.Wait > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -11,6 +13,9 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // A channel may be one of several accounts of a network.
@@ -59,4 +64,37 @@ func TestABacklogOfAChannelThatHangsDelaysNoOther(t *testing.T) {
 	}
 	box.Idle(t.Context())
 	stop()
+}
+
+// slowStore is a store on a busy disk.
+type slowStore struct{ *sqlite.Store }
+
+func (s slowStore) NextDelivery(ctx context.Context, chat channels.Chat, after int64) (store.Delivery, bool, error) {
+	d, ok, err := s.Store.NextDelivery(ctx, chat, after)
+	time.Sleep(10 * time.Second)
+	return d, ok, err
+}
+
+func TestTheReactionToAnAnswerOfAnEarlierRunComesOnABusyDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, n := slowStore{openStore(t)}, &reactingChannel{release: make(chan struct{})}
+		question := store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "hi"}, Claim: true}
+		inbound := musttest.Get(s.Receive(t.Context(), question))(t).Inbound
+		parts := []channels.Outgoing{{Chat: ann, Text: "hello"}}
+		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts}); err != nil {
+			t.Fatal(err)
+		}
+		musttest.Get(s.Finish(t.Context(), inbound.ID, store.Done, store.Outcome{}))(t)
+		time.Sleep(time.Second)
+		box := outbox.New(outbox.Options{
+			Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false }, Log: zap.NewNop(),
+			EndReaction: func(store.Inbound) (channels.Reaction, bool) { return channels.Finished, true },
+		})
+		close(n.release)
+		stop := runOutbox(t, box)
+		box.Wake(ann)
+		time.Sleep(time.Minute)
+		stop()
+		wanttest.Equal(t, "reactions", fmt.Sprint(n.shown), "[1 done]")
+	})
 }

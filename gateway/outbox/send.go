@@ -51,9 +51,6 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 			Doubtful: delivery.Doubtful,
 		})
 	}
-	if delivery.Age > time.Since(box.reactions.began) {
-		box.reactions.addEarlier(ctx, delivery)
-	}
 	if box.mustNotRepeat(ch, delivery) {
 		box.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", delivery.Out.Chat),
 			zap.Int64("id", delivery.ID))
