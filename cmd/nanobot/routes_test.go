@@ -99,8 +99,10 @@ func TestTelegramMessagesAreRoutedByTopicPersonCommandAndFile(t *testing.T) {
 	post(topic, "@nano_test_bot slow")
 	post(topic, "@nano_test_bot waits")
 	db := musttest.Get(sqlite.Open(t.Context(), filepath.Join(filepath.Dir(b.cfg), ".nanobot"), sqlite.Options{Shared: true}))(t)
-	for waiting := 0; waiting == 0; time.Sleep(5 * time.Millisecond) {
-		waiting = musttest.Get(db.CountPending(t.Context(), channels.Chat{}))(t)
+	for deadline := time.Now().Add(waitTimeout); musttest.Get(db.CountPending(t.Context(), channels.Chat{}))(t) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no message waits")
+		}
 	}
 	musttest.Do(t, db.Close())
 	replaceConfig(t, b.program, b.cfg, fmt.Sprintf(`"topic": "%d"}, "agent": "ops"`, topic), fmt.Sprintf(`"topic": "%d"}, "agent": "vip"`, topic))

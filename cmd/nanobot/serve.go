@@ -84,9 +84,7 @@ type daemon struct {
 
 // run answers messages on all enabled channels until it is stopped.
 func (d daemon) run(ctx context.Context) (err error) {
-	for _, w := range d.cfg.Warnings() {
-		d.log.Warn(w)
-	}
+	d.logWarnings()
 	socket := d.openSocket()
 	defer closeSocket(socket)
 	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
@@ -154,6 +152,13 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// logWarnings logs what is probably not intended in the config.
+func (d daemon) logWarnings() {
+	for _, w := range d.cfg.Warnings() {
+		d.log.Warn(w)
+	}
 }
 
 // openState opens the state, and warns of accounts that are in it and not in the config.
