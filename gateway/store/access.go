@@ -28,9 +28,8 @@ type CodeLimits struct {
 
 // PairingRequest is a message of a person without access, and the possible answers.
 type PairingRequest struct {
-	In channels.Incoming
-	// Cursor, if not "", is stored for the channel in the same transaction.
-	Cursor string
+	In     channels.Incoming
+	Cursor string // as in ReceiveRequest
 	Code   string // the code to give out, if a new one is needed
 	Limits CodeLimits
 	// Coded is sent if the code was given out, Later if there are too many codes.

@@ -12,9 +12,8 @@ type ChangeRequest struct {
 	In channels.Incoming
 	// Agent is the agent that answers the new content; "": the one that the message was accepted
 	// for.
-	Agent string
-	// Cursor, if not "", is stored for the channel in the same transaction.
-	Cursor string
+	Agent  string
+	Cursor string // as in ReceiveRequest
 	// Refused says that only the cursor and the parts of the change are processed.
 	Refused bool
 	// Withdraw ends a pending message as Dead, because its new content cannot have a turn.

@@ -41,8 +41,10 @@ type Inbound struct {
 	// Owner is the member that has claimed it; "" unless it is running.
 	Owner   string
 	Process Process
-	// Token is the chat's token, if the returning call has claimed the message; "" otherwise.
-	Token string
+	// Token, Conversation and Asks are the chat's token, its ConversationMemory, and whether it has
+	// open questions, if the returning call has claimed the message; zero otherwise.
+	Token, Conversation string
+	Asks                bool
 }
 
 // Transient is a message on the network that exists only while a turn runs, such as its board.
@@ -68,6 +70,8 @@ type Outcome struct {
 	Agent string
 	// Trace, if not "", is stored for Views.Trace. An Inbound does not contain it.
 	Trace string
+	// Keeps says that the member keeps an agent or commands of the chat.
+	Keeps bool
 	// Fold is what stays of the turn's board; nil: nothing. It is pending until EndFold.
 	Fold *Fold
 }
@@ -132,7 +136,8 @@ type ReceiveRequest struct {
 	// Entry, if not nil, is added to the transcript of a message that is settled, whose Answer is
 	// one outbound message.
 	Entry *Entry
-	// Cursor, if not "", is stored for the channel in the same transaction.
+	// Cursor, if not "", is stored for the channel with the message, or shortly after it, but never
+	// before it.
 	Cursor string
 	// Claim asks to run the message at once, which is granted if nothing of its chat is pending or
 	// running.
@@ -179,6 +184,14 @@ type ReceiveRequest struct {
 	Remember          Memory
 }
 
+// ClaimRequest says what Claim may claim.
+type ClaimRequest struct {
+	Limit int
+	// ExceptAgents and ExceptChannels are the agents and channels whose messages wait for another
+	// member.
+	ExceptAgents, ExceptChannels []string
+}
+
 // MaxGather is the longest time that a message waits for further messages.
 const MaxGather = time.Minute
 
@@ -201,22 +214,23 @@ type Reply struct {
 type Inbox interface {
 	// Cursor returns the stored cursor of a channel, or "".
 	Cursor(ctx context.Context, channel string) (string, error)
-	// SetCursor moves a cursor past updates that are not messages.
+	// SetCursor moves a cursor past updates that are not messages. All messages before it are
+	// stored.
 	SetCursor(ctx context.Context, channel, cursor string) error
 	// Receive stores an inbound message once: the same chat and message ID again is a Duplicate,
 	// with the earlier inbound message unless that was pruned. A message without an ID is never a
 	// duplicate.
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
 	// Claim marks pending inbound messages as running and increments their attempts: the first of
-	// each chat, for up to limit chats in the order in which they wait for a turn. A person's
+	// each chat, for up to Limit chats in the order in which they wait for a turn. A person's
 	// messages, and those that run again, are before those that nobody has typed; the oldest is
 	// first. Chats with a running inbound message are skipped, and chats whose first one waits for
-	// further messages.
+	// further messages or for another member.
 	// It returns none when there is nothing to run.
-	Claim(ctx context.Context, limit int) ([]Inbound, error)
-	// NextClaim returns how long it takes until a message has waited long enough for further
-	// messages to be claimed. It reports false if none waits.
-	NextClaim(ctx context.Context) (time.Duration, bool, error)
+	Claim(ctx context.Context, c ClaimRequest) ([]Inbound, error)
+	// NextClaim returns how long it takes until a message that Claim may return has waited long
+	// enough for further messages. It reports false if none waits.
+	NextClaim(ctx context.Context, c ClaimRequest) (time.Duration, bool, error)
 	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions
 	// except pickers, and removes its process record. The pending inbound messages in with end
 	// together with it. A chat with more pending messages goes to the end of the line, and next is
@@ -246,13 +260,15 @@ type Inbox interface {
 	EraseText(ctx context.Context, id int64) ([]Transient, error)
 	// SetProcess and AddTransient record what must be cleaned up after a crash. SetProcess does not
 	// wait for the disk, since processes do not outlive the machine. Inbound message 0 is the
-	// gateway itself.
+	// gateway itself. A transient message belongs to the member that has recorded it.
 	SetProcess(id int64, p Process) error
 	AddTransient(ctx context.Context, b Transient) error
 	// DropTransient removes the record of a transient message. A transient message that an outbound
 	// message replaces loses its record when that is stored.
 	DropTransient(ctx context.Context, b Transient) error
 	Transients(ctx context.Context) ([]Transient, error)
+	// Running returns the inbound message of a chat that is running, with the member that runs it.
+	Running(ctx context.Context, chat channels.Chat) (Inbound, bool, error)
 	// Inbound returns one inbound message.
 	Inbound(ctx context.Context, id int64) (Inbound, bool, error)
 	// Recent returns the last inbound messages of a chat, newest first, without those that nobody

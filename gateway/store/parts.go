@@ -10,8 +10,9 @@ import (
 // Receive and RequestPairing of a message whose Part.Last is set remove the parts of its group in
 // the same transaction, and their IDs count as known.
 type Parts interface {
-	// StorePart stores a part, and in.Cursor in the same transaction. A part whose chat and ID are
-	// known or stored already changes only the cursor. A part without an ID is always new.
+	// StorePart stores a part, and in.Cursor as Receive does. A part whose chat and ID are known or
+	// stored already changes only the cursor; if they are known, the error is channels.ErrKnown. A
+	// part without an ID is always new.
 	StorePart(ctx context.Context, in channels.Incoming) error
 	// Parts returns the stored parts of a channel, in order of arrival.
 	Parts(ctx context.Context, channel string) ([]channels.Incoming, error)

@@ -26,6 +26,15 @@ type Question struct {
 	Receipt        string
 }
 
+// ChatState is what decides about the messages of a chat.
+type ChatState struct {
+	Questions []Question        // as OpenQuestions returns them
+	Memories  map[string]string // by their keys; those without a value are missing
+	// Kept says that a message of a person is ErrKept for this member, and Forwarded that messages
+	// of the chat which were forwarded are still to be received, by this member or another.
+	Kept, Forwarded bool
+}
+
 // Questions stores open and answered questions.
 type Questions interface {
 	// Ask stores a question and its outbound message, whose Claim is ignored.
@@ -43,6 +52,9 @@ type Questions interface {
 	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
 	// oldest first.
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]Question, error)
+	// ReadChat returns the open questions of a chat together with some of its memories, and who is
+	// to receive its messages.
+	ReadChat(ctx context.Context, chat channels.Chat, memories ...string) (ChatState, error)
 	// UnansweredQuestions returns the questions of an inbound message, which is one of the chat,
 	// that were neither answered nor withdrawn, also expired ones, oldest first. Pickers are not
 	// among them.

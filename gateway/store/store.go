@@ -7,6 +7,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"nanobot/internal/diskspace"
@@ -22,6 +23,10 @@ var ErrUnusable = errors.New("the state cannot be used any more")
 // ErrState says that a change is impossible: there is no such row, or its state does not allow the
 // change.
 var ErrState = errors.New("its state does not allow this")
+
+// ErrFenced is an ErrState: another member has claimed what was to be changed, or this member is
+// gone. Whoever gets it leaves the work to the other member.
+var ErrFenced = fmt.Errorf("%w: another member has claimed it", ErrState)
 
 // ErrFull says that a change was refused because the disk is full. The store works again when there
 // is room.
@@ -41,10 +46,21 @@ var (
 // ErrChanged says that a file has changed before or while it was copied into the spool.
 var ErrChanged = errors.New("it changed before it was copied")
 
+// Mark adds one of the errors above to an error without changing its text.
+func Mark(err, sentinel error) error { return markedError{err, sentinel} }
+
+type markedError struct {
+	error
+	sentinel error
+}
+
+func (e markedError) Unwrap() []error { return []error{e.error, e.sentinel} }
+
 // Store is an engine. Its methods may be called from many goroutines. All times are those of the
 // store's clock: callers pass only durations, so that the clocks of members do not matter.
 type Store interface {
 	Members
+	Forwards
 	Inbox
 	Changes
 	Parts
@@ -59,6 +75,8 @@ type Store interface {
 	Views
 	Details
 	Schedules
+	// CheckWritable returns an error if changes are not possible now.
+	CheckWritable(ctx context.Context) error
 	// Prune removes finished rows beyond the retention, and files without references.
 	Prune(ctx context.Context, keep Retention) error
 	Close() error

@@ -47,7 +47,7 @@ func (b *fixture) queueTexts() (texts []string) {
 func (b *fixture) runAll() (texts []string) {
 	b.Helper()
 	for {
-		claimed, err := b.Claim(ctx, 1)
+		claimed, err := b.Claim(ctx, store.ClaimRequest{Limit: 1})
 		b.noError(err)
 		if len(claimed) == 0 {
 			return texts

@@ -136,7 +136,7 @@ var changeTests = []contractTest{
 			var work sync.WaitGroup
 			var claimed []store.Inbound
 			var claimErr error
-			work.Go(func() { claimed, claimErr = b.Claim(ctx, 1) })
+			work.Go(func() { claimed, claimErr = b.Claim(ctx, store.ClaimRequest{Limit: 1}) })
 			result, err := b.ChangeMessage(ctx, store.ChangeRequest{In: edit(id, "new")})
 			work.Wait()
 			b.noError(err)

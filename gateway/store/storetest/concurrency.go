@@ -89,7 +89,7 @@ var concurrencyTests = []contractTest{
 		left.Store(chats * each)
 		b.runParallel(func(int) error {
 			for left.Load() > 0 {
-				claimed, err := b.Claim(ctx, 1+int(left.Load())%3)
+				claimed, err := b.Claim(ctx, store.ClaimRequest{Limit: 1 + int(left.Load())%3})
 				if err != nil {
 					return err
 				}

@@ -26,7 +26,7 @@ func ofPerson(user, id string) channels.Incoming {
 // expectNextClaim checks how long it takes until a message can be claimed; 0: none waits.
 func (b *fixture) expectNextClaim(want time.Duration) {
 	b.Helper()
-	wait, waits, err := b.NextClaim(ctx)
+	wait, waits, err := b.NextClaim(ctx, store.ClaimRequest{})
 	b.noError(err)
 	b.equal("the time until the next claim", fmt.Sprint(wait, waits), fmt.Sprint(want, want > 0))
 }
@@ -54,6 +54,22 @@ var gatherTests = []contractTest{
 		b.equal("the claimed message", claimed.ID, inbound.ID)
 		b.equal("its wait", claimed.NotBefore.IsZero(), true)
 		b.expectNextClaim(0)
+	}},
+	{"a message that only others may claim is not the next to claim", func(b *fixture) {
+		b.gather(incoming(ann, "1"))
+		b.receive(store.ReceiveRequest{In: incoming(bob, "2"), Agent: "gpu", Gather: time.Second})
+		expect := func(what string, c store.ClaimRequest, want time.Duration) {
+			b.Helper()
+			wait, waits, err := b.NextClaim(ctx, c)
+			b.noError(err)
+			b.equal(what, fmt.Sprint(wait, waits), fmt.Sprint(want, want > 0))
+		}
+		expect("an agent of others", store.ClaimRequest{ExceptAgents: []string{"gpu", "default"}}, 0)
+		expect("a channel of others", store.ClaimRequest{ExceptChannels: []string{ann.Channel}}, 0)
+		expect("one of the agents", store.ClaimRequest{ExceptAgents: []string{"default"}}, time.Second)
+		b.advance(time.Second)
+		b.claimOne()
+		expect("what has waited for long enough", store.ClaimRequest{ExceptAgents: []string{"gpu"}}, 0)
 	}},
 	{"other chats do not wait for one that gathers", func(b *fixture) {
 		b.gather(incoming(ann, "1"))
@@ -168,7 +184,7 @@ var gatherTests = []contractTest{
 			var work sync.WaitGroup
 			var claimed []store.Inbound
 			var claimErr error
-			work.Go(func() { claimed, claimErr = b.Claim(ctx, 1) })
+			work.Go(func() { claimed, claimErr = b.Claim(ctx, store.ClaimRequest{Limit: 1}) })
 			result, err := b.Receive(ctx, store.ReceiveRequest{In: follower, Follows: time.Second})
 			work.Wait()
 			b.noError(err)

@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"errors"
+
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // openSecond opens a second handle on the same state, which is another member.
@@ -38,6 +41,18 @@ var memberTests = []contractTest{
 	{"Receive returns which member runs the chat, and how many messages wait", func(b *fixture) {
 		first := b.receiveClaimed(ann, "1")
 		other := b.openSecond()
+		read, err := other.ReadChat(ctx, ann)
+		b.noError(err)
+		if read.Kept { // the engine has several live members
+			_, err := other.Receive(ctx, store.ReceiveRequest{In: incoming(ann, "2"), Claim: true})
+			b.equal("what another member is told", errors.Is(err, store.ErrKept), true)
+			b.noError(other.Forward(ctx, incoming(ann, "2")))
+			forwarded, err := b.Forwarded(ctx, 9)
+			b.noError(err)
+			b.equal("what is forwarded", []any{len(forwarded), forwarded[0].In.ID}, []any{1, "2"})
+			b.noError(b.DropForwarded(ctx, forwarded[0].ID))
+			return
+		}
 		for n, id := range []string{"2", "3"} {
 			r, err := other.Receive(ctx, store.ReceiveRequest{In: incoming(ann, id), Claim: true})
 			b.noError(err)
@@ -127,6 +142,50 @@ var memberTests = []contractTest{
 		b.finishDone(one.ID)
 		b.settle(sending.ID, store.Sent)
 		b.equal("the next, by the other member", []string{other.claimOne().In.ID, other.nextDelivery(bob).Out.Text}, []string{"2", "b"})
+	}},
+	{"the work of a live member is refused to the others", func(b *fixture) {
+		running := b.receiveClaimed(ann, "1")
+		sending, _ := b.enqueue(store.Outbound{Inbound: running.ID, Sequence: 1, Parts: outgoingTexts(ann, "a"), Claim: true})
+		other := b.openSecond()
+		_, _, late := other.Enqueue(ctx, store.Outbound{Inbound: running.ID, Sequence: 2, Parts: outgoingTexts(ann, "late")})
+		_, settled := other.Settle(ctx, sending.ID, store.Settlement{State: store.Sent})
+		question := store.Question{Question: terminal.Question{ID: "q"}, Inbound: running.ID, Chat: ann}
+		asked := other.Ask(ctx, question, store.Outbound{Inbound: running.ID, Sequence: 3, Parts: outgoingTexts(ann, "late")})
+		for what, err := range map[string]error{
+			"the end of a turn": other.tryFinish(running.ID, store.Done, store.Outcome{}), "a message of it": late,
+			"a question of it": asked, "another try": other.Requeue(ctx, running.ID, false), "the result of a delivery": settled,
+		} {
+			if !errors.Is(err, store.ErrFenced) {
+				b.Fatalf("%s: got %v, want ErrFenced", what, err)
+			}
+		}
+		b.settle(sending.ID, store.Sent)
+		b.finishDone(running.ID)
+		b.equal("what is left to send", b.sendAll(ann), "[]")
+	}},
+	{"a message for another member waits in the line and blocks no other chat", func(b *fixture) {
+		other := b.openSecond()
+		page := channels.Chat{Channel: "page", ID: "1"}
+		b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Agent: "gpu"})
+		b.receiveQueued(ann, "2")
+		b.receiveQueued(page, "3")
+		b.receiveQueued(bob, "4")
+		b.receiveQueued(cid, "5")
+		claim := func(of *fixture, limit int, agents, except []string) (ids []string) {
+			b.Helper()
+			claimed, err := of.Claim(ctx, store.ClaimRequest{Limit: limit, ExceptAgents: agents, ExceptChannels: except})
+			b.noError(err)
+			for _, inbound := range claimed {
+				ids = append(ids, inbound.In.ID)
+				b.noError(of.tryFinish(inbound.ID, store.Done, store.Outcome{}))
+			}
+			return ids
+		}
+		b.equal("what the one claims", claim(b, 2, []string{"gpu"}, []string{"page", "other"}), "[4 5]")
+		b.equal("what is left for it", claim(b, 9, []string{"gpu"}, []string{"page"}), "[]")
+		b.equal("what the other claims", claim(other, 9, nil, []string{"page"}), "[1]")
+		b.equal("what follows for the one", claim(b, 9, []string{"gpu"}, []string{"page"}), "[2]")
+		b.equal("what the leader claims", claim(b, 9, nil, nil), "[3]")
 	}},
 	{"a cursor may lag behind its messages: a message that is delivered again is a duplicate", func(b *fixture) {
 		b.receive(store.ReceiveRequest{In: incoming(ann, "2")})

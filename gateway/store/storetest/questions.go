@@ -12,6 +12,36 @@ import (
 )
 
 var questionTests = []contractTest{
+	{"the open questions and some memories of a chat are read together", func(b *fixture) {
+		running := b.receiveClaimed(ann, "1")
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q"}, Inbound: running.ID, Chat: ann}, store.Outbound{}))
+		b.noError(b.Remember(ctx, ann, "one", "1"))
+		b.noError(b.Remember(ctx, ann, "other", "2"))
+		b.noError(b.Remember(ctx, bob, "one", "3"))
+		b.reopen()
+		read, err := b.ReadChat(ctx, ann, "one", "none")
+		b.noError(err)
+		b.equal("the questions", []any{len(read.Questions), read.Questions[0].ID}, "[1 q]")
+		b.equal("the memories", read.Memories, "map[one:1]")
+		read, err = b.ReadChat(ctx, cid)
+		b.noError(err)
+		b.equal("what another chat has", []int{len(read.Questions), len(read.Memories)}, "[0 0]")
+	}},
+	{"who claims a message learns the conversation, and whether there are open questions", func(b *fixture) {
+		first := b.receiveClaimed(ann, "1")
+		b.equal("conversation and questions of a new chat", []any{first.Conversation, first.Asks}, "[ false]")
+		b.noError(b.Remember(ctx, ann, store.ConversationMemory, "c1"))
+		b.noError(b.Ask(ctx, store.Question{Question: terminal.Question{ID: "q"}, Inbound: first.ID, Chat: ann}, store.Outbound{}))
+		b.receiveQueued(ann, "2")
+		b.noError(b.Requeue(ctx, first.ID, true))
+		again := b.claimOne()
+		b.equal("with a question", []any{again.ID, again.Conversation, again.Asks}, []any{first.ID, "c1", true})
+		b.finishDone(again.ID)
+		b.finishDone(b.claimOne().ID)
+		third := b.receiveClaimed(ann, "3")
+		b.equal("when it is closed", []any{third.Conversation, third.Asks}, "[c1 false]")
+		b.equal("as it is stored", b.inbound(third.ID).Conversation, "")
+	}},
 	{"a question and its message are complete after a restart", func(b *fixture) {
 		q := store.Question{Question: terminal.Question{ID: "q", Text: "sure?", Options: []string{"yes", "no"}, Timeout: time.Minute}, Inbound: 4, Chat: ann}
 		b.noError(b.Ask(ctx, q, store.Outbound{Inbound: 4, Parts: outgoingTexts(ann, "sure?"), Claim: true}))

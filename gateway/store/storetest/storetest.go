@@ -24,15 +24,22 @@ type Options struct {
 	// Beside opens a second handle beside the open one. When the second handle adopts, the engine
 	// considers the member of the first one gone.
 	Beside bool
+	// Live, if not "", is the name of another member, which stays alive beside the first one. Only
+	// RunMembers sets it.
+	Live string
+}
+
+// theme is the tests of one part of the contract.
+type theme struct {
+	name  string
+	tests []contractTest
 }
 
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
-	for _, theme := range []struct {
-		name  string
-		tests []contractTest
-	}{
+	runThemes(t, open, []theme{
 		{"receive", receiveTests},
+		{"cursors", cursorTests},
 		{"parts", partTests},
 		{"changes", changeTests},
 		{"gather", gatherTests},
@@ -66,7 +73,14 @@ func Run(t *testing.T, open Open) {
 		{"schedules", scheduleTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
-	} {
+	})
+}
+
+// RunMembers runs the tests of an engine for several daemons.
+func RunMembers(t *testing.T, open Open) { runThemes(t, open, []theme{{"live members", liveTests}}) }
+
+func runThemes(t *testing.T, open Open, themes []theme) {
+	for _, theme := range themes {
 		t.Run(theme.name, func(t *testing.T) {
 			for _, c := range theme.tests {
 				t.Run(c.name, func(t *testing.T) { c.run(newFixture(t, open)) })
@@ -187,7 +201,7 @@ func (b *fixture) receiveClaimed(chat channels.Chat, id string) store.Inbound {
 
 func (b *fixture) claimOne() store.Inbound {
 	b.Helper()
-	claimed, err := b.Claim(ctx, 1)
+	claimed, err := b.Claim(ctx, store.ClaimRequest{Limit: 1})
 	b.noError(err)
 	if len(claimed) != 1 {
 		b.Fatalf("%d were claimed, want 1", len(claimed))
@@ -197,7 +211,7 @@ func (b *fixture) claimOne() store.Inbound {
 
 func (b *fixture) nothingToClaim() {
 	b.Helper()
-	claimed, err := b.Claim(ctx, 9)
+	claimed, err := b.Claim(ctx, store.ClaimRequest{Limit: 9})
 	b.noError(err)
 	for _, inbound := range claimed {
 		b.Fatalf("claimed %s, which must not run", inbound.In.ID)

@@ -50,4 +50,13 @@ var tokenTests = []contractTest{
 		b.reopen()
 		b.equal("afterwards", []string{b.chatOfToken(own.Token), b.chatOfToken(shared.Token)}, "[none net:group]")
 	}},
+	{"what is no text is no token and no record", func(b *fixture) {
+		for _, text := range []string{"\xff", "a\x00b"} {
+			_, known, err := b.ChatOfToken(ctx, text)
+			b.noError(err)
+			value, err := b.LoadRecord(ctx, text)
+			b.noError(err)
+			b.equal("known, value", []any{known, value}, "[false ]")
+		}
+	}},
 }

@@ -34,7 +34,7 @@ var claimTests = []contractTest{
 		b.receiveQueued(bob, "3")
 		b.receiveQueued(cid, "4")
 		for _, want := range []string{"[1 3]", "[4]", "[]"} {
-			claimed, err := b.Claim(ctx, 2)
+			claimed, err := b.Claim(ctx, store.ClaimRequest{Limit: 2})
 			b.noError(err)
 			ids := []string{}
 			for _, inbound := range claimed {
