@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // Allowed reports whether a user was admitted by pairing.
@@ -64,7 +65,7 @@ func admitPairing(t *tx, g *store.Pairing, now time.Time) {
 	g.Code, g.Since = "", fromMicros(micros(now))
 	welcome, message := 0, ""
 	if g.Message != nil {
-		welcome, message = 1, encodeJSON(g.Message)
+		welcome, message = 1, prepared.JSON(g.Message)
 		t.exec("DELETE FROM refused WHERE chat = ? AND message = ?", g.Message.Chat.String(), g.Message.ID)
 	}
 	t.exec("INSERT OR REPLACE INTO pairing (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, "+
@@ -83,7 +84,7 @@ func (s access) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pa
 // Greet stores the greeting of an admitted user in the outbox, once.
 func (s access) Greet(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
 	now := s.now()
-	outbounds := s.prepareEach(parts)
+	outbounds := prepared.NewOutbounds(parts, s.member)
 	return changed(ctx, s.state, fmt.Sprintf("greet user %s of %s", p.User, p.Channel), func(t *tx) bool {
 		if t.execCount("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1",
 			p.Channel, p.User) == 0 {

@@ -57,14 +57,14 @@ func TestAStateWithoutOriginsIsUpgraded(t *testing.T) {
 	in := channels.Incoming{Chat: chat, ID: "1", Text: "person", User: channels.User{ID: "7"}}
 	musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: in}))(t)
 	closeStore(t, s)
-	editDatabase(t, dir, `DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
+	editDatabase(t, dir, `ALTER TABLE transient DROP COLUMN owner; DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
 		CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0; DROP TABLE schedule; DROP TABLE occurrence;
 		PRAGMA user_version = 19`)
 	s = openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
 	queueAutomatic(t, s, chat, 1)
 	for _, want := range []string{"person", "0"} {
-		claimed := musttest.Get(s.Claim(ctx, 1))(t)
+		claimed := musttest.Get(s.Claim(ctx, store.ClaimRequest{Limit: 1}))(t)
 		if len(claimed) != 1 || claimed[0].In.Text != want {
 			t.Fatalf("claimed %+v, want %s", claimed, want)
 		}

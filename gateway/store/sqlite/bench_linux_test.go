@@ -120,7 +120,7 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 			for b.Loop() {
 				s := openStore(b, dir, sqlite.Options{})
 				musttest.Get(s.Adopt(ctx))(b)
-				claimed, err := s.Claim(ctx, 1)
+				claimed, err := s.Claim(ctx, store.ClaimRequest{Limit: 1})
 				if err != nil || len(claimed) != 1 {
 					b.Fatal(claimed, err)
 				}
@@ -177,7 +177,7 @@ func BenchmarkAPersonAmongAutomaticMessages(b *testing.B) {
 			n++
 			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(n), User: channels.User{ID: "7"}}
 			got := musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: in, QueueLimit: 20}))(b)
-			if claimed := musttest.Get(s.Claim(ctx, 1))(b); claimed[0].ID != got.Inbound.ID {
+			if claimed := musttest.Get(s.Claim(ctx, store.ClaimRequest{Limit: 1}))(b); claimed[0].ID != got.Inbound.ID {
 				b.Fatalf("claimed %+v", claimed[0].In)
 			}
 			_, err := s.Finish(ctx, got.Inbound.ID, store.Done, store.Outcome{})

@@ -21,6 +21,9 @@ const responsiblePerson = `CASE WHEN json_valid(i.incoming) THEN
 const senderCondition = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
 	THEN i.incoming ->> '$.chat.channel' = ?1 END AND ` + responsiblePerson + " = ?2"
 
+// revocationsChat and revocationsKey are the memory that counts how often people have lost access.
+const revocationsChat, revocationsKey = "", "revocations"
+
 // Revoke removes the pairing of a user.
 func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool, error) {
 	now := s.now()
@@ -32,7 +35,7 @@ func (s access) Revoke(ctx context.Context, p store.Person, endWork bool) (bool,
 			}
 			return removed, unused
 		})
-	s.spool.removeCopies(unused)
+	s.spool.Remove(unused)
 	return removed, err
 }
 
@@ -41,12 +44,14 @@ func (s access) Dismiss(ctx context.Context, p store.Person) error {
 	now := s.now()
 	unused, err := changed(ctx, s.state, fmt.Sprintf("dismiss user %s of %s", p.User, p.Channel),
 		func(t *tx) []string { return dismiss(t, p, now) })
-	s.spool.removeCopies(unused)
+	s.spool.Remove(unused)
 	return err
 }
 
 // dismiss ends a person's work and returns the copies that no delivery needs any more.
 func dismiss(t *tx, p store.Person, now time.Time) (unused []string) {
+	t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, '1')
+		ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)`, revocationsChat, revocationsKey)
 	revokeTokens(t, p.Channel, p.User)
 	dismissPending(t, p, now)
 	running := queryAllTx(t, column[int64], "SELECT i.id FROM inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+
@@ -95,14 +100,20 @@ func deliveriesFor(t *tx, p store.Person, state store.State) []int64 {
 		WHERE o.state <> 'sent' AND o.state = ?3 AND `+senderCondition, p.Channel, p.User, state)
 }
 
+// The conditions for running inbound messages and deliveries being sent of dismissed people.
+const (
+	dismissedInbound  = "state = 'running' AND ended = 0 AND status = '" + store.Revoked + "' ORDER BY id"
+	dismissedDelivery = "state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id"
+)
+
 // Dismissed returns the running inbound messages and the deliveries being sent of people who have
 // lost access.
 func (s access) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
 	inbounds, err = readAll(ctx, s.state, "read dismissed turns",
-		column[int64], "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+		column[int64], "SELECT id FROM inbox WHERE "+dismissedInbound)
 	if err == nil {
 		deliveries, err = readAll(ctx, s.state, "read dismissed deliveries",
-			column[int64], "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+			column[int64], "SELECT id FROM outbox WHERE "+dismissedDelivery)
 	}
 	return inbounds, deliveries, err
 }

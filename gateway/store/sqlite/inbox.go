@@ -3,23 +3,27 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // Claim marks the next inbound messages that may run as running.
-func (s inbox) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
+func (s inbox) Claim(ctx context.Context, request store.ClaimRequest) ([]store.Inbound, error) {
 	now := s.now()
 	return changed(ctx, s.state, "claim inbound messages", func(t *tx) (claimed []store.Inbound) {
-		for len(claimed) < limit {
-			heads := removeFromLine(t, limit-len(claimed), now)
+		for left := request; len(claimed) < request.Limit; {
+			left.Limit = request.Limit - len(claimed)
+			heads := removeFromLine(t, left, now)
 			if len(heads) == 0 {
 				break
 			}
 			for _, h := range heads {
 				if inbound, found := claimInbound(t, h, s.member, now); found {
+					s.describeChat(t, &inbound)
 					claimed = append(claimed, inbound)
 				}
 			}
@@ -40,26 +44,50 @@ type lineEntry struct {
 // yet. Other messages of its chat go first. It is a column of the index inbox_open.
 const goesLast = "(origin <> 'person' AND attempt = 0)"
 
-// dueCondition is an SQL condition on a row of the line at the time ?1: its message does not wait
-// for further messages. Nothing waits longer than ?2, except after a change of the clock.
-const dueCondition = "(not_before <= ?1 OR not_before > ?1 + ?2)"
+// dueCondition is an SQL condition on a row of the line at the time ?3: its message does not wait
+// for further messages. Nothing waits longer than ?4, except after a change of the clock.
+const dueCondition = "(not_before <= ?3 OR not_before > ?3 + ?4)"
 
-// removeFromLine removes up to limit chats from the front of the line, except those that wait.
-func removeFromLine(t *tx, limit int, now time.Time) []lineEntry {
+// firstPending selects a column of the first pending message of a chat in the line, which is i.
+const firstPending = `FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0
+	ORDER BY ` + goesLast + `, i.id LIMIT 1`
+
+// exceptCondition is an SQL condition on a row of the line: its message is not for other members,
+// which have the agents ?1 and the channels ?2 (JSON arrays).
+const exceptCondition = ` AND coalesce((SELECT i.agent ` + firstPending + `), '') NOT IN (SELECT value FROM json_each(?1))
+	AND substr(chat, 1, instr(chat, ':') - 1) NOT IN (SELECT value FROM json_each(?2))`
+
+// except returns the condition that removes what is for other members, and its arguments; "": none.
+func except(c store.ClaimRequest) (condition string, args []any) {
+	if len(c.ExceptAgents)+len(c.ExceptChannels) == 0 {
+		return "", nil
+	}
+	return exceptCondition, []any{
+		prepared.JSON(append([]string{}, c.ExceptAgents...)), prepared.JSON(append([]string{}, c.ExceptChannels...)),
+	}
+}
+
+// removeFromLine removes up to c.Limit chats from the front of the line, except those that wait.
+func removeFromLine(t *tx, c store.ClaimRequest, now time.Time) []lineEntry {
+	condition, args := except(c)
+	if condition = dueCondition + condition; args == nil {
+		args = []any{nil, nil}
+	}
+	args = append(args, micros(now), store.MaxGather.Microseconds(), int64(math.MaxInt64))
 	var last int64
 	read := 0
 	scan := func(scan func(...any) error) (h lineEntry, err error) {
-		if read++; read > limit { // with LIMIT as a parameter, SQLite would parse the statement each time
+		if read++; read > c.Limit { // with LIMIT as a parameter, SQLite would parse the statement each time
 			return h, errStopRows
 		}
 		return h, scan(&last, &h.chat, &h.token, &h.inbound)
 	}
 	heads := queryAllTx(t, scan, `SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
-		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0
-			ORDER BY `+goesLast+`, i.id LIMIT 1), 0)
-		FROM line l WHERE `+dueCondition+` ORDER BY seq`, micros(now), store.MaxGather.Microseconds())
+		coalesce((SELECT i.id `+firstPending+`), 0)
+		FROM line l WHERE seq <= ?5 AND `+condition+` ORDER BY seq`, args...)
 	if len(heads) > 0 {
-		t.exec("DELETE FROM line WHERE "+dueCondition+" AND seq <= ?3", micros(now), store.MaxGather.Microseconds(), last)
+		args[4] = last
+		t.exec("DELETE FROM line AS l WHERE seq <= ?5 AND "+condition, args...)
 	}
 	return heads
 }
@@ -105,7 +133,7 @@ func (s inbox) Finish(ctx context.Context, id int64, state store.State, out stor
 		return finishInbound(t, finishRequest{id, s.member, state, out, with, s.chatsWithQuestions}, now)
 	})
 	if err == nil {
-		s.processes.remove(id)
+		s.processes.Remove(id)
 	}
 	return next, err
 }
@@ -171,7 +199,7 @@ func chatOfRunning(t *tx, id int64, member string) (chat string, pending bool) {
 	case state != store.Running:
 		t.fail(stateError(state))
 	case owner != member:
-		t.fail(fmt.Errorf("%w: another member has claimed it", store.ErrState))
+		t.fail(store.ErrFenced)
 	}
 	return chat, pending
 }
@@ -227,7 +255,7 @@ func (s inbox) Requeue(ctx context.Context, id int64, unbegun bool) error {
 		makePending(t, id, chat, uncounted)
 	})
 	if err == nil {
-		s.processes.remove(id)
+		s.processes.Remove(id)
 	}
 	return err
 }
@@ -292,6 +320,12 @@ func (s inbox) SettlePending(ctx context.Context, id int64) error {
 		t.exec("UPDATE inbox SET state = 'done', ended = ? WHERE id = ?", micros(now), id)
 		updateLine(t, chat)
 	})
+}
+
+// Running returns the running inbound message of a chat.
+func (s inbox) Running(ctx context.Context, chat channels.Chat) (store.Inbound, bool, error) {
+	return readOne(ctx, s.state, "read what runs in "+chat.String(), scanInbound,
+		selectInbound+"state = 'running' AND chat = ? AND ended = 0", chat.String())
 }
 
 // Inbound returns one inbound message.

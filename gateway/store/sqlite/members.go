@@ -1,15 +1,11 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-	"sync"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -18,18 +14,92 @@ import (
 // Member returns the name of this handle's member.
 func (s inbox) Member() string { return s.member }
 
+// folderMemory is the key of the state's name, which is stored as a memory without a chat.
+const folderMemory = "kept"
+
+// FolderName returns the name of the state, and creates it at the first call.
+func (s outbox) FolderName(ctx context.Context) (string, error) {
+	name, err := s.Recall(ctx, channels.Chat{}, folderMemory)
+	if err != nil || name != "" {
+		return name, err
+	}
+	name = rand.Text()
+	return name, s.Remember(ctx, channels.Chat{}, folderMemory, name)
+}
+
+// probeName is the cursor that is written to test the store. It is not the name of a channel.
+const probeName = "health check"
+
+// CheckWritable writes something.
+func (s inbox) CheckWritable(ctx context.Context) error {
+	return s.SetCursor(ctx, probeName, time.Now().UTC().Format(time.RFC3339Nano))
+}
+
+// beatInterval is the time between two beats. Commands of the operator change the same file, and a
+// beat finds what they have changed.
+const beatInterval = 500 * time.Millisecond
+
+// Beat returns what there is to do. The only member is the leader, and its lease never ends.
+func (s inbox) Beat(ctx context.Context, _ bool) (store.Beat, error) {
+	scan := func(scan func(...any) error) (b store.Beat, err error) {
+		return b, scan(&b.Claimable, &b.ToGreet, &b.Revocations, jsonColumn{to: &b.Dismissed},
+			jsonColumn{to: &b.DismissedDeliveries})
+	}
+	b, _, err := readOne(ctx, s.state, "read what there is to do", scan,
+		`SELECT EXISTS (SELECT 1 FROM line), EXISTS (SELECT 1 FROM pairing WHERE welcome > 0),
+		coalesce((SELECT value FROM memory WHERE chat = '`+revocationsChat+`' AND key = '`+revocationsKey+`'), ''),
+		(SELECT json_group_array(id) FROM (SELECT id FROM inbox WHERE `+dismissedInbound+`)),
+		(SELECT json_group_array(id) FROM (SELECT id FROM outbox WHERE `+dismissedDelivery+`))`)
+	b.Leader, b.Next = true, beatInterval
+	return b, err
+}
+
+// Hints returns a channel without elements.
+func (s inbox) Hints() <-chan struct{} { return nil }
+
+// ListMembers returns the only member, which has the lock.
+func (s inbox) ListMembers(ctx context.Context) ([]store.MemberStatus, error) {
+	running, err := readValue[int](ctx, s.state, "count running messages",
+		"SELECT count(*) FROM inbox WHERE state = 'running' AND ended = 0")
+	return []store.MemberStatus{{State: store.Up, Leader: true, Running: running}}, err
+}
+
+// Drain reports false: nobody could take over.
+func (s inbox) Drain(context.Context, string) (bool, error) { return false, nil }
+
+// Forward fails: there is no other member.
+func (s inbox) Forward(context.Context, channels.Incoming) error { return store.ErrState }
+
+// Forwarded returns none.
+func (s inbox) Forwarded(context.Context, int) ([]store.Forwarded, error) { return nil, nil }
+
+// DropForwarded has nothing to do.
+func (s inbox) DropForwarded(context.Context, int64) error { return nil }
+
+// Release has nothing to do.
+func (s inbox) Release(context.Context, []string) error { return nil }
+
 // Adopt takes over the claimed work of other members. They are gone, since only one daemon at a
-// time has the lock.
+// time has the lock: after the first success there is nothing to adopt.
 func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
-	// The process records of all running turns are read, because fillProcesses frees every other
-	// line of the process file, also those of this member. This happens before the adoption,
-	// because an adopted message is not adopted again after a failure.
+	if s.adopted.Load() {
+		return store.Adopted{}, nil
+	}
+	adopted, err := s.adoptAll(ctx)
+	s.adopted.Store(err == nil)
+	return adopted, err
+}
+
+func (s inbox) adoptAll(ctx context.Context) (store.Adopted, error) {
+	// The processes of all running messages are loaded, because Load frees the lines of all others.
+	// This happens before the adoption, because an adopted message is not adopted again after a
+	// failure.
 	running, err := readAll(ctx, s.state, "read the work of earlier daemons",
 		scanInbound, selectInbound+"state = 'running' AND ended = 0 ORDER BY id")
 	if err != nil {
 		return store.Adopted{}, err
 	}
-	if err := s.processes.fillProcesses(running); err != nil {
+	if err := s.processes.Load(running); err != nil {
 		return store.Adopted{}, fmt.Errorf("read the work of earlier daemons: %w", err)
 	}
 	adopted, err := changed(ctx, s.state, "adopt the work of earlier daemons", func(t *tx) store.Adopted {
@@ -37,11 +107,11 @@ func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 			// state <> 'sent' is redundant, but lets SQLite use the partial index outbox_unsent.
 			Deliveries: queryAllTx(t, scanDelivery, selectDelivery+
 				"state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id", s.member),
-			Transients: queryAllTx(t, scanTransient, selectTransient+`WHERE inbound NOT IN
-				(SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member),
-			Folds: adoptFolds(t, s.member),
+			Transients: queryAllTx(t, scanTransient, selectTransient+"WHERE owner <> ? ORDER BY inbound, chat, id", s.member),
+			Folds:      adoptFolds(t, s.member),
 		}
 		t.exec("UPDATE inbox SET owner = ?1 WHERE state = 'running' AND ended = 0 AND owner <> ?1", s.member)
+		t.exec("UPDATE transient SET owner = ?1 WHERE owner <> ?1", s.member)
 		t.exec("UPDATE outbox SET owner = ?1 WHERE state = 'sending' AND state <> 'sent' AND owner <> ?1", s.member)
 		return a
 	})
@@ -60,109 +130,10 @@ func (s inbox) Adopt(ctx context.Context) (store.Adopted, error) {
 	return adopted, nil
 }
 
-// processFile is a text file with a line of fixed width for each inbound message whose agent runs,
-// and one for the gateway. It is not part of the database because a process must be recorded before
-// it can do much, and because no process survives a crash of the machine: lines are overwritten in
-// place and never synced.
-type processFile struct {
-	file *os.File
-
-	mu    sync.Mutex
-	lines map[int64]int64 // line numbers by inbound message
-	free  []int64         // numbers of unused lines
-	count int64           // number of lines
-}
-
-// processLineWidth is the length of a line in bytes: room for two numbers and the start time of a
-// process.
-const processLineWidth = 128
-
-func openProcessFile(path string) (*processFile, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &processFile{file: f, lines: map[int64]int64{}}, nil
-}
-
 // SetProcess records the process of an inbound message's agent.
 func (s inbox) SetProcess(id int64, p store.Process) error {
-	if err := s.processes.record(id, p); err != nil {
+	if err := s.processes.Record(id, p); err != nil {
 		return fmt.Errorf("record the process of inbound message %d: %w", id, err)
-	}
-	return nil
-}
-
-func (a *processFile) record(id int64, p store.Process) error {
-	text := fmt.Sprintf("%d %d %s", id, p.Pid, p.Start)
-	if len(text) >= processLineWidth {
-		return errors.New("its start time is too long")
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n, known := a.lines[id]
-	switch last := len(a.free) - 1; {
-	case known:
-	case last >= 0:
-		n, a.free = a.free[last], a.free[:last]
-	default:
-		n = a.count
-		a.count++
-	}
-	a.lines[id] = n
-	return a.writeLine(n, text)
-}
-
-func (a *processFile) writeLine(n int64, text string) error {
-	_, err := a.file.WriteAt(fmt.Appendf(nil, "%-*s\n", processLineWidth-1, text), n*processLineWidth)
-	return err
-}
-
-// remove frees the line of an inbound message that has ended.
-func (a *processFile) remove(id int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if n, known := a.lines[id]; known {
-		delete(a.lines, id)
-		a.free = append(a.free, n)
-		_ = a.writeLine(n, "") // fillProcesses ignores messages that are not running
-	}
-}
-
-// fillProcesses sets the processes of running inbound messages as recorded, by this or an earlier
-// daemon. All other lines are freed, also those that a full disk has cut short.
-func (a *processFile) fillProcesses(inbounds []store.Inbound) error {
-	text, err := io.ReadAll(io.NewSectionReader(a.file, 0, 1<<62))
-	if err != nil {
-		return err
-	}
-	running := map[int64]*store.Process{}
-	for i := range inbounds {
-		running[inbounds[i].ID] = &inbounds[i].Process
-	}
-	var gateway store.Process
-	running[0] = &gateway
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.lines, a.free, a.count = map[int64]int64{}, nil, 0
-	for line := range bytes.Lines(text) {
-		var id int64
-		var p store.Process
-		_, err := fmt.Sscanf(string(line), "%d %d %s", &id, &p.Pid, &p.Start)
-		if into := running[id]; err == nil && into != nil {
-			*into, a.lines[id] = p, a.count
-		} else {
-			a.free = append(a.free, a.count)
-			if err := a.writeLine(a.count, ""); err != nil { // or the next run of the message would get this process
-				return err
-			}
-		}
-		a.count++
-	}
-	for i := range inbounds {
-		if p := &inbounds[i].Process; p.Pid == 0 {
-			p.Start = gateway.Start
-		}
 	}
 	return nil
 }

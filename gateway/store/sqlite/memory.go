@@ -43,13 +43,13 @@ func (s outbox) AddTransient(ctx context.Context, transient store.Transient) err
 		board = s.now()
 	}
 	return s.change(ctx, "record a transient message in "+transient.Chat.String(),
-		func(t *tx) { addTransient(t, transient, board) })
+		func(t *tx) { addTransient(t, transient, s.member, board) })
 }
 
 // addTransient records a transient message. board is when it was sent as a board; zero: it is none.
-func addTransient(t *tx, transient store.Transient, board time.Time) {
-	t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming) VALUES (?, ?, ?, ?, ?)",
-		transient.Chat.String(), transient.ID, transient.Inbound, micros(board), transient.Incoming)
+func addTransient(t *tx, transient store.Transient, member string, board time.Time) {
+	t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound, board, incoming, owner) VALUES (?, ?, ?, ?, ?, ?)",
+		transient.Chat.String(), transient.ID, transient.Inbound, micros(board), transient.Incoming, member)
 }
 
 // DropTransient removes the record of a transient message.

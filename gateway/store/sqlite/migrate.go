@@ -17,7 +17,7 @@ var migrations embed.FS
 
 // schemaVersion is the version of the schema that this program uses, oldestSchema the oldest one
 // that it reads: the numbers of the last and the first file in migrations/.
-const schemaVersion, oldestSchema = 20, 7
+const schemaVersion, oldestSchema = 21, 7
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.
@@ -180,7 +180,7 @@ func (s *state) Verify(ctx context.Context) (dbfile.Report, error) {
 func (s *state) MissingCopies(ctx context.Context) (missing, all int, err error) {
 	folders, err := readAll(ctx, s, "read which copies are needed", column[string], "SELECT DISTINCT folder FROM spooled")
 	for _, folder := range folders {
-		if !s.spool.hasCopy(folder) {
+		if !s.spool.Has(folder) {
 			missing++
 		}
 	}

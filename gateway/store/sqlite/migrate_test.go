@@ -81,7 +81,7 @@ func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
 		INSERT INTO line (chat) VALUES ('net:a')`)
 	s := openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
-	if got, err := s.Claim(ctx, 2); len(got) != 1 || got[0].Agent != store.DefaultAgent || err != nil {
+	if got, err := s.Claim(ctx, store.ClaimRequest{Limit: 2}); len(got) != 1 || got[0].Agent != store.DefaultAgent || err != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -155,7 +155,7 @@ func TestAnUnreadableRowDoesNotBlockOtherMessages(t *testing.T) {
 		"UPDATE line SET seq = -1 WHERE chat = 'net:nothing pending'")
 	s = openStore(t, dir, sqlite.Options{})
 	defer closeStore(t, s)
-	if got, err := s.Claim(ctx, 2); err != nil || len(got) != 1 || got[0].ID != 2 {
+	if got, err := s.Claim(ctx, store.ClaimRequest{Limit: 2}); err != nil || len(got) != 1 || got[0].ID != 2 {
 		t.Errorf("claimed %+v: %v", got, err)
 	}
 }
@@ -192,16 +192,6 @@ func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 	}
 }
 
-func TestACopyOfAnEarlierVersionIsFoundAfterTheStateWasMoved(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir, sqlite.Options{})
-	defer closeStore(t, s)
-	path, err := s.Fetch(ctx, "/srv/elsewhere/spool/0123-ABCD/a b.png")
-	if want := filepath.Join(dir, "spool", "0123-ABCD", "a b.png"); err != nil || path != want {
-		t.Errorf("fetched as %s, %v; want %s", path, err, want)
-	}
-}
-
 func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, openStore(t, dir, sqlite.Options{}))
@@ -210,7 +200,7 @@ func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 		('net:b', 'lasting:agent:coder', '[{"session":"s2"},{"session":"s3"}]'),
 		('net:c', 'lasting:agent', 'of another protocol'), ('net:d', 'lasting:agent', '{"session":"s4"}'),
 		('net:e', 'lasting:commands', '[{"session":"s5"}]');
-		DROP INDEX question_secret; ALTER TABLE question DROP COLUMN secret; ALTER TABLE transient DROP COLUMN incoming;
+		DROP INDEX question_secret; ALTER TABLE question DROP COLUMN secret; ALTER TABLE transient DROP COLUMN incoming; ALTER TABLE transient DROP COLUMN owner;
 		DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
 		CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0; DROP TABLE schedule; DROP TABLE occurrence;
 		PRAGMA user_version = 17`)
@@ -220,5 +210,40 @@ func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 		if got, err := s.Recall(ctx, channels.Chat{}, "session:"+id); got != want || err != nil {
 			t.Errorf("%s: %q, %v", id, got, err)
 		}
+	}
+}
+
+func TestWhatTheVersionBeforeLeftUnfinishedIsAdoptedOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir, sqlite.Options{})
+	ann := channels.Chat{Channel: "net", ID: "a"}
+	received := musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: ann, ID: "1", Text: "a"}, Claim: true}))(t)
+	sending, _, err := s.Enqueue(ctx, store.Outbound{
+		Inbound: received.Inbound.ID, Sequence: 1, Parts: []channels.Outgoing{{Chat: ann, Text: "b"}}, Claim: true,
+	})
+	musttest.Do(t, err)
+	board := store.Transient{Chat: ann, ID: "71", Inbound: received.Inbound.ID}
+	musttest.Do(t, s.AddTransient(ctx, board))
+	closeStore(t, s)
+	editDatabase(t, dir, "ALTER TABLE transient DROP COLUMN owner", "PRAGMA user_version = 20")
+	for _, want := range []bool{true, false} {
+		s := openStore(t, dir, sqlite.Options{})
+		for range 2 {
+			adopted := musttest.Get(s.Adopt(ctx))(t)
+			found := len(adopted.Inbounds) == 1 && adopted.Inbounds[0].ID == received.Inbound.ID &&
+				len(adopted.Deliveries) == 1 && adopted.Deliveries[0].ID == sending.ID &&
+				len(adopted.Transients) == 1 && adopted.Transients[0] == board
+			if nothing := len(adopted.Inbounds)+len(adopted.Deliveries)+len(adopted.Transients) == 0; found != want || nothing == want {
+				t.Errorf("adopted %+v", adopted)
+			}
+			if want {
+				_, err := s.Settle(ctx, sending.ID, store.Settlement{State: store.Sent, Receipt: "1"})
+				musttest.Do(t, errors.Join(err, s.DropTransient(ctx, board)))
+				_, err = s.Finish(ctx, received.Inbound.ID, store.Done, store.Outcome{Status: "done"})
+				musttest.Do(t, err)
+			}
+			want = false
+		}
+		closeStore(t, s)
 	}
 }

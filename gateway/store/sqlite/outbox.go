@@ -9,22 +9,23 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // Enqueue stores an outbound message.
 func (s outbox) Enqueue(ctx context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
 	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", outbound.Sequence, outbound.Inbound)
-	prepared, err := s.checkAndPrepare(outbound)
+	made, err := prepared.NewOutbound(outbound, s.member)
 	if err != nil {
 		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
 	result, err := changed(ctx, s.state, what,
-		func(t *tx) enqueueResult { return enqueueOutbound(t, prepared, outbound.Claim, now) })
+		func(t *tx) enqueueResult { return enqueueOutbound(t, made, outbound.Claim, now) })
 	if err != nil {
 		return store.Delivery{}, false, err
 	}
-	s.spool.removeCopies(result.unusedCopies)
+	s.spool.Remove(result.unusedCopies)
 	if !result.sending {
 		return store.Delivery{}, false, nil
 	}
@@ -44,14 +45,14 @@ type enqueueResult struct {
 
 // enqueueOutbound stores an outbound message and adds its entry to the transcript, unless an
 // earlier attempt did so.
-func enqueueOutbound(t *tx, l *preparedOutbound, claim bool, now time.Time) enqueueResult {
+func enqueueOutbound(t *tx, l *prepared.Outbound, claim bool, now time.Time) enqueueResult {
 	result := insertDeliveries(t, l, claim, now)
-	repeated := len(l.parts) > 0 && len(result.ids) == 0
+	repeated := len(l.Encoded) > 0 && len(result.ids) == 0
 	if l.Entry != nil && !repeated {
 		addEntry(t, l.Inbound, *l.Entry, now)
 	}
-	if len(result.ids) < len(l.parts) {
-		result.unusedCopies = unreferencedCopies(t, slices.Concat(l.spool...))
+	if len(result.ids) < len(l.Encoded) {
+		result.unusedCopies = unreferencedCopies(t, slices.Concat(l.Copies...))
 	}
 	return result
 }
@@ -94,7 +95,7 @@ func (s outbox) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 	now := s.now()
 	more, unused, err := changedPair(ctx, s.state, what,
 		func(t *tx) (bool, []string) { return settleDelivery(t, id, s.member, end, now) })
-	s.spool.removeCopies(unused)
+	s.spool.Remove(unused)
 	return more, err
 }
 
@@ -112,7 +113,7 @@ func settleDelivery(t *tx, id int64, member string, end store.Settlement, now ti
 	case !found:
 		t.fail(fmt.Errorf("%w: it is settled already, or there is no such delivery", store.ErrState))
 	case owner != "" && owner != member:
-		t.fail(fmt.Errorf("%w: another member has claimed it", store.ErrState))
+		t.fail(store.ErrFenced)
 	case end.State == store.Pending && dropped:
 		end.State, end.Reason = store.Failed, reasonNoAccess+"; then: "+end.Reason
 	}

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 const (
@@ -32,13 +33,13 @@ func (s access) RequestPairing(ctx context.Context, m store.PairingRequest) (sto
 	}
 	m.Code = normalizeCode(m.Code)
 	var part channels.Part
-	part, m.In = extractPart(m.In)
+	part, m.In = prepared.ExtractPart(m.In)
 	r := preparedPairing{
-		PairingRequest: m, now: now, part: part, coded: s.prepareEach(m.Coded),
-		later: s.prepareEach(m.Later),
+		PairingRequest: m, now: now, part: part, coded: prepared.NewOutbounds(m.Coded, s.member),
+		later: prepared.NewOutbounds(m.Later, s.member),
 	}
 	if m.In.Text != "" && m.In.Press == "" {
-		r.message = encodeJSON(m.In)
+		r.message = prepared.JSON(m.In)
 	}
 	return changed(ctx, s.state, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat),
 		func(t *tx) store.PairingResult { return handleOutsider(t, r) })
@@ -50,7 +51,7 @@ type preparedPairing struct {
 	now          time.Time
 	part         channels.Part
 	message      string // as JSON; "" if it has no text
-	coded, later []*preparedOutbound
+	coded, later []*prepared.Outbound
 }
 
 func handleOutsider(t *tx, r preparedPairing) store.PairingResult {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/store/prepared"
 )
 
 // incompletePartAge is the age at which the parts of a message that was never completed are
@@ -19,14 +20,20 @@ func (s inbox) StorePart(ctx context.Context, in channels.Incoming) error {
 	if in.Part == nil {
 		return fmt.Errorf("%s: it is not a part of a message", operation)
 	}
-	now, group, incoming := s.now(), in.Part.Group, encodeJSON(in)
-	return s.change(ctx, operation, func(t *tx) {
+	now, group, incoming := s.now(), in.Part.Group, prepared.JSON(in)
+	known, err := changed(ctx, s.state, operation, func(t *tx) bool {
 		moveCursor(t, in.Chat.Channel, in.Cursor)
-		if !readChatState(t, in, in.ID).duplicate {
-			t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-				in.Chat.String(), in.ID, group, micros(now), incoming)
+		if readChatState(t, in, in.ID).duplicate {
+			return true
 		}
+		t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			in.Chat.String(), in.ID, group, micros(now), incoming)
+		return false
 	})
+	if known {
+		err = fmt.Errorf("%s: %w", operation, channels.ErrKnown)
+	}
+	return err
 }
 
 // Parts returns the stored parts of a channel.
@@ -93,15 +100,4 @@ func (s pruner) pruneParts(ctx context.Context, before time.Time) error {
 		return err
 	}
 	return s.change(ctx, "delete parts", func(t *tx) { t.exec("DELETE FROM part WHERE at < ?", micros(before)) })
-}
-
-// extractPart returns the part of an incoming message, and the message without Part and Raw, which
-// are needed only until the message is complete.
-func extractPart(in channels.Incoming) (channels.Part, channels.Incoming) {
-	var p channels.Part
-	if in.Part != nil {
-		p = *in.Part
-	}
-	in.Part, in.Raw = nil, nil
-	return p, in
 }

@@ -2,10 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"nanobot/gateway/retry"
@@ -22,9 +19,6 @@ const (
 	// seenAge is how long the IDs of received messages are stored at least. Networks offer a
 	// message again within days.
 	seenAge = 90 * 24 * time.Hour
-	// unreferencedCopyAge is the age at which a copy without a delivery is deleted. Younger copies
-	// may belong to an outbound message that is about to be stored.
-	unreferencedCopyAge = time.Hour
 )
 
 // prunableTable names the columns that identify and order the finished rows of a table.
@@ -71,7 +65,7 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	}); err != nil {
 		return fmt.Errorf("prune: %w", err)
 	}
-	if err := s.pruneSpool(ctx, now.Add(-unreferencedCopyAge)); err != nil {
+	if err := s.pruneSpool(ctx); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}
 	if err := s.shrinkFile(ctx); err != nil {
@@ -199,34 +193,10 @@ func (s pruner) deleteInBatches(ctx context.Context, find, remove string, limit 
 	}
 }
 
-// pruneSpool deletes copies that were created before a time and that no delivery needs.
-func (s pruner) pruneSpool(ctx context.Context, before time.Time) error {
-	d, err := os.Open(s.spool.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }()
-	for {
-		entries, err := d.ReadDir(pruneBatch)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			info, err := e.Info()
-			if err != nil || !info.ModTime().Before(before) {
-				continue // already deleted, or too young
-			}
-			needed, err := readValue[bool](ctx, s.state, "look up a copy",
-				"SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", e.Name())
-			if err != nil {
-				return err
-			}
-			if !needed {
-				s.spool.removeCopies([]string{e.Name()})
-			}
-		}
-	}
+// pruneSpool deletes the copies that no delivery needs.
+func (s pruner) pruneSpool(ctx context.Context) error {
+	return s.spool.RemoveUnused(func(folder string) (bool, error) {
+		return readValue[bool](ctx, s.state, "look up a copy",
+			"SELECT EXISTS (SELECT 1 FROM spooled WHERE folder = ?)", folder)
+	})
 }

@@ -7,13 +7,14 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 	"nanobot/internal/dbfile"
 )
 
 // Ask stores a question and its outbound message.
 func (s questions) Ask(ctx context.Context, q store.Question, outbound store.Outbound) error {
 	what := "ask question " + q.ID
-	prepared, err := s.checkAndPrepare(outbound)
+	made, err := prepared.NewOutbound(outbound, s.member)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -26,15 +27,15 @@ func (s questions) Ask(ctx context.Context, q store.Question, outbound store.Out
 	unused, err := changed(ctx, s.state, what, func(t *tx) []string {
 		t.exec(`INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval, other_text, commands, secret)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			q.ID, q.Inbound, q.Chat.String(), q.Text, encodeJSON(q.Options), micros(now), micros(expires), q.Approval,
+			q.ID, q.Inbound, q.Chat.String(), q.Text, prepared.JSON(q.Options), micros(now), micros(expires), q.Approval,
 			string(q.OtherText), encodeCommands(q.Commands), q.Secret)
-		result := enqueueOutbound(t, prepared, false, now)
+		result := enqueueOutbound(t, made, false, now)
 		if n := len(result.ids); n > 0 {
 			t.exec("UPDATE question SET delivery = ? WHERE id = ?", result.ids[n-1], q.ID)
 		}
 		return result.unusedCopies
 	})
-	s.spool.removeCopies(unused)
+	s.spool.Remove(unused)
 	return err
 }
 
@@ -43,7 +44,7 @@ func encodeCommands(commands []string) string {
 	if len(commands) == 0 {
 		return ""
 	}
-	return encodeJSON(commands)
+	return prepared.JSON(commands)
 }
 
 // answerQuestion reports whether the question was open.
@@ -74,6 +75,36 @@ func (s questions) OpenQuestions(ctx context.Context, chat channels.Chat) ([]sto
 	return readAll(ctx, s.state, "read the open questions of "+key, s.scanQuestion,
 		selectQuestions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key,
 		micros(s.now()))
+}
+
+// ReadChat returns the open questions and memories of a chat.
+func (s questions) ReadChat(ctx context.Context, chat channels.Chat, memories ...string) (
+	read store.ChatState, err error,
+) {
+	if read.Questions, err = s.OpenQuestions(ctx, chat); err != nil {
+		return read, err
+	}
+	read.Memories = map[string]string{}
+	for _, key := range memories {
+		value, err := outbox(s).Recall(ctx, chat, key)
+		if err != nil {
+			return read, err
+		}
+		if value != "" {
+			read.Memories[key] = value
+		}
+	}
+	return read, nil
+}
+
+// describeChat completes a claimed message by what the store knows of its chat.
+func (s *state) describeChat(t *tx, inbound *store.Inbound) {
+	chat := inbound.In.Chat.String()
+	if s.chatsWithMemories.has(chat) || s.chatsWithQuestions.has(chat) {
+		t.queryRow(`SELECT coalesce((SELECT value FROM memory WHERE chat = ?1 AND key = ?2), ''),
+			EXISTS (SELECT 1 FROM question WHERE chat = ?1 AND closed = 0)`, []any{chat, store.ConversationMemory},
+			&inbound.Conversation, &inbound.Asks)
+	}
 }
 
 // UnansweredQuestions returns the questions of an inbound message without an answer. An expired
@@ -143,8 +174,8 @@ func (s inbox) EraseText(ctx context.Context, id int64) ([]store.Transient, erro
 		if t.fail(unreadable); !found {
 			t.fail(errNoInbound)
 		}
-		t.erase("UPDATE inbox SET incoming = ? WHERE id = ?", encodeJSON(withoutText(inbound.In)), id)
-		return recordSecrets(t, inbound)
+		t.erase("UPDATE inbox SET incoming = ? WHERE id = ?", prepared.JSON(prepared.WithoutText(inbound.In)), id)
+		return recordSecrets(t, inbound, s.member)
 	})
 }
 
@@ -166,25 +197,11 @@ func (s inbox) dropErasedQuote(ctx context.Context, in *channels.Incoming) error
 	return err
 }
 
-// withoutText returns a message that has no text.
-func withoutText(in channels.Incoming) channels.Incoming {
-	in.Text, in.Pieces = "", nil
-	return in
-}
-
 // recordSecrets records the network's messages of an inbound message as transient.
-func recordSecrets(t *tx, inbound store.Inbound) (secrets []store.Transient) {
-	pieces := inbound.In.Pieces
-	if len(pieces) == 0 {
-		pieces = []channels.Piece{{ID: inbound.In.ID}}
-	}
-	for _, piece := range pieces {
-		transient := store.Transient{Chat: inbound.In.Chat, ID: piece.ID, Inbound: inbound.ID, Incoming: true}
-		if piece.ID == "" || inbound.In.Press != "" { // nobody has written it
-			continue
-		}
-		addTransient(t, transient, time.Time{})
-		secrets = append(secrets, transient)
+func recordSecrets(t *tx, inbound store.Inbound, member string) []store.Transient {
+	secrets := prepared.Secrets(inbound)
+	for _, transient := range secrets {
+		addTransient(t, transient, member, time.Time{})
 	}
 	return secrets
 }

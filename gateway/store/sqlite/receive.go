@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // Cursor returns the stored cursor of a channel.
@@ -53,47 +54,30 @@ func (s inbox) Receive(ctx context.Context, request store.ReceiveRequest) (store
 	if request.Remember.Key != "" || request.StartConversation {
 		s.chatsWithMemories.add(request.In.Chat.String())
 	}
-	var part channels.Part
-	part, request.In = extractPart(request.In)
 	if err := s.dropErasedQuote(ctx, &request.In); err != nil {
 		return store.ReceiveResult{}, err
 	}
-	stored := request.In
-	if request.Secret {
-		request.Settle, stored = true, withoutText(request.In)
-	}
-	r := preparedReceive{
-		ReceiveRequest: request, part: part, member: s.member, now: now, incoming: encodeJSON(&stored),
-		answer: s.prepareEach(request.Answer),
-	}
-	if request.Entry != nil { // the message is sent, and its deliveries can be read like those of a turn
-		r.answer = []*preparedOutbound{s.prepareOutbound(store.Outbound{Parts: request.Answer, Sequence: 1}, request.In.Chat)}
-	}
+	r := prepared.NewReceive(request, s.member, now)
 	return changed(ctx, s.state, fmt.Sprintf("receive message %s of %s", request.In.ID, request.In.Chat),
-		func(t *tx) store.ReceiveResult { return receiveMessage(t, r) })
+		func(t *tx) store.ReceiveResult {
+			result := receiveMessage(t, r)
+			if result.Disposition == store.Claimed {
+				s.describeChat(t, &result.Inbound)
+			}
+			return result
+		})
 }
 
-// preparedReceive is a store.ReceiveRequest that was encoded before the transaction, so that the
-// writer does nothing slow.
-type preparedReceive struct {
-	store.ReceiveRequest
-	part     channels.Part
-	member   string
-	now      time.Time
-	incoming string
-	answer   []*preparedOutbound
-}
-
-func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
-	chat := readChatState(t, r.In, r.key())
+func receiveMessage(t *tx, r prepared.Receive) store.ReceiveResult {
+	chat := readChatState(t, r.In, r.MessageKey())
 	if chat.duplicate || isAccounted(t, r.Occurrences) {
 		before, _, unreadable := queryInbound(t, selectInbound+"id = ?", chat.duplicateOf)
 		t.fail(unreadable)
-		completeParts(t, r.In.Chat, r.part, before.ID, r.now)
+		completeParts(t, r.In.Chat, r.Part, before.ID, r.Now)
 		moveCursor(t, r.In.Chat.Channel, r.Cursor)
 		return store.ReceiveResult{Inbound: before, Disposition: store.Duplicate}
 	}
-	replied := r.Reply != nil && !r.Reply.Turn && answerQuestion(t, *r.Reply, r.now)
+	replied := r.Reply != nil && !r.Reply.Turn && answerQuestion(t, *r.Reply, r.Now)
 	r.Settle = r.Settle || replied
 	if result, joined := joinMessage(t, r, chat); joined {
 		return result
@@ -108,14 +92,14 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 	}
 	result.Released = releaseGathering(t, r.In, chat)
 	insertInbound(t, &result, r, chat.token)
-	completeParts(t, r.In.Chat, r.part, result.Inbound.ID, r.now)
+	completeParts(t, r.In.Chat, r.Part, result.Inbound.ID, r.Now)
 	if r.Secret {
-		t.erased = t.erased || r.part.Last // the text was stored with its parts
-		result.Secrets = recordSecrets(t, result.Inbound)
+		t.erased = t.erased || r.Part.Last // the text was stored with its parts
+		result.Secrets = recordSecrets(t, result.Inbound, r.Member)
 	}
-	insertOutbounds(t, r.answer, result.Inbound.ID, r.now)
+	insertOutbounds(t, r.Answers, result.Inbound.ID, r.Now)
 	if r.Entry != nil {
-		addEntry(t, result.Inbound.ID, *r.Entry, r.now)
+		addEntry(t, result.Inbound.ID, *r.Entry, r.Now)
 	}
 	if len(r.Occurrences) > 0 {
 		last := &r.Occurrences[len(r.Occurrences)-1]
@@ -123,9 +107,9 @@ func receiveMessage(t *tx, r preparedReceive) store.ReceiveResult {
 		insertOccurrences(t, r.Occurrences)
 		setAccounted(t, last.Schedule, last.Due)
 	}
-	applyRequests(t, r.ReceiveRequest, r.now)
+	applyRequests(t, r.ReceiveRequest, r.Now)
 	if r.Reply != nil && r.Reply.Turn {
-		result.Replied = answerQuestion(t, *r.Reply, r.now)
+		result.Replied = answerQuestion(t, *r.Reply, r.Now)
 	}
 	moveCursor(t, r.In.Chat.Channel, r.Cursor)
 	return result
@@ -141,9 +125,6 @@ type chatState struct {
 	runner      string // the member that runs it
 	token       string // "": the chat has none yet
 }
-
-// key identifies the message in its chat; "": it is never a duplicate.
-func (r preparedReceive) key() string { return cmp.Or(r.Key, r.In.ID) }
 
 // countUnfinished counts the messages of an origin that wait for a turn or to be sent.
 func countUnfinished(t *tx, in channels.Incoming) (n int) {
@@ -168,10 +149,10 @@ func readChatState(t *tx, in channels.Incoming, key string) (c chatState) {
 }
 
 // decideDisposition decides what happens to a new message, by the state of its chat.
-func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
+func decideDisposition(r prepared.Receive, chat chatState) store.ReceiveResult {
 	result := store.ReceiveResult{
 		Inbound: store.Inbound{
-			In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.now)),
+			In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: fromMicros(micros(r.Now)),
 			State: store.Pending,
 		},
 	}
@@ -189,7 +170,7 @@ func decideDisposition(r preparedReceive, chat chatState) store.ReceiveResult {
 	case r.Claim && r.Gather == 0 && !chat.pending && result.Running == 0:
 		result.Disposition = store.Claimed
 		i := &result.Inbound
-		i.State, i.Owner, i.Attempt, i.Started = store.Running, r.member, 1, i.Received
+		i.State, i.Owner, i.Attempt, i.Started = store.Running, r.Member, 1, i.Received
 	default:
 		result.Disposition = store.Queued
 		result.Waiting++
@@ -226,16 +207,16 @@ func applyRequests(t *tx, request store.ReceiveRequest, now time.Time) {
 }
 
 // insertInbound stores a new message as done, running or pending. token is the chat's, or "".
-func insertInbound(t *tx, result *store.ReceiveResult, r preparedReceive, token string) {
+func insertInbound(t *tx, result *store.ReceiveResult, r prepared.Receive, token string) {
 	i, chat := &result.Inbound, r.In.Chat.String()
 	if i.State == store.Pending && r.Gather > 0 {
-		i.NotBefore = fromMicros(micros(r.now.Add(min(r.Gather, store.MaxGather))))
+		i.NotBefore = fromMicros(micros(r.Now.Add(min(r.Gather, store.MaxGather))))
 	}
 	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, origin, state, owner, attempt, received, started, ended, not_before, incoming)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		chat, i.Agent, r.In.Origin.String(), i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started),
-		micros(i.Ended), micros(i.NotBefore), r.incoming)
-	if key := r.key(); key != "" {
+		micros(i.Ended), micros(i.NotBefore), r.Encoded)
+	if key := r.MessageKey(); key != "" {
 		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, key, i.ID, micros(i.Received))
 	}
 	switch {
@@ -263,9 +244,6 @@ func enterLine(t *tx, chat string) {
 		ON CONFLICT DO UPDATE SET not_before = excluded.not_before`, chat)
 }
 
-// maxPieces bounds the messages that are joined to one.
-const maxPieces = 100
-
 // maxSearched bounds the messages of a chat that are searched for one of the same person.
 const maxSearched = 50
 
@@ -274,27 +252,23 @@ const isSender = "CASE WHEN json_valid(incoming) THEN incoming ->> '$.user.id' =
 
 // joinMessage adds a message to the one before of the same person, if they belong together and that
 // is still pending. It reports false if they stay two messages.
-func joinMessage(t *tx, r preparedReceive, chat chatState) (store.ReceiveResult, bool) {
-	if r.Settle || r.Gather == 0 && r.Follows == 0 || chat.waiting == 0 {
+func joinMessage(t *tx, r prepared.Receive, chat chatState) (store.ReceiveResult, bool) {
+	if !r.MayJoin() || chat.waiting == 0 {
 		return store.ReceiveResult{}, false
 	}
-	before := lastOfSender(t, r.In)
-	if !canJoin(r, before) {
+	before, joined := r.Join(lastOfSender(t, r.In))
+	if !joined {
 		return store.ReceiveResult{}, false
 	}
-	before.In = channels.Join(before.In, r.In, "\n")
-	if r.Gather > 0 && !before.NotBefore.IsZero() {
-		before.NotBefore = earlier(r.now.Add(r.Gather), before.Received.Add(store.MaxGather))
-	}
-	t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", encodeJSON(before.In), micros(before.NotBefore),
-		before.ID)
+	t.exec("UPDATE inbox SET incoming = ?, not_before = ? WHERE id = ?", prepared.JSON(before.In),
+		micros(before.NotBefore), before.ID)
 	if r.In.ID != "" {
 		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", r.In.Chat.String(), r.In.ID, before.ID,
-			micros(r.now))
+			micros(r.Now))
 	}
-	completeParts(t, r.In.Chat, r.part, before.ID, r.now)
-	insertOutbounds(t, r.answer, before.ID, r.now)
-	applyRequests(t, r.ReceiveRequest, r.now)
+	completeParts(t, r.In.Chat, r.Part, before.ID, r.Now)
+	insertOutbounds(t, r.Answers, before.ID, r.Now)
+	applyRequests(t, r.ReceiveRequest, r.Now)
 	updateLine(t, r.In.Chat.String())
 	moveCursor(t, r.In.Chat.Channel, r.Cursor)
 	return store.ReceiveResult{
@@ -303,29 +277,12 @@ func joinMessage(t *tx, r preparedReceive, chat chatState) (store.ReceiveResult,
 	}, true
 }
 
-// canJoin reports whether a message belongs to the one before of its sender.
-func canJoin(r preparedReceive, before store.Inbound) bool {
-	gathers := r.Gather > 0 && r.now.Before(before.NotBefore)
-	follows := r.Follows > 0 && before.In.Introduces() && r.now.Sub(before.Received) <= r.Follows
-	sameAgent := before.In.SamePlace(r.In) && before.Agent == cmp.Or(r.Agent, store.DefaultAgent)
-	return (gathers && sameAgent || follows && (sameAgent || r.FollowsAgent)) && before.State == store.Pending &&
-		before.Attempt == 0 && len(before.In.Pieces) < maxPieces &&
-		channels.UTF16(before.In.Text)+channels.UTF16(r.In.Text) <= store.MaxGatherUnits
-}
-
 // lastOfSender returns the last message of a person in a chat, or the zero Inbound.
 func lastOfSender(t *tx, in channels.Incoming) store.Inbound {
 	query := fmt.Sprintf(`SELECT %s FROM (SELECT * FROM inbox WHERE chat = ?1 ORDER BY id DESC LIMIT %d)
 		WHERE %s ORDER BY id DESC LIMIT 1`, inboundColumns, maxSearched, isSender)
 	last, _, _ := queryInbound(t, query, in.Chat.String(), in.User.ID)
 	return last
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // releaseGathering ends the wait of a person's pending messages for further ones. It reports
@@ -341,9 +298,10 @@ func releaseGathering(t *tx, in channels.Incoming, chat chatState) bool {
 }
 
 // NextClaim returns when a message has waited long enough for further ones.
-func (s inbox) NextClaim(ctx context.Context) (time.Duration, bool, error) {
+func (s inbox) NextClaim(ctx context.Context, c store.ClaimRequest) (time.Duration, bool, error) {
+	condition, args := except(c)
 	at, err := readValue[int64](ctx, s.state, "read when the next message can be claimed",
-		"SELECT coalesce(min(not_before), 0) FROM line WHERE not_before > 0")
+		"SELECT coalesce(min(not_before), 0) FROM line l WHERE not_before > 0"+condition, args...)
 	if err != nil {
 		return 0, false, err
 	}

@@ -103,15 +103,6 @@ func fromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// encodeJSON returns a value as JSON, which cannot fail for the stored types.
-func encodeJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("sqlite: encode %T: %v", v, err))
-	}
-	return string(b)
-}
-
 // errUnreadable says that a row cannot be decoded.
 var errUnreadable = errors.New("unreadable")
 

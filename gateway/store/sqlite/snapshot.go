@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/spool"
 	"nanobot/internal/dbfile"
 )
 
@@ -34,7 +35,7 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 	var before []string
 	_, err = c.readSchemaVersion() // a state with a newer schema may consist of other files as well
 	for try := 0; err == nil && try < snapshotTries; try++ {
-		if missing, err = c.beginSnapshot(filepath.Join(dir, spoolFolder), filepath.Join(to, spoolFolder)); err != nil {
+		if missing, err = c.beginSnapshot(filepath.Join(dir, spool.Name), filepath.Join(to, spool.Name)); err != nil {
 			break
 		}
 		// A copy that is missing twice is lost: it was not removed after a send.

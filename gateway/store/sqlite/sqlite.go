@@ -13,9 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/processes"
+	"nanobot/gateway/store/spool"
 	"nanobot/internal/dbfile"
 )
 
@@ -50,7 +53,6 @@ const (
 	// LockFile is locked while a daemon uses the state, and contains its process ID.
 	LockFile = "daemon.lock"
 
-	spoolFolder   = "spool"
 	processesFile = "agents.txt"
 )
 
@@ -58,6 +60,7 @@ const (
 // own on the same state.
 type Store struct {
 	*state
+	store.Spool
 	inbox
 	outbox
 	questions
@@ -80,8 +83,8 @@ type (
 type state struct {
 	now                func() time.Time
 	member             string
-	spool              spool
-	processes          *processFile
+	spool              *spool.Spool
+	processes          *processes.File
 	chatsWithMemories  *chatSet // nil if shared
 	chatsWithQuestions *chatSet // those that have open questions or secret answers; nil if shared
 	lock               *os.File // nil if shared
@@ -97,6 +100,8 @@ type state struct {
 	writer *writer
 	once   sync.Once
 	closed error
+
+	adopted atomic.Bool // Adopt has succeeded
 }
 
 // maxReaders bounds the concurrent reads; the machine's other cores belong to the agents.
@@ -110,13 +115,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &state{
-		now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)),
-		path: filepath.Join(dir, Database),
-	}
+	s := &state{now: o.Now, member: o.Member, watch: o.Watch, path: filepath.Join(dir, Database)}
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.spool = spool.New(filepath.Join(dir, spool.Name), s.now)
 	if s.member == "" {
 		s.member = rand.Text()
 	}
@@ -124,7 +127,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		s.watch = dbfile.NewWatch()
 	}
 	if !o.Shared {
-		if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
+		if err := os.MkdirAll(s.spool.Dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state: %w", err)
 		}
 		if s.lock, err = lockState(dir); err != nil {
@@ -134,13 +137,13 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := s.ensureDatabase(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	if s.processes, err = openProcessFile(filepath.Join(dir, processesFile)); err != nil {
+	if s.processes, err = processes.Open(filepath.Join(dir, processesFile)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.closeAll())
 	}
 	if err := s.connect(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	return &Store{s, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}}, nil
+	return &Store{s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}}, nil
 }
 
 // ensureDatabase checks the database file. The daemon creates a missing one.
@@ -212,7 +215,7 @@ func (s *state) watchFiles(dir string) (err error) {
 	if s.lock == nil {
 		return nil
 	}
-	s.otherFiles, err = s.watch.Follow(dir, s.path+dbfile.IndexSuffix, filepath.Join(dir, LockFile), s.spool.dir)
+	s.otherFiles, err = s.watch.Follow(dir, s.path+dbfile.IndexSuffix, filepath.Join(dir, LockFile), s.spool.Dir)
 	return err
 }
 
@@ -275,7 +278,7 @@ func (s *state) closeAll() error {
 		errs = append(errs, s.writer.tx.conn.close())
 	}
 	if s.processes != nil {
-		errs = append(errs, s.processes.file.Close())
+		errs = append(errs, s.processes.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, unlockState(s.lock))

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // addEntry adds an entry to the transcript of an inbound message.
@@ -20,7 +21,7 @@ func addEntry(t *tx, inbound int64, e store.Entry, now time.Time) {
 	}
 	t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
 		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4)`,
-		inbound, e.Text, encodeJSON(e.Media), micros(at))
+		inbound, e.Text, prepared.JSON(e.Media), micros(at))
 }
 
 // History returns the last turns of a chat: the messages whose turn has started, each with the
@@ -147,7 +148,7 @@ func (s questions) Deliveries(ctx context.Context, inbound int64) ([]store.Deliv
 func (s questions) CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[store.State]int, error) {
 	counts := map[int64]map[store.State]int{}
 	query := `SELECT inbound, state, count(*) FROM outbox WHERE inbound IN (SELECT value FROM json_each(?)) AND sequence > 0 GROUP BY inbound, state`
-	err := s.queryRows(ctx, query, []any{encodeJSON(inbounds)}, func(scan func(...any) error) error {
+	err := s.queryRows(ctx, query, []any{prepared.JSON(inbounds)}, func(scan func(...any) error) error {
 		var inbound int64
 		var state store.State
 		var n int

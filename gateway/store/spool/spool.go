@@ -1,4 +1,6 @@
-package sqlite
+// Package spool copies files that are to be sent into a folder, so that the agent may overwrite or
+// delete the originals. It does not know which copies are needed.
+package spool
 
 import (
 	"context"
@@ -12,7 +14,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"nanobot/channels"
@@ -22,28 +26,37 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// spool is a folder with a folder for each copy, which contains the file under its own name:
+var _ store.Spool = (*Spool)(nil)
+
+// Spool is a folder with a folder for each copy, which contains the file under its own name:
 // <digest of the content>-<random>/<name>.
-type spool struct {
-	dir  string
+type Spool struct {
+	Dir  string
 	room *diskspace.Disk
+	now  func() time.Time
 }
 
-func newSpool(dir string) spool { return spool{dir: dir, room: &diskspace.Disk{Dir: dir}} }
+// Name is the name of the spool's folder in a state.
+const Name = "spool"
+
+// New returns the spool in a folder. The clock measures the age of copies.
+func New(dir string, now func() time.Time) *Spool {
+	return &Spool{Dir: dir, room: &diskspace.Disk{Dir: dir}, now: now}
+}
 
 // incompletePrefix is the prefix of the folder of a copy that is not complete.
 const incompletePrefix = "new-"
 
 // SaveCopy copies a file into the spool.
-func (s outbox) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
-	name, err := s.spool.saveCopy(ctx, file, limit, s.now())
+func (s *Spool) SaveCopy(ctx context.Context, file *os.File, limit int64) (string, error) {
+	name, err := s.saveCopy(ctx, file, limit)
 	if err != nil {
 		return "", fmt.Errorf("copy %s: %w", file.Name(), markUnavailable(err))
 	}
 	return name, nil
 }
 
-func (s spool) saveCopy(ctx context.Context, src *os.File, limit int64, now time.Time) (string, error) {
+func (s *Spool) saveCopy(ctx context.Context, src *os.File, limit int64) (string, error) {
 	began := time.Now()
 	before, err := src.Stat()
 	if err == nil && filepath.IsAbs(src.Name()) {
@@ -58,7 +71,7 @@ func (s spool) saveCopy(ctx context.Context, src *os.File, limit int64, now time
 		return "", store.ErrTooLarge
 	}
 	random := rand.Text()[:16]
-	folder := filepath.Join(s.dir, incompletePrefix+random)
+	folder := filepath.Join(s.Dir, incompletePrefix+random)
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", err
 	}
@@ -70,8 +83,8 @@ func (s spool) saveCopy(ctx context.Context, src *os.File, limit int64, now time
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder))
 	}
-	final := filepath.Join(s.dir, digest+"-"+random)
-	if err := s.publish(folder, final, now); err != nil {
+	final := filepath.Join(s.Dir, digest+"-"+random)
+	if err := s.publish(folder, final); err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(final))
 	}
 	return filepath.Base(final) + "/" + base, nil
@@ -126,7 +139,7 @@ func digestText(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16])
 
 // copyAndDigest copies the first bytes of a file, syncs the copy, and returns the digest of its
 // content. It writes nothing if the disk has too little room.
-func (s spool) copyAndDigest(ctx context.Context, src *os.File, size int64, path string) (string, error) {
+func (s *Spool) copyAndDigest(ctx context.Context, src *os.File, size int64, path string) (string, error) {
 	dst, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
@@ -148,7 +161,8 @@ func markChanged(err error) error {
 
 // publish gives a complete copy its final name and syncs it. The time of its folder is set by the
 // store's clock, which also measures its age.
-func (s spool) publish(folder, final string, now time.Time) error {
+func (s *Spool) publish(folder, final string) error {
+	now := s.now()
 	if err := dbfile.SyncFolder(folder); err != nil {
 		return err
 	}
@@ -158,16 +172,16 @@ func (s spool) publish(folder, final string, now time.Time) error {
 	if err := os.Rename(folder, final); err != nil {
 		return err
 	}
-	return dbfile.SyncFolder(s.dir)
+	return dbfile.SyncFolder(s.Dir)
 }
 
 // Fetch returns the path of a copy.
-func (s outbox) Fetch(_ context.Context, name string) (string, error) {
+func (s *Spool) Fetch(_ context.Context, name string) (string, error) {
 	folder, base, ok := splitCopyName(name)
 	if !ok {
 		return "", fmt.Errorf("fetch %q: %w: it is not the name of a copy", name, store.ErrState)
 	}
-	return filepath.Join(s.spool.dir, folder, base), nil
+	return filepath.Join(s.Dir, folder, base), nil
 }
 
 // splitCopyName splits the name of a copy into folder and file. Earlier versions stored its path,
@@ -176,7 +190,7 @@ func splitCopyName(name string) (folder, base string, ok bool) {
 	if filepath.IsAbs(name) {
 		dir, base := filepath.Split(name)
 		parent, folder := filepath.Split(filepath.Clean(dir))
-		if filepath.Base(parent) != spoolFolder {
+		if filepath.Base(parent) != Name {
 			return "", "", false
 		}
 		name = folder + "/" + base
@@ -188,8 +202,8 @@ func splitCopyName(name string) (folder, base string, ok bool) {
 // isSpecialName reports whether a name cannot be that of a folder's entry.
 func isSpecialName(name string) bool { return name == "" || name == "." || name == ".." }
 
-// contentName returns a name that is the same for all copies of the same content.
-func contentName(path string) (string, bool) {
+// ContentName returns a name that is the same for all copies of the same content.
+func ContentName(path string) (string, bool) {
 	folder, name, ok := splitCopyName(path)
 	if !ok {
 		return "", false
@@ -198,9 +212,9 @@ func contentName(path string) (string, bool) {
 	return "spool:" + digest + "/" + name, true
 }
 
-// copyFolders returns the folders of the copies among the files of a part. The part needs them
+// Folders returns the folders of the copies among the files of a part. The part needs them
 // until it is settled.
-func copyFolders(files []channels.File) []string {
+func Folders(files []channels.File) []string {
 	var needs []string
 	for _, f := range files {
 		if folder, _, ok := splitCopyName(f.Path); ok {
@@ -210,40 +224,67 @@ func copyFolders(files []channels.File) []string {
 	return needs
 }
 
-// hasCopy reports whether a copy exists.
-func (s spool) hasCopy(folder string) bool {
-	files, err := os.ReadDir(filepath.Join(s.dir, folder))
+// Has reports whether a copy exists.
+func (s *Spool) Has(folder string) bool {
+	files, err := os.ReadDir(filepath.Join(s.Dir, folder))
 	return err == nil && len(files) > 0
 }
 
-// removeCopies deletes copies. Prune deletes those that cannot be deleted now.
-func (s spool) removeCopies(folders []string) {
+// Remove deletes copies. RemoveUnused deletes those that cannot be deleted now.
+func (s *Spool) Remove(folders []string) {
 	for _, f := range folders {
-		_ = os.RemoveAll(filepath.Join(s.dir, f))
+		_ = os.RemoveAll(filepath.Join(s.Dir, f))
 	}
 }
 
-// referenceCopies stores that a delivery needs copies until it is settled.
-func referenceCopies(t *tx, folders []string, delivery int64) {
-	for _, f := range folders {
-		t.exec("INSERT INTO spooled (folder, delivery) VALUES (?, ?) ON CONFLICT DO NOTHING", f, delivery)
+// unusedCopyAge is the age at which a copy without a delivery is deleted. Younger copies may belong
+// to an outbound message that is about to be stored.
+const unusedCopyAge = time.Hour
+
+// RemoveUnused deletes old copies that no delivery needs.
+func (s *Spool) RemoveUnused(isNeeded func(folder string) (bool, error)) error {
+	before := s.now().Add(-unusedCopyAge)
+	d, err := os.Open(s.Dir)
+	if err != nil {
+		return err
 	}
-}
-
-// dereferenceCopies removes the references of a delivery to its copies, and returns the copies that
-// no other delivery needs.
-func dereferenceCopies(t *tx, delivery int64) []string {
-	folders := queryAllTx(t, column[string], "SELECT folder FROM spooled WHERE delivery = ?", delivery)
-	t.exec("DELETE FROM spooled WHERE delivery = ?", delivery)
-	return unreferencedCopies(t, folders)
-}
-
-// unreferencedCopies returns the copies that no delivery needs.
-func unreferencedCopies(t *tx, folders []string) (free []string) {
-	for _, f := range folders {
-		if !t.exists("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", f) {
-			free = append(free, f)
+	defer func() { _ = d.Close() }()
+	for {
+		entries, err := d.ReadDir(100)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !info.ModTime().Before(before) {
+				continue // already deleted, or too young
+			}
+			needed, err := isNeeded(e.Name())
+			if err != nil {
+				return err
+			}
+			if !needed {
+				s.Remove([]string{e.Name()})
+			}
 		}
 	}
-	return free
+}
+
+// temporaryErrnos are the errors of a disk that cannot be written to at the moment, or of exhausted
+// resources.
+var temporaryErrnos = []syscall.Errno{
+	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO,
+	syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ETXTBSY,
+}
+
+// markUnavailable marks an error of a copy as store.ErrUnavailable if the copy may succeed later.
+func markUnavailable(err error) error {
+	is := func(errno syscall.Errno) bool { return errors.Is(err, errno) }
+	if !errors.Is(err, store.ErrNoRoom) && slices.ContainsFunc(temporaryErrnos, is) {
+		return store.Mark(err, store.ErrUnavailable)
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package sqlite_test
+package spool_test
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/storetest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/nofollow"
@@ -20,8 +19,7 @@ func TestNoCopyFollowsASymbolicLinkInThePath(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := openStore(t, t.TempDir(), sqlite.Options{})
-	defer closeStore(t, s)
+	s := openSpool(t, t.TempDir())
 	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	checked, private := filepath.Join(dir, "checked"), filepath.Join(dir, "private")
 	for _, d := range []string{checked, private} {
@@ -29,13 +27,13 @@ func TestNoCopyFollowsASymbolicLinkInThePath(t *testing.T) {
 		musttest.Do(t, os.WriteFile(filepath.Join(d, "a.txt"), []byte(d), 0o600))
 	}
 	file := filepath.Join(checked, "a.txt")
-	musttest.Get(storetest.SaveCopy(ctx, s, file, 0))(t)
+	musttest.Get(storetest.SaveCopy(t.Context(), s, file, 0))(t)
 	link := filepath.Join(dir, "link")
 	musttest.Do(t, os.Symlink(private, link))
 	if err := unix.Renameat2(unix.AT_FDCWD, checked, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
 		t.Skip(err)
 	}
-	if kept, err := storetest.SaveCopy(ctx, s, file, 0); !errors.Is(err, unix.ELOOP) {
+	if kept, err := storetest.SaveCopy(t.Context(), s, file, 0); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("kept %q: %v", kept, err)
 	}
 }
@@ -45,8 +43,7 @@ func TestASymbolicLinkCreatedAfterTheCheckRevealsNothingOfItsTarget(t *testing.T
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := openStore(t, t.TempDir(), sqlite.Options{})
-	defer closeStore(t, s)
+	s := openSpool(t, t.TempDir())
 	for name, hidden := range map[string]func(folder string) error{
 		"a file":   func(folder string) error { return os.WriteFile(filepath.Join(folder, "a.txt"), []byte("x"), 0o600) },
 		"a folder": func(folder string) error { return os.Mkdir(filepath.Join(folder, "a.txt"), 0o700) },
@@ -64,7 +61,7 @@ func TestASymbolicLinkCreatedAfterTheCheckRevealsNothingOfItsTarget(t *testing.T
 		}
 		defer file.Close()
 		musttest.Do(t, errors.Join(os.Rename(own, own+"-away"), os.Symlink(private, own)))
-		if kept, err := s.SaveCopy(ctx, file, 0); !errors.Is(err, unix.ELOOP) {
+		if kept, err := s.SaveCopy(t.Context(), file, 0); !errors.Is(err, unix.ELOOP) {
 			t.Errorf("%s is there: kept %q: %v", name, kept, err)
 		}
 	}
@@ -75,8 +72,7 @@ func TestNoCopyFollowsASymbolicLinkThatIsSwappedInRepeatedly(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
-	s := openStore(t, t.TempDir(), sqlite.Options{})
-	defer closeStore(t, s)
+	s := openSpool(t, t.TempDir())
 	dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	for _, name := range []string{"folder", "private"} {
 		musttest.Do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
@@ -101,13 +97,13 @@ func TestNoCopyFollowsASymbolicLinkThatIsSwappedInRepeatedly(t *testing.T) {
 	})
 	made, refused := 0, 0
 	for made < 200 || refused < 200 {
-		kept, err := storetest.SaveCopy(ctx, s, filepath.Join(folder, "a.txt"), 0)
+		kept, err := storetest.SaveCopy(t.Context(), s, filepath.Join(folder, "a.txt"), 0)
 		if err != nil {
 			refused++
 			continue
 		}
 		made++
-		path := musttest.Get(s.Fetch(ctx, kept))(t)
+		path := musttest.Get(s.Fetch(t.Context(), kept))(t)
 		if b, err := os.ReadFile(path); string(b) != "folder" {
 			t.Errorf("a copy of %q was made: %v", b, err)
 			break
