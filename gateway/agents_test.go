@@ -70,12 +70,28 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	}
 }
 
+// menuReader is a channel that reads the menus of chats.
+type menuReader struct {
+	*gatewaytest.Channel
+	read *channels.MenuSource
+}
+
+func (m menuReader) SetMenuSource(read channels.MenuSource) { *m.read = read }
+
 func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, namedEcho("default"))
 	fx.addAgent("coder", namedEcho("coder"))
+	var read channels.MenuSource
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuReader{c, &read} }
+	choices := func() string {
+		c := musttest.Get(read(t.Context(), channels.Chat{Channel: "net", ID: "1"}, channels.User{ID: "u"}))(t)
+		return fmt.Sprint(c.Agent, " of ", c.Agents)
+	}
 	fx.start()
+	wanttest.Equal(t, "at first:", choices(), "default of [coder default]")
 	fx.writeAndAwait("1", "/agent coder")
+	wanttest.Equal(t, "then:", choices(), "coder of [coder default]")
 	fx.writeAndAwait("1", "one")
 	fx.writeAndAwait("1", "/agent default")
 	wanttest.Equal(t, "the retry said", fx.writeAndAwait("1", "/retry"), "coder heard one")

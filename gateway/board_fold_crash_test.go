@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
-	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 )
@@ -160,7 +159,7 @@ func killAroundFold(t *testing.T, k foldKill) {
 	t.Cleanup(net.Close)
 	net.Idempotent = true
 	dir := t.TempDir()
-	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
+	prepareState(t, filepath.Join(dir, ".nanobot"))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: stepsCommand(), Steps: true, OnCrash: "retry", Number: 1,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
@@ -196,7 +195,7 @@ func killAroundFold(t *testing.T, k foldKill) {
 		return len(calls) == 1 && strings.Contains(calls[0].Text, "run 2")
 	})
 	// A board that is not recorded yet is left in the chat: the next daemon does not know its ID.
-	for deadline := time.Now().Add(testTimeout); sqlitetest.CountBoards(t, spec.State) == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(testTimeout); countBoards(t, spec.State) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the board is not recorded")
 		}

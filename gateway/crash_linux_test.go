@@ -76,6 +76,7 @@ func newKillTest(t *testing.T, onCrash string) *killTest {
 	seed := killtest.Seed()
 	c := &killTest{t: t, random: rand.New(rand.NewPCG(seed, 0)), mark: "CRASH_MARK=" + strconv.FormatUint(seed, 36)}
 	dir := t.TempDir()
+	chooseState(t, filepath.Join(dir, ".nanobot"))
 	c.spec = daemonSpec{Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: crashAgent, OnCrash: onCrash}
 	for i, idempotent := range []bool{true, false} {
 		n := gatewaytest.NewNetwork()

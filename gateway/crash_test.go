@@ -22,7 +22,6 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -122,7 +121,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		}
 		agents[name] = gateway.Agent{Runner: runner, Progress: "edit", Injectable: true}
 	}
-	st, err := sqlite.Open(ctx, s.State, sqlite.Options{})
+	st, err := openState(ctx, s.State)
 	if err != nil {
 		return err
 	}

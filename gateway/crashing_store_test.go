@@ -78,8 +78,8 @@ func (m *crashingStore) Receive(ctx context.Context, request store.ReceiveReques
 	return result, err
 }
 
-func (m *crashingStore) Claim(ctx context.Context, limit int) (claimed []store.Inbound, err error) {
-	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, limit); return err })
+func (m *crashingStore) Claim(ctx context.Context, c store.ClaimRequest) (claimed []store.Inbound, err error) {
+	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, c); return err })
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/gatewaytest"
-	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 )
@@ -29,7 +28,7 @@ type daemonFixture struct {
 func newDaemonFixture(t *testing.T, command string) *daemonFixture {
 	t.Helper()
 	dir := t.TempDir()
-	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
+	prepareState(t, filepath.Join(dir, ".nanobot"))
 	n := gatewaytest.NewNetwork()
 	n.Idempotent = true
 	t.Cleanup(n.Close)
@@ -172,6 +171,7 @@ func TestAnInjectedMessageSurvivesAKill(t *testing.T) {
 // worst it comes twice, and all others come.
 func TestALostLastWriteBlocksNothing(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t, "it damages the file of SQLite")
 	h := newDaemonFixture(t, echo+"; "+waitForFileScript("go"))
 	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{DelayAfter: testTimeout} } // so that it is not confirmed
 	h.startDaemon()
@@ -198,6 +198,7 @@ func (h *daemonFixture) truncateLog(change func(b []byte) []byte) {
 
 func TestATruncatedLogChangesNothing(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t, "it damages the file of SQLite")
 	for name, tear := range map[string]func(b []byte) []byte{
 		"garbage behind it":  func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
 		"half a frame again": func(b []byte) []byte { return append(b, b[32:32+2000]...) },
@@ -221,6 +222,7 @@ func TestATruncatedLogChangesNothing(t *testing.T) {
 
 func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t, "it damages the file of SQLite")
 	h := newDaemonFixture(t, echo)
 	h.startDaemon()
 	h.net.UserWrites("1", "u", "one")
@@ -250,6 +252,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 
 func TestTheHealthCheckFailsWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t, "the database of a shared state is elsewhere")
 	fx := newFixture(t, echo)
 	state := filepath.Join(fx.dir, ".nanobot")
 	musttest.Do(t, os.MkdirAll(state, 0o700))

@@ -11,12 +11,11 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 )
 
 func openStore(t *testing.T, dir string) (store.Store, error) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+	s, err := openState(t.Context(), filepath.Join(dir, ".nanobot"))
 	if err != nil {
 		return nil, err
 	}

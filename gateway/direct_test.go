@@ -19,6 +19,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	flag.Parse() // which may set another number
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(postgrestest.Tests{M: m, Settings: postgrestest.Fast})
 }
 
 // textChannel is a channel that records each message as text, split into pieces of ten runes.

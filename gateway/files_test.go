@@ -17,7 +17,6 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
 )
 
@@ -28,7 +27,7 @@ type filesChannel struct {
 }
 
 func TestReceivedFilesAreRemovedOnlyWithASettingAndNotIfAMessageWaits(t *testing.T) {
-	s := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
+	s := musttest.Get(openState(t.Context(), t.TempDir()))(t)
 	defer s.Close()
 	dir := t.TempDir()
 	ch := filesChannel{Folders: downloads.New("net", channelstest.ChatFolders(dir))}

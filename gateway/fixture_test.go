@@ -23,8 +23,6 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
-	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
@@ -69,7 +67,7 @@ type fixture struct {
 func newFixture(t *testing.T, script string) *fixture {
 	t.Helper()
 	fx := &fixture{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
-	sqlitetest.Prepare(t, filepath.Join(fx.dir, ".nanobot"))
+	prepareState(t, filepath.Join(fx.dir, ".nanobot"))
 	fx.terminal.Command, fx.terminal.Protocol = script, "rich"
 	fx.settings = gateway.Settings{
 		WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
@@ -87,7 +85,7 @@ func (fx *fixture) start() *fixture {
 	log := zap.New(core)
 	fx.settings.Agents = fx.agents(log)
 	var err error
-	if fx.store, err = sqlite.Open(fx.t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{}); err != nil {
+	if fx.store, err = openState(fx.t.Context(), filepath.Join(fx.dir, ".nanobot")); err != nil {
 		fx.t.Fatal(err)
 	}
 	if fx.wrapStore != nil {
@@ -224,7 +222,7 @@ func (fx *fixture) awaitTrue(what string, condition func() bool) {
 func (fx *fixture) awaitReceipts() {
 	fx.t.Helper()
 	fx.awaitTrue("the receipt of the last message", func() bool {
-		return sqlitetest.CountSending(fx.t, filepath.Join(fx.dir, ".nanobot")) == 0
+		return countSending(fx.t, filepath.Join(fx.dir, ".nanobot")) == 0
 	})
 }
 

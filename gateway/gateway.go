@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +18,11 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/beat"
 	"nanobot/gateway/choice"
 	"nanobot/gateway/display"
 	"nanobot/gateway/events"
+	"nanobot/gateway/forward"
 	"nanobot/gateway/hooks"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
@@ -79,6 +82,7 @@ type Agent struct {
 	// everybody with access.
 	Approvers []string
 	Launch    audit.Launch // how Runner starts the agent, for Options.Audit
+	Labels    []string     // see Options.Labels
 }
 
 // Options configures a Gateway.
@@ -107,6 +111,11 @@ type Options struct {
 	// traced only if it is set.
 	Events events.Func
 	Audit  audit.Func // records who started which agent
+	// Labels are those of this member: it runs the agents whose labels it has all of.
+	Labels []string
+	// Lost, if not nil, is called when the lease of this member could not be renewed: its agents
+	// must be dead before the lease has ended.
+	Lost func()
 }
 
 // Gateway carries messages between channels and agents and loses none: incoming messages are on
@@ -123,13 +132,16 @@ type Gateway struct {
 	runbooks   *chatrun.Runbooks
 	rates      toolRates
 	schedules  *schedule.Engine
+	forwards   *forward.Forwards
 	// The stages:
 	intake *intake.Intake
 	lanes  *lanes.Lanes[*turn.Turn]
 	turns  *turn.Stage
 	outbox *outbox.Outbox
+	lease  *beat.Lease
 
-	receiving atomic.Bool // Run has recovered, and its context has not ended
+	shared bool         // there may be other members
+	phase  atomic.Int32 // see phase
 
 	mu         sync.Mutex
 	health     map[string]ChannelHealth
@@ -149,13 +161,14 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{
 		o: o, rates: newToolRates(), words: o.Words,
-		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{},
+		health: map[string]ChannelHealth{}, endedLoops: map[string]bool{}, lease: &beat.Lease{Store: o.Store},
+		shared: store.MemberName(o.Store.Member()) != "",
 	}
 	g.connectChannels()
 	g.outbox = outbox.New(outbox.Options{
 		Words: g.words, Store: o.Store, Channels: o.Channels,
 		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, EndReaction: display.EndReaction,
-		Log: o.Log, Events: o.Events,
+		Log: o.Log, Events: o.Events, Guard: g.lease.Check,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
 		Words:     g.words,
@@ -179,12 +192,17 @@ func New(o Options) *Gateway {
 	g.turns = turn.New(turn.Options{
 		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Access: g.access, Choice: g.choice, Notices: g.notices,
 		Executor: g.runbooks, Words: g.words,
-		Wake:         func() { g.lanes.Wake() },
+		Wake: func() { g.lanes.Wake() },
+		Keeps: func(chat channels.Chat) bool {
+			return g.shared && g.inPhase(following, leading) && g.keepsAgent(chat.String())
+		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, BoardDelay: o.BoardDelay, Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
-	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
+	g.lanes = lanes.New(lanes.Options[*turn.Turn]{
+		Slots: o.MaxConcurrent, Store: o.Store, Claims: g.claims, NewTurn: begin, Log: o.Log,
+	})
 	g.schedules = g.newSchedules()
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox,
@@ -195,6 +213,7 @@ func New(o Options) *Gateway {
 		Runbooks: g.runbooks, Schedules: g.schedules, Words: g.words,
 		Events: o.Events, Audit: o.Audit, Log: o.Log,
 	})
+	g.forwards = forward.New(forward.Options{Store: o.Store, Receive: g.intake.Receive, Keeps: g.keepsAgent, Log: o.Log})
 	g.revocation = access.NewRevocation(access.RevocationOptions[*turn.Turn]{
 		Access: g.access, Dismissed: o.Store.Dismissed, RunningTurns: g.lanes.RunningTurns, Outbox: g.outbox, Log: o.Log,
 		Agents: func() []access.Agents { return g.settings.Load().persistent },
@@ -205,16 +224,23 @@ func New(o Options) *Gateway {
 
 // connectChannels gives the channels access to what they use of the gateway.
 func (g *Gateway) connectChannels() {
-	running := func(chat channels.Chat) bool { _, runs := g.lanes.RunningTurn(chat); return runs }
+	// A text that waits for further ones of its sender, see Settings.Gather, need not wait before.
+	idle := func(chat channels.Chat) bool {
+		_, runs := g.lanes.RunningTurn(chat)
+		return !runs && g.currentSettings().Gather == 0
+	}
 	for name, ch := range g.o.Channels {
 		if r, ok := ch.(channels.MemoryUser); ok {
-			r.SetMemory(channelMemory{g.o.Store, name, running})
+			r.SetMemory(channelMemory{g.o.Store, name, idle})
 		}
 		if r, ok := ch.(channels.FileReceiver); ok {
 			r.SetFiles(receivedFiles{g.o.Store, g.currentSettings})
 		}
 		if u, ok := ch.(channels.WordsUser); ok {
 			u.SetWords(g.words)
+		}
+		if r, ok := ch.(channels.MenuReader); ok {
+			r.SetMenuSource(g.choices)
 		}
 	}
 }
@@ -231,7 +257,7 @@ func (g *Gateway) Reload(s Settings) {
 
 func (g *Gateway) applySettings(s Settings) {
 	g.words.Reload(s.Words)
-	g.settings.Store(newAppliedSettings(s)) // before a runner is closed, so that nobody can find a closed one
+	g.settings.Store(newAppliedSettings(s, g.o.Labels)) // before a runner is closed, so that nobody can find a closed one
 	g.turns.Reload(turnSettings(s))
 	g.revocation.Recheck()
 	g.schedules.Reload(s.Schedules)
@@ -253,9 +279,11 @@ type appliedSettings struct {
 	access     access.Settings
 	agents     map[string]choice.Agent
 	persistent []access.Agents
+	// otherAgents are the agents that only other members run.
+	otherAgents []string
 }
 
-func newAppliedSettings(s Settings) *appliedSettings {
+func newAppliedSettings(s Settings, labels []string) *appliedSettings {
 	applied := &appliedSettings{
 		Settings: s,
 		intake: intake.Settings{
@@ -270,6 +298,9 @@ func newAppliedSettings(s Settings) *appliedSettings {
 		applied.access.Approvers[name] = agent.Approvers
 		applied.agents[name] = agent.Runner
 		applied.persistent = append(applied.persistent, agent.Runner)
+		if !hasLabels(labels, agent.Labels) {
+			applied.otherAgents = append(applied.otherAgents, name)
+		}
 	}
 	return applied
 }
@@ -295,6 +326,21 @@ func (g *Gateway) agentInfo(ctx context.Context, chat channels.Chat, agent strin
 		}
 	}
 	return g.turns.StoredAgentInfo(ctx, chat, agent)
+}
+
+// choices returns what a person can choose in a chat.
+func (g *Gateway) choices(ctx context.Context, chat channels.Chat, user channels.User) (channels.Choices, error) {
+	in, err := g.choice.Decide(ctx, channels.Incoming{Chat: chat, User: user})
+	if err != nil {
+		return channels.Choices{}, err
+	}
+	agent := in.Answerer.Agent
+	about, err := g.agentInfo(ctx, chat, agent)
+	if err != nil {
+		return channels.Choices{}, err
+	}
+	commands := slices.Concat(g.choice.GatewayCommands(), g.choice.AgentCommands(agent, about))
+	return channels.Choices{Commands: commands, Agent: agent, Agents: in.Answerer.Choices}, nil
 }
 
 // locateChat returns where a chat is, as far as its ID says; see channels.ChatLocator.

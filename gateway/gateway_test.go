@@ -336,6 +336,7 @@ func TestAQuestionIsAnsweredByAButtonOrByTyping(t *testing.T) {
 
 func TestASecondGatewayOnTheSameStateIsRefused(t *testing.T) {
 	t.Parallel()
+	onlySQLite(t, "the members of a shared state are many")
 	fx := newFixture(t, echo).start()
 	if _, err := openStore(t, fx.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
 		t.Errorf("got %v", err)

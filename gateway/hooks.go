@@ -22,7 +22,7 @@ func (g *Gateway) HookHandler(count func(hook, status string)) http.Handler {
 
 // acceptCall stores the message of a hook's call.
 func (g *Gateway) acceptCall(ctx context.Context, m hooks.Message) (duplicate bool, err error) {
-	if !g.receiving.Load() {
+	if !g.inPhase(leading) {
 		return false, hooks.ErrStopped
 	}
 	message := AutomaticMessage{

@@ -38,7 +38,7 @@ func (p *Liveness) Check(ctx context.Context) error {
 		// A write cannot be cancelled, so it continues when it takes too long; there is never more
 		// than one.
 		answer := make(chan error, 1)
-		go func() { answer <- p.g.probeStore(context.WithoutCancel(ctx)) }()
+		go func() { answer <- p.g.o.Store.CheckWritable(context.WithoutCancel(ctx)) }()
 		p.probe = answer
 	}
 	select {
@@ -58,11 +58,6 @@ func (p *Liveness) Wait() {
 	if p.probe != nil {
 		<-p.probe
 	}
-}
-
-// probeStore tests whether the store can be written to.
-func (g *Gateway) probeStore(ctx context.Context) error {
-	return g.o.Store.SetCursor(ctx, probeName, time.Now().UTC().Format(time.RFC3339Nano))
 }
 
 // checkChannelLoops returns an error if the loop of a channel has ended before the gateway.

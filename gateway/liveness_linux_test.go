@@ -13,6 +13,7 @@ import (
 // A limit of the size of files is refused by the kernel as a quota is: by another number than that
 // of a full disk.
 func TestAStoreThatRefusesWritesIsAlive(t *testing.T) {
+	onlySQLite(t, "the limit on the size of files is that of the database of SQLite")
 	fx := newFixture(t, "true").start()
 	p := fx.gw.Liveness()
 	defer p.Wait()

@@ -24,7 +24,7 @@ type failingStore struct {
 	claimed chan struct{}
 }
 
-func (s *failingStore) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
+func (s *failingStore) Claim(ctx context.Context, c store.ClaimRequest) ([]store.Inbound, error) {
 	if s.claims != nil {
 		select {
 		case s.claimed <- struct{}{}:
@@ -32,14 +32,14 @@ func (s *failingStore) Claim(ctx context.Context, limit int) ([]store.Inbound, e
 		}
 		<-s.claims
 	}
-	return s.Store.Claim(ctx, limit)
+	return s.Store.Claim(ctx, c)
 }
 
-func (s *failingStore) SetCursor(ctx context.Context, channel, cursor string) error {
+func (s *failingStore) CheckWritable(ctx context.Context) error {
 	if f := s.writes.Load(); f != nil {
 		return (*f)()
 	}
-	return s.Store.SetCursor(ctx, channel, cursor)
+	return s.Store.CheckWritable(ctx)
 }
 
 // newFailingStoreFixture returns a fixture with a failingStore.

@@ -12,7 +12,7 @@ import (
 type channelMemory struct {
 	store   store.Store
 	channel string
-	running func(chat channels.Chat) bool // a turn runs in the chat
+	idle    func(chat channels.Chat) bool
 }
 
 var _ channels.Memory = channelMemory{}
@@ -37,14 +37,4 @@ func (m channelMemory) Known(ctx context.Context, chat channels.Chat, id string)
 	return m.store.Known(ctx, chat, id)
 }
 
-func (m channelMemory) Idle(ctx context.Context, chat channels.Chat) bool {
-	if m.running(chat) {
-		return false
-	}
-	pending, err := m.store.CountPending(ctx, chat)
-	if err != nil || pending > 0 {
-		return false
-	}
-	questions, err := m.store.OpenQuestions(ctx, chat)
-	return err == nil && len(questions) == 0
-}
+func (m channelMemory) Idle(chat channels.Chat) bool { return m.idle(chat) }

@@ -18,7 +18,6 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
 )
 
@@ -78,6 +77,7 @@ func TestAllMessagesArriveInOrderDespiteNetworkFaults(t *testing.T) {
 	t.Parallel()
 	random := newRandom(t)
 	dir := t.TempDir()
+	chooseState(t, filepath.Join(dir, ".nanobot"))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), OnCrash: "retry",
 		Command: `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; for i in a b; do echo "{\"type\":\"message\",\"text\":\"$n$i\"}"; done`,
@@ -156,7 +156,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 			t.Parallel()
 			fx := newFixture(t, echo)
 			fx.net.Fault = faultOnce("hello", gatewaytest.Fault{Status: http.StatusInternalServerError})
-			s := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{Now: func() time.Time { return wrong }}))(t)
+			s := musttest.Get(openStateAt(t.Context(), filepath.Join(fx.dir, ".nanobot"), func() time.Time { return wrong }))(t)
 			chat := channels.Chat{Channel: "net", ID: "1"}
 			delivery, ok, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
 			if err != nil || !ok {

@@ -48,7 +48,28 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("stop turn %d: %w", inbound, ErrNotNow)
+	return g.stopElsewhere(ctx, inbound)
+}
+
+// stopElsewhere ends a turn that another member runs, which learns that from its next beat.
+func (g *Gateway) stopElsewhere(ctx context.Context, inbound int64) error {
+	i, _, err := g.o.Store.Inbound(ctx, inbound)
+	if err == nil && !g.RunsElsewhere(i) {
+		err = ErrNotNow
+	}
+	if err == nil {
+		err = g.o.Store.MarkStopped(ctx, i.In.Chat, inbound)
+	}
+	if err != nil {
+		return fmt.Errorf("stop turn %d: %w", inbound, err)
+	}
+	return nil
+}
+
+// RunsElsewhere reports whether another member runs the turn of a message, and has its trace until
+// the turn ends.
+func (g *Gateway) RunsElsewhere(inbound store.Inbound) bool {
+	return inbound.State == store.Running && inbound.Owner != g.o.Store.Member()
 }
 
 // Retry runs an ended turn again.
@@ -81,7 +102,7 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 	return nil
 }
 
-// Trace returns the trace of a turn, which may be running.
+// Trace returns the trace of a turn, which may be running here.
 func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error) {
 	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound {
@@ -151,6 +172,7 @@ type Health struct {
 	Running  int                      `json:"running"`
 	Waiting  int                      `json:"waiting"`
 	Oldest   time.Time                `json:"oldest,omitzero"` // when the longest waiting message was received
+	Leader   string                   `json:"-"`               // the other member that receives, or ""
 }
 
 // FailingChannels returns the names of the channels that do not run, sorted.
@@ -165,24 +187,34 @@ func (h Health) FailingChannels() []string {
 	return failing
 }
 
-// probeName is the cursor that is written to test the store. It is not the name of a channel.
-const probeName = "health check"
-
 // Health checks that every channel runs and that the store can be written to.
 func (g *Gateway) Health(ctx context.Context) Health {
 	h := Health{Channels: g.channelHealth(), Running: len(g.lanes.RunningTurns())}
 	h.OK = len(h.FailingChannels()) == 0
-	if err := g.probeStore(ctx); err != nil {
+	if err := g.o.Store.CheckWritable(ctx); err != nil {
 		h.OK, h.Store = false, err.Error()
 	}
 	var err error
 	if h.Waiting, err = g.o.Store.CountPending(ctx, channels.Chat{}); err == nil {
 		h.Oldest, err = g.o.Store.OldestPendingSince(ctx)
 	}
+	if g.Standby() && err == nil {
+		h.OK = false
+		h.Leader, err = g.leader(ctx)
+	}
 	if err != nil {
 		h.OK, h.Store = false, err.Error()
 	}
 	return h
+}
+
+// leader returns the name of the member that receives, or "".
+func (g *Gateway) leader(ctx context.Context) (string, error) {
+	all, err := g.o.Store.ListMembers(ctx)
+	if i := slices.IndexFunc(all, func(m store.MemberStatus) bool { return m.Leader }); i >= 0 {
+		return all[i].Name, err
+	}
+	return "", err
 }
 
 // setChannelHealth records the state of a channel.

@@ -18,7 +18,6 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
@@ -111,7 +110,7 @@ func TestMemoriesThatATurnSavesAfterNewAreDropped(t *testing.T) {
 
 // menuChannel is a channel that shows the menu of commands.
 type menuChannel struct {
-	*gatewaytest.Channel
+	menuReader
 	set chan string
 }
 
@@ -129,7 +128,8 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 	fx := newFixture(t, remembers)
 	fx.protocol = &persistentProtocol{}
 	set := make(chan string, 10)
-	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{c, set} }
+	var read channels.MenuSource
+	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return menuChannel{menuReader{c, &read}, set} }
 	fx.start()
 	fx.net.UserWrites("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
 	wanttest.Equal(t, "the menu is", <-set, "net:1 plan=does plan web-search=does web-search")
@@ -147,6 +147,12 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 		if got := calls[n+1].Text; !strings.Contains(got, "\n/plan: does plan\n") || strings.Contains(got, "/stop: does stop") {
 			t.Errorf("the help is %s", got)
 		}
+		var commands []string
+		for _, c := range musttest.Get(read(t.Context(), channels.Chat{Channel: "net", ID: "1"}, channels.User{ID: "u"}))(t).Commands {
+			commands = append(commands, c.Name)
+		}
+		want := []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "whoami", "help", "plan", "web-search"}
+		wanttest.EqualSlices(t, "commands", commands, want)
 	}
 	check()
 	fx.stop()
@@ -251,7 +257,7 @@ func TestAPersistentAgentOfAKilledDaemonIsKilledAtTheNextStart(t *testing.T) {
 // awaitSettled waits until no turn runs.
 func (h *daemonFixture) awaitSettled() {
 	h.t.Helper()
-	s := musttest.Get(sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true}))(h.t)
+	s := openBeside(h.t, h.spec.State)
 	defer s.Close()
 	h.awaitTrue("the turns to end", func() bool {
 		running, err := s.Turns(h.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
@@ -330,7 +336,7 @@ func TestAnAnswerReplacesItsTransientMessageAfterAKill(t *testing.T) {
 // awaitTransients waits until the daemon has recorded n transient messages.
 func (h *daemonFixture) awaitTransients(n int) {
 	h.t.Helper()
-	s := musttest.Get(sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true}))(h.t)
+	s := openBeside(h.t, h.spec.State)
 	defer s.Close()
 	h.awaitTrue("transients to be noted", func() bool {
 		transients, err := s.Transients(h.t.Context())

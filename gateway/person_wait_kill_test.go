@@ -112,6 +112,7 @@ func TestMessagesToAWaitingTurnSurviveSIGKILLAndAreReadOnceInOrder(t *testing.T)
 	t.Cleanup(net.Close)
 	net.Idempotent = true
 	dir := t.TempDir()
+	chooseState(t, filepath.Join(dir, ".nanobot"))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: "true", SelfKilling: true, OnCrash: "retry", Slots: 1,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},

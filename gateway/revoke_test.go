@@ -39,7 +39,7 @@ func newAccessFixture(t *testing.T, script string) *fixture {
 // revoke revokes access as nanobot pair --revoke does, and waits for the effect.
 func (fx *fixture) revoke(user string) {
 	fx.t.Helper()
-	if ok, err := fx.store.Revoke(fx.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
+	if ok, err := fx.openCommand().Revoke(fx.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
 		fx.t.Fatal(ok, err)
 	}
 	fx.awaitDismissed()
@@ -119,7 +119,7 @@ func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
 	fx.net.UserWrites("3", "9", "three")
 	fx.awaitReceived()
 	// What waits is left alone, as if it had come in at the same moment.
-	musttest.Get(fx.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false))(t)
+	musttest.Get(fx.openCommand().Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false))(t)
 	fx.touchFile("go")
 	fx.awaitText("3", "did three")
 	fx.stop()
@@ -343,9 +343,9 @@ func TestAPersonAdmittedAgainDoesNotGetTheirTurnBack(t *testing.T) {
 	fx := newAccessFixture(t, work).start()
 	fx.net.UserWrites("1", "8", "long one")
 	fx.awaitText("1", "at long one")
-	who := store.Person{Channel: "net", User: "8"}
-	musttest.Get(fx.store.Revoke(t.Context(), who, true))(t)
-	if _, _, err := fx.store.Admit(t.Context(), who, time.Minute); err != nil {
+	command, who := fx.openCommand(), store.Person{Channel: "net", User: "8"}
+	musttest.Get(command.Revoke(t.Context(), who, true))(t)
+	if _, _, err := command.Admit(t.Context(), who, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	fx.awaitDismissed()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/gateway/beat"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
@@ -40,11 +41,25 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	sends.Go(func() { g.notices.Run(sending) })
 	defer sends.Wait()
 	defer stopSending()
-	if !g.recover(ctx) {
-		return nil // ctx ended before the recovery was complete
+	// The lease is renewed and access is watched while turns run, including the drain.
+	watching, unwatch := context.WithCancel(killed)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer unwatch()
+	receiving, stopReceiving := context.WithCancelCause(ctx)
+	defer stopReceiving(nil)
+	forAccess, forPairing, forLeader := beat.NewListener(), beat.NewListener(), beat.NewListener()
+	forForwards, forLabels, forAdoption := beat.NewListener(), beat.NewListener(), beat.NewListener()
+	background.Go(func() {
+		err := g.renewLease(watching, forAccess, forPairing, forLeader, forForwards, forLabels, forAdoption)
+		if err != nil {
+			stopReceiving(err)
+			kill(errShutdown)
+		}
+	})
+	if !g.recover(receiving) {
+		return lostLease(receiving) // or ctx ended before the recovery was complete
 	}
-	g.receiving.Store(true)
-	defer context.AfterFunc(ctx, func() { g.receiving.Store(false) })()
 	g.turns.StartWarming()
 	for name := range g.o.Channels {
 		g.setChannelHealth(name, nil)
@@ -52,32 +67,17 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	if ready != nil {
 		ready()
 	}
-	// Access is watched while turns run, including the drain.
-	watching, unwatch := context.WithCancel(killed)
-	var background sync.WaitGroup
-	background.Go(func() { g.revocation.Run(watching) })
-	defer background.Wait()
-	defer unwatch()
+	background.Go(func() { g.forwards.Run(watching, forForwards) })
+	background.Go(func() { g.revocation.Run(watching, forAccess) })
+	var recovery errgroup.Group
+	recovery.Go(func() error { return g.resumeSends(receiving) })
+	recovery.Go(func() error { g.adoptLater(receiving, forAdoption); return nil })
 	working, endWork := context.WithCancel(killed)
-	background.Go(func() { g.lanes.Run(ctx, working) })
+	background.Go(func() { g.lanes.Run(receiving, working) })
 	defer endWork()
-	var work errgroup.Group
-	work.Go(func() error {
-		err := retry.Until(ctx, func() error { return g.access.DismissUnadmitted(ctx) }, func(err error) {
-			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
-		})
-		if err != nil {
-			return nil //nolint:nilerr // ctx has ended
-		}
-		return g.outbox.Resume(ctx)
-	})
-	work.Go(func() error { return g.intake.WelcomeAdmitted(ctx) })
-	work.Go(func() error { return g.prune(ctx) })
-	work.Go(func() error { g.schedules.Run(ctx); return nil })
-	for name, ch := range g.o.Channels {
-		work.Go(func() error { return g.listen(ctx, name, ch) })
-	}
-	err := work.Wait()
+	err := g.lead(receiving, forLeader, forPairing, forLabels)
+	stopReceiving(nil)
+	err = errors.Join(err, recovery.Wait(), lostLease(receiving))
 	g.turns.EndPersonWaits()
 	killTimer := time.AfterFunc(g.currentSettings().DrainTimeout, func() { kill(errShutdown) })
 	defer killTimer.Stop()
@@ -85,22 +85,48 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
+// renewLease renews the lease of this member until ctx ends, and returns beat.ErrLost when it is lost.
+func (g *Gateway) renewLease(ctx context.Context, listeners ...beat.Listener) error {
+	ready := func() bool { return !g.inPhase(resigned, ending) }
+	err := beat.Run(ctx, g.lease, ready, g.o.Log, listeners...)
+	if err != nil && g.o.Lost != nil {
+		g.o.Lost()
+	}
+	return err
+}
+
+// lostLease returns beat.ErrLost if that has ended ctx.
+func lostLease(ctx context.Context) error {
+	if err := context.Cause(ctx); errors.Is(err, beat.ErrLost) {
+		return err
+	}
+	return nil
+}
+
 // recover cleans up after an earlier run: its agents are killed, its sends resolved, its turns
 // reported or retried. All other pending messages are claimed by the lanes like new ones. It
 // reports false when ctx ends before.
 func (g *Gateway) recover(ctx context.Context) bool {
+	return g.retryAll(ctx, func() error { return g.turns.KillLeftover(ctx) }) && g.adopt(ctx)
+}
+
+// adopt takes over the work of members that are gone. It reports false when ctx ends before.
+func (g *Gateway) adopt(ctx context.Context) bool {
 	var adopted store.Adopted
 	// A completed step is not repeated: later steps send messages that are not from the earlier
 	// run.
-	for _, step := range []func() error{
+	return g.retryAll(ctx,
 		func() (err error) { adopted, err = g.o.Store.Adopt(ctx); return err },
-		func() error { return g.turns.KillLeftover(ctx, adopted.Inbounds) },
-		func() error { return g.outbox.Recover(ctx, adopted) },
-		func() error { return g.turns.Recover(ctx, adopted) },
-	} {
+		func() error { g.turns.KillAgents(adopted.Inbounds); return g.outbox.Recover(ctx, adopted) },
+		func() error { return g.turns.Recover(ctx, adopted) })
+}
+
+// retryAll takes steps, each until it succeeds. It reports false when ctx ends before.
+func (g *Gateway) retryAll(ctx context.Context, steps ...func() error) bool {
+	for _, step := range steps {
 		err := retry.Until(ctx, step, func(err error) {
 			if ctx.Err() == nil {
-				g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
+				g.o.Log.Error("cannot clean up after an earlier run, will retry", zap.Error(err))
 			}
 		})
 		if err != nil {
@@ -122,30 +148,11 @@ func (g *Gateway) drain(ctx context.Context) {
 // backoff, and does not affect other channels.
 func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
 	defer g.markEnded(ctx, name)
-	if r, ok := ch.(channels.Resumer); ok {
-		for {
-			cursor, err := g.o.Store.Cursor(ctx, name)
-			if err == nil {
-				r.Resume(cursor)
-				break
-			}
-			g.o.Log.Error("cannot read the cursor, will retry", zap.String("channel", name), zap.Error(err))
-			if !retry.Sleep(ctx, time.Second) {
-				return nil
-			}
-		}
-	}
-	if k, ok := ch.(channels.CursorKeeper); ok {
-		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
-	}
-	if m, ok := ch.(channels.Menu); ok {
-		m.SetMenu(g.choice.Menu())
-	}
 	pause := backoff.NewExponentialBackOff()
 	for {
 		began := time.Now()
 		g.setChannelHealth(name, nil)
-		err := g.runChannel(ctx, ch)
+		err := g.runChannel(ctx, name, ch)
 		if ctx.Err() != nil {
 			return nil // it was told to end
 		}
@@ -161,13 +168,28 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 	}
 }
 
-func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err error) {
+// runChannel runs a channel from the stored cursor, which another member may have moved since the
+// last run.
+func (g *Gateway) runChannel(ctx context.Context, name string, ch channels.Channel) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return ch.Run(ctx, g.intake.Receive)
+	if r, ok := ch.(channels.Resumer); ok {
+		cursor, err := g.o.Store.Cursor(ctx, name)
+		if err != nil {
+			return err
+		}
+		r.Resume(cursor)
+	}
+	if k, ok := ch.(channels.CursorKeeper); ok {
+		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
+	}
+	if m, ok := ch.(channels.Menu); ok {
+		m.SetMenu(g.choice.Menu())
+	}
+	return ch.Run(ctx, g.forwards.Receive)
 }
 
 // retention is how long finished rows are kept, for /status and the history.

@@ -11,7 +11,6 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
-	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/wanttest"
 )
@@ -115,7 +114,7 @@ func (p *runApprovers) completeRun(m *crashingStore) (crashed bool) {
 // isIdle reports whether the gateway has nothing to do.
 func (p *runApprovers) isIdle() bool {
 	taken, _ := p.r.net.Acknowledged()
-	if taken < p.r.net.Updates() || sqlitetest.CountSending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
+	if taken < p.r.net.Updates() || countSending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
 		return false
 	}
 	inbounds, err := p.r.store.Recent(p.r.t.Context(), channels.Chat{Channel: "net", ID: "1"}, 50)

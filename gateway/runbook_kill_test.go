@@ -11,7 +11,6 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 )
@@ -53,6 +52,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 	net.Idempotent = true
 	dir, folder := t.TempDir(), t.TempDir()
 	musttest.Do(t, os.WriteFile(filepath.Join(folder, "mixed.md"), []byte(mixedRunbook), 0o600))
+	chooseState(t, filepath.Join(dir, ".nanobot"))
 	spec := daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: firstLine, OnCrash: "report", Runbooks: folder,
 		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
@@ -115,7 +115,7 @@ func checkRunsAfterKills(t *testing.T, dir string, chats []*runChat) {
 			t.Errorf("%s %d times in %d runs with %d interruptions", name, n, begun, again)
 		}
 	}
-	s := musttest.Get(sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{}))(t)
+	s := musttest.Get(openState(t.Context(), filepath.Join(dir, ".nanobot")))(t)
 	defer s.Close()
 	runs, err := runbook.Runs{Records: s}.List(t.Context(), "")
 	if err != nil || len(runs) != begun {

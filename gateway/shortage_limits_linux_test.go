@@ -33,6 +33,7 @@ func newLimitedDaemon(t *testing.T) *limitedDaemon {
 	p := &limitedDaemon{t: t, net: gatewaytest.NewNetwork()}
 	t.Cleanup(p.net.Close)
 	dir := t.TempDir()
+	chooseState(t, filepath.Join(dir, ".nanobot"))
 	p.spec = daemonSpec{
 		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: echo, OnCrash: "report",
 		Networks: []networkSpec{{Name: "net", URL: p.net.URL, Idempotent: true}},

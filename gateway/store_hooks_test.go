@@ -15,7 +15,6 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
 	"nanobot/terminal/process"
 )
@@ -71,8 +70,8 @@ func (h *hookedStore) Finish(ctx context.Context, id int64, s store.State, o sto
 	return h.Store.Finish(ctx, id, s, o, with...)
 }
 
-func (h *hookedStore) Claim(ctx context.Context, limit int) ([]store.Inbound, error) {
-	claimed, err := h.Store.Claim(ctx, limit)
+func (h *hookedStore) Claim(ctx context.Context, c store.ClaimRequest) ([]store.Inbound, error) {
+	claimed, err := h.Store.Claim(ctx, c)
 	for _, inbound := range claimed {
 		if h.claimed != nil {
 			h.claimed(inbound)
@@ -81,12 +80,12 @@ func (h *hookedStore) Claim(ctx context.Context, limit int) ([]store.Inbound, er
 	return claimed, err
 }
 
-func (h *hookedStore) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Question, error) {
-	open, err := h.Store.OpenQuestions(ctx, c)
-	if len(open) > 0 && h.openQuestion != nil {
+func (h *hookedStore) ReadChat(ctx context.Context, c channels.Chat, memories ...string) (store.ChatState, error) {
+	read, err := h.Store.ReadChat(ctx, c, memories...)
+	if len(read.Questions) > 0 && h.openQuestion != nil {
 		h.openQuestion()
 	}
-	return open, err
+	return read, err
 }
 
 // startHooked is start with hooks in the store.
@@ -244,7 +243,7 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, echo)
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	before := musttest.Get(sqlite.Open(t.Context(), filepath.Join(fx.dir, ".nanobot"), sqlite.Options{}))(t)
+	before := musttest.Get(openState(t.Context(), filepath.Join(fx.dir, ".nanobot")))(t)
 	in := channels.Incoming{Chat: chat, ID: "before", User: channels.User{ID: "u"}, Text: "cut off"}
 	cut, err := before.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true})
 	if err == nil {

@@ -13,10 +13,6 @@ import (
 	"nanobot/gateway/store"
 )
 
-// PollInterval is how often the store is polled for people who were admitted or lost access by a
-// command of the operator.
-const PollInterval = 500 * time.Millisecond
-
 // Turn is a running turn.
 type Turn interface {
 	Inbound() store.Inbound
@@ -43,8 +39,7 @@ type RevocationOptions[T Turn] struct {
 	Dismissed    func(ctx context.Context) (inbounds, deliveries []int64, err error)
 	RunningTurns func() []T
 	Outbox       interface {
-		// Sending reports whether any message is being sent, and Abort cancels sends.
-		Sending() bool
+		// Abort cancels sends.
 		Abort(deliveries []int64)
 	}
 	Agents func() []Agents
@@ -55,26 +50,31 @@ type RevocationOptions[T Turn] struct {
 type Revocation[T Turn] struct {
 	o       RevocationOptions[T]
 	recheck chan struct{} // the settings have changed, and people may have lost access
+	// admitted are people who have access, until somebody loses it. It belongs to Run.
+	admitted map[store.Person]bool
 }
 
 // NewRevocation returns a Revocation.
 func NewRevocation[T Turn](o RevocationOptions[T]) *Revocation[T] {
-	return &Revocation[T]{o: o, recheck: make(chan struct{}, 1)}
+	return &Revocation[T]{o: o, recheck: make(chan struct{}, 1), admitted: map[store.Person]bool{}}
 }
 
 // Run stops the turns of people who lose access, until ctx ends.
-func (r *Revocation[T]) Run(ctx context.Context) {
-	tick := time.NewTicker(PollInterval)
-	defer tick.Stop()
+func (r *Revocation[T]) Run(ctx context.Context, beats <-chan store.Beat) {
+	var revocations string
 	for {
 		var err error
 		select {
-		case <-tick.C:
-			err = errors.Join(r.stopTurns(ctx), r.endAgents(ctx))
-		case <-r.recheck:
-			if err = r.o.Access.DismissUnadmitted(ctx); err == nil {
-				err = r.stopTurns(ctx)
+		case b := <-beats:
+			if b.Revocations != revocations {
+				revocations = b.Revocations
+				clear(r.admitted)
 			}
+			r.stopTurns(b.Dismissed, b.DismissedDeliveries)
+			err = r.endOther(ctx)
+		case <-r.recheck:
+			clear(r.admitted)
+			err = r.dismissUnadmitted(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -94,25 +94,41 @@ func (r *Revocation[T]) Recheck() {
 	}
 }
 
-// stopTurns stops the running turns of people who have lost access and the sends to them, and
-// withdraws messages that they injected into other people's turns.
-func (r *Revocation[T]) stopTurns(ctx context.Context) error {
-	turns := r.o.RunningTurns()
-	if len(turns) == 0 && !r.o.Outbox.Sending() {
-		return nil
+// dismissUnadmitted dismisses the people whom the settings no longer admit, and ends their work.
+func (r *Revocation[T]) dismissUnadmitted(ctx context.Context) error {
+	if err := r.o.Access.DismissUnadmitted(ctx); err != nil {
+		return err
 	}
-	revoked, deliveries, err := r.o.Dismissed(ctx)
+	inbounds, deliveries, err := r.o.Dismissed(ctx)
 	if err != nil {
 		return err
 	}
-	r.o.Outbox.Abort(deliveries)
-	for _, t := range turns {
-		if slices.Contains(revoked, t.Inbound().ID) {
+	r.stopTurns(inbounds, deliveries)
+	return r.endOther(ctx)
+}
+
+// stopTurns stops the running turns of people who have lost access and the sends to them.
+func (r *Revocation[T]) stopTurns(inbounds, deliveries []int64) {
+	if len(deliveries) > 0 {
+		r.o.Outbox.Abort(deliveries)
+	}
+	for _, t := range r.o.RunningTurns() {
+		if slices.Contains(inbounds, t.Inbound().ID) {
 			t.Revoke()
-			continue
 		}
+	}
+}
+
+// endOther ends what people without access have in other people's turns and between turns.
+func (r *Revocation[T]) endOther(ctx context.Context) error {
+	return errors.Join(r.withdrawInjected(ctx), r.endAgents(ctx))
+}
+
+// withdrawInjected withdraws the messages that people without access have injected.
+func (r *Revocation[T]) withdrawInjected(ctx context.Context) error {
+	for _, t := range r.o.RunningTurns() {
 		for _, user := range t.WaitingInjectors() {
-			ok, err := r.o.Access.Admits(ctx, t.Inbound().In.Chat.Channel, user)
+			ok, err := r.admits(ctx, t.Inbound().In.Chat.Channel, user)
 			if err != nil {
 				return err
 			}
@@ -124,6 +140,19 @@ func (r *Revocation[T]) stopTurns(ctx context.Context) error {
 	return nil
 }
 
+// admits reports whether a person has access, and remembers those who have.
+func (r *Revocation[T]) admits(ctx context.Context, channel, user string) (bool, error) {
+	p := store.Person{Channel: channel, User: user}
+	if r.admitted[p] {
+		return true, nil
+	}
+	ok, err := r.o.Access.Admits(ctx, channel, user)
+	if ok {
+		r.admitted[p] = true
+	}
+	return ok, err
+}
+
 // endAgents ends the persistent agents of chats none of whose users have access any more.
 func (r *Revocation[T]) endAgents(ctx context.Context) error {
 	for _, agents := range r.o.Agents() {
@@ -131,7 +160,7 @@ func (r *Revocation[T]) endAgents(ctx context.Context) error {
 			channel, _, _ := strings.Cut(chat, ":")
 			wanted := len(users) == 0
 			for _, user := range users {
-				ok, err := r.o.Access.Admits(ctx, channel, user)
+				ok, err := r.admits(ctx, channel, user)
 				if err != nil {
 					return err
 				}

@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// memory has the agent that a chat has chosen. It outlives /new.
-const memory = store.LastingPrefix + "choice"
+// Memory has the agent that a chat has chosen. It outlives /new.
+const Memory = store.LastingPrefix + "choice"
 
 // Store has the choices of chats, and their messages, newest first.
 type Store interface {
@@ -54,7 +54,7 @@ func New(o Options) *Choice {
 }
 
 // Remember returns the memory with which a chat chooses an agent; "": the default agent.
-func Remember(agent string) store.Memory { return store.Memory{Key: memory, Value: agent} }
+func Remember(agent string) store.Memory { return store.Memory{Key: Memory, Value: agent} }
 
 // Several reports whether there is more than one agent.
 func (c *Choice) Several() bool { return len(c.o.Agents()) > 1 }

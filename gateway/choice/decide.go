@@ -21,6 +21,17 @@ const maxSearched = 20
 // Without rules, every choice is allowed. An agent that in.Answerer names already stays. The
 // command of the rule is taken off the text.
 func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Incoming, error) {
+	return c.decide(ctx, in, func() (string, error) { return c.Chosen(ctx, in.Chat) })
+}
+
+// DecideChosen is Decide for a chat whose Memory was read.
+func (c *Choice) DecideChosen(ctx context.Context, in channels.Incoming, chosen string) (channels.Incoming, error) {
+	return c.decide(ctx, in, func() (string, error) { return chosen, nil })
+}
+
+func (c *Choice) decide(ctx context.Context, in channels.Incoming, readChosen func() (string, error)) (
+	channels.Incoming, error,
+) {
 	rule, err := c.Find(ctx, in)
 	if err != nil {
 		return in, err
@@ -33,7 +44,7 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 		}
 	}
 	if in.Answerer.Agent == "" && !rule.Switch.IsEmpty() {
-		chosen, err := c.Chosen(ctx, in.Chat)
+		chosen, err := readChosen()
 		if err != nil {
 			return in, err
 		}
@@ -57,7 +68,7 @@ func (c *Choice) Decide(ctx context.Context, in channels.Incoming) (channels.Inc
 
 // Chosen returns the agent that a chat has chosen; "": none.
 func (c *Choice) Chosen(ctx context.Context, chat channels.Chat) (string, error) {
-	chosen, err := c.o.Store.Recall(ctx, chat, memory)
+	chosen, err := c.o.Store.Recall(ctx, chat, Memory)
 	if err != nil {
 		return "", fmt.Errorf("read the chosen agent: %w", err)
 	}

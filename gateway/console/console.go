@@ -33,6 +33,10 @@ const (
 	// the turns in one. If there are more, watchers are asked to reload.
 	publishInterval = 100 * time.Millisecond
 	maxDirty        = 1000
+	// compareInterval is the time between two reads of the newest turns, which other members may have
+	// changed, and maxCompared their number.
+	compareInterval = time.Second
+	maxCompared     = 50
 )
 
 // Console reads a gateway and its store.
@@ -47,6 +51,16 @@ type Console struct {
 	mu    sync.Mutex
 	dirty map[int64]bool // changed turns that were not published yet
 	lost  bool           // more turns than maxDirty have changed
+
+	// versions are those of the newest turns, and compared is when they were read. Only Run uses them.
+	versions map[int64]version
+	compared time.Time
+}
+
+// version tells whether a turn has changed.
+type version struct {
+	state   store.State
+	attempt int
 }
 
 // New returns a console on a store. Its Observe is for the gateway's options.
@@ -79,15 +93,36 @@ func (c *Console) Run(ctx context.Context, publish func(event string, data any))
 		case <-ctx.Done():
 			return
 		}
+		watched := c.Watched == nil || c.Watched()
+		if watched && store.MemberName(c.store.Member()) != "" && time.Since(c.compared) > compareInterval {
+			c.compareTurns(ctx)
+		}
 		ids, lost := c.takeChanged()
 		switch {
-		case c.Watched != nil && !c.Watched():
+		case !watched:
 		case lost:
 			publish("reload", struct{}{})
 		default:
 			c.publishTurns(ctx, ids, publish)
 		}
 	}
+}
+
+// compareTurns records which of the newest turns have changed: events tell only of the turns of this
+// member.
+func (c *Console) compareTurns(ctx context.Context) {
+	newest, err := c.store.Turns(ctx, store.TurnFilter{Limit: maxCompared})
+	if err != nil {
+		return // the next read finds what has changed
+	}
+	now := map[int64]version{}
+	for _, inbound := range newest {
+		v := version{inbound.State, inbound.Attempt}
+		if now[inbound.ID] = v; c.versions[inbound.ID] != v {
+			c.Observe(events.Event{Inbound: inbound.ID})
+		}
+	}
+	c.versions, c.compared = now, time.Now()
 }
 
 // takeChanged returns the changed turns and resets them.
@@ -150,8 +185,22 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 		}
 		return schedule.Report(r.Context(), c.store, nil, last)
 	})
-	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
+	handle("GET /api/health", func(r *http.Request) (any, error) { return c.readHealth(r.Context(), g), nil })
 	return mux
+}
+
+// readHealth returns the health of a gateway, with the running turns of all members.
+func (c *Console) readHealth(ctx context.Context, g *gateway.Gateway) gateway.Health {
+	h := g.Health(ctx)
+	members, err := c.store.ListMembers(ctx)
+	if err != nil || len(members) < 2 {
+		return h // the health says that the store does not answer
+	}
+	h.Running = 0
+	for _, m := range members {
+		h.Running += m.Running
+	}
+	return h
 }
 
 // accepted is the response to a command that will be carried out.

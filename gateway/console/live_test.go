@@ -167,7 +167,7 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 func TestPublishedTurnsHaveTheirNumberOfDeliveries(t *testing.T) {
 	runLive(t, func(t *testing.T, w *liveFixture) {
 		chat := channels.Chat{Channel: "net", ID: "a"}
-		claimed, err := w.Claim(t.Context(), 1)
+		claimed, err := w.Claim(t.Context(), store.ClaimRequest{Limit: 1})
 		if err != nil || len(claimed) != 1 {
 			t.Fatal(claimed, err)
 		}

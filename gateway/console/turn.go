@@ -28,6 +28,7 @@ type Turn struct {
 	Text     string          `json:"text"`
 	Media    int             `json:"media,omitempty"` // number of files of the message
 	State    store.State     `json:"state"`
+	Member   string          `json:"member,omitempty"` // that runs it, if there are several
 	Status   string          `json:"status,omitempty"`
 	ExitCode int             `json:"exit_code,omitempty"`
 	Signal   string          `json:"signal,omitempty"`
@@ -62,6 +63,9 @@ type Detail struct {
 	Missed int                `json:"missed,omitempty"`
 	Stderr string             `json:"stderr,omitempty"`
 	Sent   []Send             `json:"parts"`
+	// Elsewhere says that Member, which is not the one that answers, has the frames until the turn
+	// ends.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 func (c *Console) serveTurns(r *http.Request) (any, error) {
@@ -98,7 +102,7 @@ func newTurn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
 		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Origin: i.In.Origin,
 		Agent: i.Agent, Text: excerpt(i.In.Text),
-		Media: len(i.In.Media), State: i.State,
+		Media: len(i.In.Media), State: i.State, Member: store.MemberName(i.Owner),
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory,
 		CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
@@ -134,7 +138,7 @@ func (c *Console) serveTurn(r *http.Request, g *gateway.Gateway) (any, error) {
 	}
 	d := Detail{
 		Turn: newTurn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr,
-		Sent: newSends(deliveries),
+		Sent: newSends(deliveries), Elsewhere: g.RunsElsewhere(inbound),
 	}
 	d.Text = inbound.In.Text
 	if d.Frames == nil {

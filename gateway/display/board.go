@@ -229,6 +229,9 @@ func (b *board) sendOrEdit(sending, over context.Context, out channels.Outgoing)
 		Inbound: b.d.o.Inbound.ID, ID: edited, Out: out, Board: true, Over: over,
 	})
 	if err != nil {
+		if b.d.o.Fenced(err) {
+			return true
+		}
 		wait := outbox.RetryAfter(err)
 		b.recordFailure(wait)
 		b.d.o.Log.Debug("progress not shown", zap.Error(err))

@@ -6,6 +6,7 @@ package display
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -66,6 +67,9 @@ type Options struct {
 	NotStarted func() bool
 	// HidesBoard reports whether the people of the chat want no board and no progress.
 	HidesBoard func(ctx context.Context) bool
+	// Fenced is called with the errors of transient messages, and reports whether another member
+	// has the turn.
+	Fenced func(error) bool
 }
 
 // Display shows one turn.
@@ -74,6 +78,7 @@ type Display struct {
 	board    *board
 	streamed *streamedAnswer
 	pace     pacing
+	left     atomic.Bool // another member has the turn, and removes what is shown of it
 }
 
 // New returns a display that shows nothing before Start.
@@ -185,6 +190,9 @@ func (d *Display) Finish(status terminal.Status) *store.Fold {
 
 // OutcomeStored says that the outcome of the turn was stored, or will not be.
 func (d *Display) OutcomeStored() { close(d.board.stored) }
+
+// Leave says that another member has the turn: what is shown of it is left to that member.
+func (d *Display) Leave() { d.left.Store(true) }
 
 // transientRecord returns the store's record of a transient message of this turn.
 func (d *Display) transientRecord(id string) store.Transient {

@@ -32,6 +32,9 @@ func (b *board) settle(sending context.Context) {
 	case <-sending.Done():
 		return // the next start does it
 	}
+	if b.d.left.Load() {
+		return
+	}
 	b.mu.Lock()
 	ended, fold := b.ended, b.fold
 	b.mu.Unlock()

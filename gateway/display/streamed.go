@@ -179,7 +179,7 @@ func (a *streamedAnswer) updateOne(sending, over context.Context) bool {
 	began := time.Now()
 	made, err := a.sendPart(sending, over, id, parts[i])
 	a.d.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
-	if err != nil {
+	if err != nil && !a.d.o.Fenced(err) {
 		a.d.o.Log.Debug("streamed answer not shown", zap.Error(err))
 	}
 	a.endCall(number, id, outbox.Shown{ID: made, Out: parts[i]}, err)
@@ -302,7 +302,7 @@ func (a *streamedAnswer) removeLeftovers(sending context.Context) {
 	a.text, a.number = "", a.number+1
 	made := a.sentIDs
 	a.mu.Unlock()
-	if len(made) == 0 {
+	if len(made) == 0 || a.d.left.Load() {
 		return
 	}
 	if err := a.d.o.Outbox.RemoveLeft(sending, a.d.o.Inbound.In.Chat, a.d.o.Inbound.ID, made); err != nil {

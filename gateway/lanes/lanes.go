@@ -3,8 +3,10 @@
 package lanes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,8 +20,8 @@ import (
 
 // Store is the part of the store that Lanes uses. The store decides which message is next.
 type Store interface {
-	Claim(ctx context.Context, limit int) ([]store.Inbound, error)
-	NextClaim(ctx context.Context) (time.Duration, bool, error)
+	Claim(ctx context.Context, c store.ClaimRequest) ([]store.Inbound, error)
+	NextClaim(ctx context.Context, c store.ClaimRequest) (time.Duration, bool, error)
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 }
 
@@ -40,6 +42,9 @@ type Options[T Turn] struct {
 	// Slots is the number of turns that may run at the same time.
 	Slots int
 	Store Store
+	// Claims says which messages may be claimed, without a limit, and reports false if none may be;
+	// nil: all. When it has changed, Wake is called.
+	Claims func() (store.ClaimRequest, bool)
 	// NewTurn returns the turn of a claimed message. It must not block.
 	NewTurn func(store.Inbound, *Slot) T
 	Log     *zap.Logger
@@ -140,10 +145,15 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 
 // awaitWork waits until there may be a message to claim. It reports false when ctx has ended.
 func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
-	wait, waits, err := l.o.Store.NextClaim(ctx)
-	if err != nil && ctx.Err() == nil {
-		l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
-		wait, waits = time.Second, true
+	var wait time.Duration
+	var waits bool
+	if request, ok := l.claims(); ok {
+		var err error
+		wait, waits, err = l.o.Store.NextClaim(ctx, request)
+		if err != nil && ctx.Err() == nil {
+			l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
+			wait, waits = time.Second, true
+		}
 	}
 	var due <-chan time.Time // nil: no message waits for further ones
 	if waits {
@@ -172,9 +182,15 @@ const maxClaims = 16
 // claimNext claims the next turns in one transaction: one for the slot that the caller has
 // acquired, and more for other free slots. It reports false when there is nothing to claim.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
+	request, ok := l.claims()
+	if !ok {
+		<-l.slots.taken
+		return false, nil
+	}
 	slots := 1 + l.slots.tryAcquire(l.nextClaims-1)
+	request.Limit = slots
 	end := l.pending.begin()
-	claimed, err := l.o.Store.Claim(ctx, slots)
+	claimed, err := l.o.Store.Claim(ctx, request)
 	begun := make([]registeredTurn[T], 0, len(claimed))
 	for _, inbound := range claimed {
 		begun = append(begun, l.register(inbound))
@@ -215,7 +231,7 @@ func (l *Lanes[T]) receive(ctx context.Context, request store.ReceiveRequest) (
 	result store.ReceiveResult, claimed registeredTurn[T], err error,
 ) {
 	defer l.Lock(request.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
-	if request.Gather == 0 {
+	if request.Gather == 0 && l.mayClaim(request) {
 		select {
 		case l.slots.taken <- struct{}{}:
 			request.Claim = true
@@ -233,6 +249,21 @@ func (l *Lanes[T]) receive(ctx context.Context, request store.ReceiveRequest) (
 		err = fmt.Errorf("store message: %w", err)
 	}
 	return result, claimed, err
+}
+
+// claims returns which messages may be claimed.
+func (l *Lanes[T]) claims() (store.ClaimRequest, bool) {
+	if l.o.Claims == nil {
+		return store.ClaimRequest{}, true
+	}
+	return l.o.Claims()
+}
+
+// mayClaim reports whether a message may be claimed.
+func (l *Lanes[T]) mayClaim(request store.ReceiveRequest) bool {
+	c, ok := l.claims()
+	return ok && !slices.Contains(c.ExceptAgents, cmp.Or(request.Agent, store.DefaultAgent)) &&
+		!slices.Contains(c.ExceptChannels, request.In.Chat.Channel)
 }
 
 // register creates the turn of a claimed message, so that the turn can be found and stopped.

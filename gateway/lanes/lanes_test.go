@@ -2,6 +2,7 @@ package lanes_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -24,18 +25,19 @@ type fakeStore struct {
 	last    int64
 	waiting []store.Inbound
 	busy    map[channels.Chat]bool
-	claim   func() // before each claim
-	claims  []int  // how many each claim asked for
+	claim   func()               // before each claim
+	claims  []int                // how many each claim asked for
+	asked   []store.ClaimRequest // those of NextClaim
 }
 
-func (q *fakeStore) Claim(_ context.Context, limit int) (claimed []store.Inbound, err error) {
+func (q *fakeStore) Claim(_ context.Context, c store.ClaimRequest) (claimed []store.Inbound, err error) {
 	if q.claim != nil {
 		q.claim()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.claims = append(q.claims, limit)
-	for len(claimed) < limit {
+	q.claims = append(q.claims, c.Limit)
+	for len(claimed) < c.Limit {
 		i := slices.IndexFunc(q.waiting, func(inbound store.Inbound) bool { return !q.busy[inbound.In.Chat] })
 		if i < 0 {
 			break
@@ -47,7 +49,12 @@ func (q *fakeStore) Claim(_ context.Context, limit int) (claimed []store.Inbound
 	return claimed, nil
 }
 
-func (q *fakeStore) NextClaim(context.Context) (time.Duration, bool, error) { return 0, false, nil }
+func (q *fakeStore) NextClaim(_ context.Context, c store.ClaimRequest) (time.Duration, bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asked = append(q.asked, c)
+	return 0, false, nil
+}
 
 func (q *fakeStore) Receive(_ context.Context, request store.ReceiveRequest) (store.ReceiveResult, error) {
 	q.mu.Lock()
@@ -153,6 +160,22 @@ func TestAChatsTurnsRunInOrderAndOtherChatsInParallel(t *testing.T) {
 		if fx.at[4] >= 3*time.Second {
 			t.Errorf("chat b began after %s: it waited for chat a", fx.at[4])
 		}
+	})
+}
+
+func TestOnlyMessagesThatMayBeClaimedAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeStore{busy: map[channels.Chat]bool{}}
+		may := store.ClaimRequest{ExceptAgents: []string{"gpu"}, ExceptChannels: []string{"page"}}
+		l := lanes.New(lanes.Options[*fakeTurn]{
+			Slots: 1, Store: q, Log: zap.NewNop(), Claims: func() (store.ClaimRequest, bool) { return may, true },
+		})
+		working, end := context.WithCancel(t.Context())
+		go l.Run(working, working)
+		synctest.Wait()
+		end()
+		wanttest.Equal(t, "what is waited for", fmt.Sprint(q.asked), fmt.Sprint([]store.ClaimRequest{may}))
 	})
 }
 

@@ -27,13 +27,6 @@ func (c *calls) set(delivery int64, cancel func()) {
 	}
 }
 
-// inProgress reports whether a network call of a delivery is in progress.
-func (c *calls) inProgress() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.cancel) > 0
-}
-
 // abort cancels the network calls of deliveries that must not be repeated.
 func (c *calls) abort(deliveries []int64) {
 	c.mu.Lock()

@@ -162,7 +162,7 @@ func (box *Outbox) nextDelivery(ctx context.Context, chat channels.Chat, q *chat
 		wait := firstBackoff
 		var second store.Delivery // waits behind one that gives way
 		switch {
-		case err == nil && (ok || delivery.Wait == 0), ctx.Err() != nil:
+		case err == nil && (ok || delivery.Wait == 0), ctx.Err() != nil, errors.Is(err, store.ErrFenced):
 			q.earlier = isEarlier(delivery)
 			return delivery, ok && err == nil
 		case err == nil && delivery.Wait > maxWait:

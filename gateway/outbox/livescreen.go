@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,7 +31,13 @@ type liveScreens struct {
 	mu      sync.Mutex
 	locked  map[channels.Chat]chan struct{} // closed when the screen can be changed again
 	covered map[channels.Chat]bool          // the locked screens that newer messages are below of
+
+	// absent are chats without a live screen, at most maxAbsent. They need no look into the store.
+	absent sync.Map
+	count  atomic.Int64 // of absent
 }
+
+const maxAbsent = 4096
 
 // lock returns the live screen of a chat and keeps others from changing it until unlock is called.
 // It returns none when ctx has ended.
@@ -66,7 +73,7 @@ func (l *liveScreens) lock(ctx context.Context, chat channels.Chat) (s liveScree
 // moveDown records that there is a newer message below the live screen of a chat. It does not wait
 // for a call about the screen.
 func (l *liveScreens) moveDown(ctx context.Context, chat channels.Chat) {
-	if value, err := l.store.Recall(ctx, chat, store.ScreenMemory); value == "" && err == nil {
+	if l.isAbsent(ctx, chat) {
 		return // as in most chats
 	}
 	l.mu.Lock()
@@ -76,6 +83,23 @@ func (l *liveScreens) moveDown(ctx context.Context, chat channels.Chat) {
 		return
 	}
 	l.cover(ctx, chat)
+}
+
+// isAbsent reports whether a chat has no live screen. The chat is added to absent before the store
+// is read, so that a screen that is recorded meanwhile is not missed.
+func (l *liveScreens) isAbsent(ctx context.Context, chat channels.Chat) bool {
+	if _, known := l.absent.LoadOrStore(chat, true); known {
+		return true
+	}
+	if l.count.Add(1) > maxAbsent {
+		l.absent.Clear()
+		l.count.Store(0)
+	}
+	value, err := l.store.Recall(ctx, chat, store.ScreenMemory)
+	if value != "" || err != nil {
+		l.absent.Delete(chat)
+	}
+	return value == "" && err == nil
 }
 
 // cover stores that there is a newer message below the live screen of a chat.
@@ -108,6 +132,7 @@ func (l *liveScreens) record(ctx context.Context, chat channels.Chat, s liveScre
 	if err := l.store.Remember(context.WithoutCancel(ctx), chat, store.ScreenMemory, value); err != nil {
 		l.log.Warn("live screen not recorded", zap.Stringer("chat", chat), zap.Error(err))
 	}
+	l.absent.Delete(chat)
 }
 
 // recordShown records the message that now is the live screen of a chat. One without buttons is the

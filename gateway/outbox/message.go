@@ -24,6 +24,9 @@ const DoneSequence = ReportSequence + 1<<20
 // FoldSequence is the sequence number of the message that a turn has instead of a folded board.
 const FoldSequence = DoneSequence + 1
 
+// WaitSequence is the sequence number of the message that nobody can run a turn.
+const WaitSequence = FoldSequence + 1
+
 // ErrNotStored says that the store could not store a message now. Post may be called again with the
 // same message.
 var ErrNotStored = errors.New("store message")
@@ -87,6 +90,9 @@ func (box *Outbox) Post(ctx context.Context, m *Message) error {
 		outbound.Unstreamed = []channels.Outgoing{{Chat: m.Chat}} // by which the content is compared
 	}
 	if err := box.enqueue(ctx, outbound); err != nil {
+		if errors.Is(err, store.ErrFenced) {
+			return err
+		}
 		return fmt.Errorf("%w: %w", ErrNotStored, err)
 	}
 	return nil

@@ -44,9 +44,11 @@ type Options struct {
 	// EndReaction returns the reaction to an inbound message whose turn has ended; false: there is
 	// none. It is called for the answers of an earlier run; nil: they lead to no reaction.
 	EndReaction func(store.Inbound) (channels.Reaction, bool)
-	Words       *words.Catalogue // nil: without the operator's settings
-	Log         *zap.Logger
-	Events      events.Func
+	// Guard is asked right before a message is sent, and forbids it with an error; nil: it does not.
+	Guard  func() error
+	Words  *words.Catalogue // nil: without the operator's settings
+	Log    *zap.Logger
+	Events events.Func
 }
 
 // Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that
@@ -100,9 +102,6 @@ func (box *Outbox) Call(chat channels.Chat, call func() error) error {
 
 // Reopen is called when somebody has written in a chat, which may accept messages again.
 func (box *Outbox) Reopen(chat channels.Chat) { box.networks.reopen(chat) }
-
-// Sending reports whether a network call of a delivery is in progress.
-func (box *Outbox) Sending() bool { return box.calls.inProgress() }
 
 // Abort cancels the network calls of deliveries that must not be repeated.
 func (box *Outbox) Abort(deliveries []int64) { box.calls.abort(deliveries) }

@@ -129,10 +129,13 @@ func isSuperseded(ctx context.Context, s Store, delivery store.Delivery) (bool, 
 	}), err
 }
 
-// recordTransient stores that a message is transient, so that a later start removes it.
-func (box *Outbox) recordTransient(ctx context.Context, transient store.Transient) {
-	if err := box.o.Store.AddTransient(context.WithoutCancel(ctx), transient); err != nil {
+// recordTransient stores that a message is transient, so that a later start removes it. It reports
+// whether another member has the turn of the message, and nothing was stored for that reason.
+func (box *Outbox) recordTransient(ctx context.Context, transient store.Transient) (fenced bool) {
+	err := box.o.Store.AddTransient(context.WithoutCancel(ctx), transient)
+	if fenced = errors.Is(err, store.ErrFenced); err != nil && !fenced {
 		box.o.Log.Warn("transient message not recorded", zap.Stringer("chat", transient.Chat),
 			zap.Int64("run", transient.Inbound), zap.Error(err))
 	}
+	return fenced
 }

@@ -22,6 +22,7 @@ type channelLoad struct {
 	served   int  // chats with a goroutine, or about to have one
 	resting  int  // those of them that wait for the time of their next delivery
 	deferred bool // too many were waiting, so some deliveries are only on disk
+	adopted  bool // deliveries of other members may be pending
 }
 
 // channelLoads are the loads of the channels. Outbox.mu guards them.
@@ -81,6 +82,16 @@ func (b backlog) rest(ctx context.Context, wait time.Duration, newer <-chan stru
 	return ctx.Err() == nil
 }
 
+// Sweep has Resume serve the chats with messages of members that are gone.
+func (box *Outbox) Sweep() {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	for name := range box.o.Channels {
+		box.loads.of(name).adopted = true
+	}
+	box.changed.Broadcast()
+}
+
 // Resume serves the chats with messages of an earlier run, and the chats that rest has left on
 // disk. It returns when ctx ends.
 func (box *Outbox) Resume(ctx context.Context) error {
@@ -112,15 +123,22 @@ func (b backlog) resume(ctx context.Context) {
 		if err := b.sweep(ctx); err != nil {
 			b.box.o.Log.Error("cannot read the outbox, will retry", zap.String("channel", b.channel), zap.Error(err))
 		} else {
-			b.box.await(ctx, func() bool { return b.box.loads.of(b.channel).deferred })
+			b.box.await(ctx, func() bool { l := b.box.loads.of(b.channel); return l.deferred || l.adopted })
 		}
-		if !retry.Sleep(ctx, sweepInterval) {
+		if !b.isAdopted() && !retry.Sleep(ctx, sweepInterval) || ctx.Err() != nil {
 			return
 		}
 		b.box.mu.Lock()
-		b.box.loads.of(b.channel).deferred = false
+		l := b.box.loads.of(b.channel)
+		l.deferred, l.adopted = false, false
 		b.box.mu.Unlock()
 	}
+}
+
+func (b backlog) isAdopted() bool {
+	b.box.mu.Lock()
+	defer b.box.mu.Unlock()
+	return b.box.loads.of(b.channel).adopted
 }
 
 // sweep serves all chats of the channel with pending deliveries, a limited number at a time.

@@ -59,7 +59,7 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	}
 	delivery.Out.Key = delivery.Key()
 	delivery.Out.Repeat = delivery.Doubtful && !repeatable(ch)
-	callCtx, cancel := context.WithTimeout(ctx, callTimeout(delivery.Out))
+	callCtx, cancel := context.WithTimeout(channels.WithGuard(ctx, box.o.Guard), callTimeout(delivery.Out))
 	box.calls.set(delivery.ID, cancel)
 	var receipt channels.Receipt
 	var safe bool
@@ -188,7 +188,13 @@ func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end
 		defer box.replacements.forget(messageID{delivery.Out.Chat, delivery.Out.Replace})
 	}
 	_ = retry.Until(ctx, func() (err error) {
-		if more, err = box.o.Store.Settle(context.WithoutCancel(ctx), delivery.ID, end); errors.Is(err, store.ErrState) {
+		more, err = box.o.Store.Settle(context.WithoutCancel(ctx), delivery.ID, end)
+		switch {
+		case errors.Is(err, store.ErrFenced): // the member that has it sends the rest
+			box.o.Log.Info("another member has the delivery", zap.Stringer("chat", delivery.Out.Chat),
+				zap.Int64("id", delivery.ID))
+			return nil
+		case errors.Is(err, store.ErrState):
 			more, err = true, nil // its result was stored already; the caller looks for more
 		}
 		return err

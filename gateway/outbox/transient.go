@@ -87,7 +87,11 @@ func (box *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	box.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound, Board: t.Board})
+	sent := store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound, Board: t.Board}
+	if box.recordTransient(ctx, sent) {
+		box.Remove(sent) // the other member does not know it
+		return "", store.ErrFenced
+	}
 	return receipt.ID, nil
 }
 

@@ -142,7 +142,7 @@ func TestAnOccurrenceWhosePredecessorRunsIsSkipped(t *testing.T) {
 		f.start(spec) // after a restart the predecessor is known
 		f.want("work", "2026-06-01 09:00:00 ran", "2026-06-01 09:01:00"+running, "2026-06-01 09:02:00 skipped "+missed,
 			"2026-06-01 09:03:00"+running)
-		claimed := musttest.Get(f.store.Claim(f.t.Context(), 1))(f.t)
+		claimed := musttest.Get(f.store.Claim(f.t.Context(), store.ClaimRequest{Limit: 1}))(f.t)
 		musttest.Get(f.store.Finish(f.t.Context(), claimed[0].ID, store.Done, store.Outcome{}))(f.t)
 		f.pass(time.Minute)
 		f.wantMessages("Work.", "Work.")

@@ -46,9 +46,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat termi
 	req.RunName, req.GatewayName = runName(t.inbound), t.stage.name
 	// The runner reports a turn that is stopped during these queries.
 	queries := context.WithoutCancel(ctx)
-	if req.ConversationID, err = t.stage.o.Store.Recall(queries, t.inbound.In.Chat, store.ConversationMemory); err != nil {
-		return out, fmt.Errorf("read the conversation's name: %w", err)
-	}
+	req.ConversationID = t.inbound.Conversation
 	if req.Text, err = t.restoreCommand(queries, req.Text); err != nil {
 		return out, err
 	}
@@ -89,7 +87,7 @@ func (t *Turn) agentLaunched(pid int) {
 // descendants: when the gateway dies, the kernel kills only the agent itself. A process that is
 // about to start is recorded, too, since a turn without a process record counts as not started.
 func (t *facts) recordProcess(p process.Record) {
-	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil {
+	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil && !t.isFenced(err) {
 		t.log.Warn("agent's process not recorded", zap.Error(err))
 	}
 }

@@ -135,7 +135,9 @@ func (p *people) postQuestion(ctx context.Context, id string, q terminal.Questio
 		p.display.MessageBelow()
 		m.Mention = p.elapsed() > mentionAfter
 	}
-	return p.stage.o.Outbox.Ask(ctx, store.Question{Question: q, Inbound: p.inbound.ID, Chat: p.inbound.In.Chat}, m)
+	err := p.stage.o.Outbox.Ask(ctx, store.Question{Question: q, Inbound: p.inbound.ID, Chat: p.inbound.In.Chat}, m)
+	p.isFenced(err)
+	return err
 }
 
 // offerCommands posts a question whose options are commands, for which the turn does not wait. A

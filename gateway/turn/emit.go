@@ -120,7 +120,8 @@ func boardContent(f terminal.Frame) display.Content {
 // postFold posts the fold of a turn without a board, and stores its details.
 func (out *output) postFold(ctx context.Context, fold terminal.Fold) error {
 	m, details := display.FoldMessage(out.words, out.inbound, fold)
-	if err := out.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), out.inbound.ID, details); err != nil {
+	err := out.stage.o.Store.SaveDetails(context.WithoutCancel(ctx), out.inbound.ID, details)
+	if err != nil && !out.isFenced(err) {
 		out.log.Warn("details of turn not stored", zap.Error(err))
 	}
 	return out.post(ctx, m)
@@ -209,5 +210,6 @@ func (out *output) post(accepting context.Context, m *outbox.Message) error {
 	if err != nil {
 		return err
 	}
+	out.isFenced(refused)
 	return refused
 }

@@ -95,7 +95,11 @@ func (j *injections) waiting() []injectedMessage {
 // markRead ends an injected message that the agent has worked on, so that it does not run again
 // after a crash. If the store fails, the message ends with the turn.
 func (p *people) markRead(inbound int64) {
-	if err := p.stage.o.Store.SettlePending(context.Background(), inbound); err != nil {
+	err := p.stage.o.Store.SettlePending(context.Background(), inbound)
+	if p.isFenced(err) {
+		return
+	}
+	if err != nil {
 		p.log.Warn("message that the agent has read not settled", zap.Int64("message", inbound), zap.Error(err))
 		p.injections.markUnsettled(inbound)
 		return

@@ -161,7 +161,8 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 // requeueTurn makes the turn run again at the next start of the gateway. The process record alone
 // does not ensure that: a restart of the machine loses it.
 func (p *people) requeueTurn(untilKilled context.Context) {
-	if err := p.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), p.inbound.ID, true); err != nil {
+	err := p.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), p.inbound.ID, true)
+	if err != nil && !p.isFenced(err) {
 		p.log.Warn("cannot requeue a turn that waits for a person", zap.Error(err)) // the turn stays running on disk
 	}
 }

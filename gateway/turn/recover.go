@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,18 +25,20 @@ import (
 // maxAttempts bounds how often a turn that keeps being cut off is run.
 const maxAttempts = 3
 
-// KillLeftover kills the agents that an earlier run of the gateway has left, including those of the
-// adopted turns. It is called before Recover.
-func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error {
+// KillLeftover kills the persistent agents that an earlier run of the gateway has left.
+func (s *Stage) KillLeftover(ctx context.Context) error {
 	var err error
-	if s.name, err = s.loadName(ctx); err != nil {
-		return err
+	if s.name, err = s.o.Store.FolderName(ctx); err == nil {
+		process.KillPersistent(s.name)
 	}
-	process.KillPersistent(s.name)
+	return err
+}
+
+// KillAgents kills the agents of adopted turns. It is called before Recover.
+func (s *Stage) KillAgents(adopted []store.Inbound) {
 	for _, inbound := range adopted {
 		process.KillRun(runName(inbound), process.Record(inbound.Process))
 	}
-	return nil
 }
 
 // Recover reports or retries the turns that were adopted from an earlier run of the gateway, and
@@ -57,20 +58,6 @@ func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 		s.o.Log.Warn("own process not recorded", zap.Error(err))
 	}
 	return nil
-}
-
-// nameMemory is the key of the gateway's name, which is stored as a memory without a chat.
-const nameMemory = "kept"
-
-// loadName returns the persistent name of this gateway, which marks the environment of persistent
-// agents.
-func (s *Stage) loadName(ctx context.Context) (string, error) {
-	name, err := s.o.Store.Recall(ctx, channels.Chat{}, nameMemory)
-	if err != nil || name != "" {
-		return name, err
-	}
-	name = rand.Text()
-	return name, s.o.Store.Remember(ctx, channels.Chat{}, nameMemory, name)
 }
 
 // runName returns a persistent name for the turns of a message, unique among all gateways of this

@@ -20,13 +20,18 @@ func (t *Turn) hideSecret() {
 }
 
 // eraseText removes the text of the message from the store, and the message from the chat. The turn
-// has the text; after a crash the program that has asked for it is gone.
-func (t *Turn) eraseText(untilKilled context.Context) {
+// has the text; after a crash the program that has asked for it is gone. It reports false if
+// another member has the turn.
+func (t *Turn) eraseText(untilKilled context.Context) bool {
 	_ = retry.Until(untilKilled, func() error {
 		secrets, err := t.stage.o.Store.EraseText(context.WithoutCancel(untilKilled), t.inbound.ID)
 		for _, transient := range secrets {
 			t.stage.o.Outbox.Remove(transient)
 		}
+		if t.isFenced(err) {
+			return nil
+		}
 		return err
 	}, func(err error) { t.log.Warn("secret not erased, will retry", zap.Error(err)) })
+	return !t.lost.Load()
 }

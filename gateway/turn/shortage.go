@@ -11,7 +11,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/display"
-	"nanobot/gateway/store"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -133,9 +132,7 @@ func (s *Stage) closeIdleConnections() {
 // markNotStarted clears the process record, so that the next start of the gateway runs the turn as
 // if it had never been claimed. The next try repeats the sequence numbers of this one.
 func (t *Turn) markNotStarted() {
-	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(process.NewNotStartedRecord())); err != nil {
-		t.log.Warn("turn not recorded as waiting", zap.Error(err))
-	}
+	t.recordProcess(process.NewNotStartedRecord())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sequence = 0

@@ -46,6 +46,7 @@ type Store interface {
 	// SettlePending ends an injected message that the agent has worked on.
 	SettlePending(ctx context.Context, id int64) error
 	Dismiss(ctx context.Context, who store.Person) error
+	FolderName(ctx context.Context) (string, error)
 }
 
 // Outbox sends the messages of turns.
@@ -161,6 +162,8 @@ type Options struct {
 	Notices  Notices
 	// Wake tells the lanes that there may be a message to claim.
 	Wake func()
+	// Keeps reports whether this member keeps a chat whose turn has ended; nil: it does not.
+	Keeps func(chat channels.Chat) bool
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	Words      *words.Catalogue // nil: without the operator's settings
@@ -273,7 +276,7 @@ func (s *Stage) NewTurn(inbound store.Inbound, slot Slot) *Turn {
 		Inbound: inbound, Channel: t.ch, Outbox: s.o.Outbox, Words: t.words, Edits: t.settings.Progress == EditProgress,
 		Delay: s.o.BoardDelay,
 		Tasks: s.display, Log: t.log, Elapsed: t.elapsed, AwaitsPerson: t.awaitsPerson, NotStarted: t.lacksResources.Load,
-		HidesBoard: t.hidesBoard,
+		HidesBoard: t.hidesBoard, Fenced: t.isFenced,
 	})
 	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat, agent: t.agent}
 	t.info = &infoRecorder{t: t, wake: make(chan struct{}, 1)}

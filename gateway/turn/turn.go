@@ -59,6 +59,7 @@ type facts struct {
 	display  *display.Display
 	clock    waitClock
 	kill     context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
+	lost     atomic.Bool             // another member has the turn's message
 
 	// working ends when the turn is told to end. accepting ends when the turn's output is no longer
 	// accepted, because the gateway shuts down or the chat continues without the turn.
@@ -174,8 +175,9 @@ func (t *Turn) Run(untilKilled context.Context) {
 	defer t.accepting.end(nil)
 	ctx := t.working.start(accepting)
 	defer t.working.end(nil)
-	if t.secret != "" {
-		t.eraseText(untilKilled)
+	if t.secret != "" && !t.eraseText(untilKilled) {
+		t.releaseRunner()
+		return
 	}
 	if ok, err := t.senderAdmitted(untilKilled); !ok || err != nil {
 		t.releaseRunner()
@@ -191,14 +193,16 @@ func (t *Turn) Run(untilKilled context.Context) {
 		t.finish(untilKilled, accepting, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
-	t.closePickers(untilKilled)
+	if t.inbound.Asks {
+		t.closePickers(untilKilled)
+	}
 	t.display.ReactToStart()
 	stopDisplay := t.display.Start(untilKilled, ctx, accepting)
 	t.info.start = t.display.OnDemand(func(sending context.Context) { t.info.run(sending, accepting) })
 	t.reportReplacedAgent(accepting)
 	out, err := t.runAgent(untilKilled, ctx, accepting)
 	stopDisplay()
-	if !wasCutOff(untilKilled, out, err) {
+	if !t.wasCutOff(untilKilled, out, err) {
 		status := out.Status
 		if err != nil {
 			status = terminal.Failed
@@ -250,7 +254,7 @@ func (t *Turn) runAgent(untilKilled, ctx, accepting context.Context) (terminal.O
 func (t *Turn) abandon(untilKilled context.Context) {
 	t.accepting.end(ErrStopped)
 	t.log.Error("turn does not end, the chat continues without it")
-	if t.revoked.Load() {
+	if t.revoked.Load() || t.lost.Load() {
 		return
 	}
 	notice := &outbox.Message{Message: channels.Message{
@@ -264,22 +268,38 @@ func (t *Turn) abandon(untilKilled context.Context) {
 	})
 }
 
-// wasCutOff reports whether a shutdown has ended the turn.
-func wasCutOff(untilKilled context.Context, out terminal.Outcome, err error) bool {
-	return untilKilled.Err() != nil && (err != nil || out.Status == terminal.Stopped)
+// isFenced reports whether an error says that another member has the turn's message now. It then
+// cuts the turn off, and leaves the rest of the work, and what is shown of it, to the other member.
+func (t *facts) isFenced(err error) bool {
+	if !errors.Is(err, store.ErrFenced) {
+		return false
+	}
+	if !t.lost.Swap(true) {
+		t.log.Info("another member has the turn, it ends here", zap.Error(err))
+		t.display.Leave()
+		t.kill(store.ErrFenced)
+	}
+	return true
+}
+
+// wasCutOff reports whether a shutdown, or another member, has ended the turn.
+func (t *facts) wasCutOff(untilKilled context.Context, out terminal.Outcome, err error) bool {
+	return t.lost.Load() || untilKilled.Err() != nil && (err != nil || out.Status == terminal.Stopped)
 }
 
 // finish records the outcome, and tells the chat if the agent could not be run.
 func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outcome, err error) {
 	lasted := time.Since(t.started)
 	took := zap.Duration("took", lasted)
-	cut := wasCutOff(untilKilled, out, err)
+	cut := t.wasCutOff(untilKilled, out, err)
 	t.auditEnd(out, err, cut, lasted)
-	if cut {
+	if cut && !t.lost.Load() {
 		t.log.Warn("turn cut off by shutdown", took)
 		if t.personWait.cutOff.Load() {
 			t.requeueTurn(untilKilled)
 		}
+	}
+	if cut {
 		return // the turn stays running on disk, for the next start to find
 	}
 	if t.wasRevoked(untilKilled) {
@@ -334,15 +354,11 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 // the injected messages that the agent has read; they end with the turn.
 func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o store.Outcome, read ...int64) {
 	ctx, took := context.WithoutCancel(untilKilled), time.Since(t.started)
-	t.display.ReactToEnd(terminal.Status(o.Status))
+	o.Keeps = t.stage.o.Keeps != nil && t.stage.o.Keeps(t.inbound.In.Chat)
 	var left []store.Question // by an attempt before a crash; this one has closed its own
 	if t.inbound.Attempt > 1 {
 		left = t.stage.unansweredQuestions(ctx, t.inbound)
 	}
-	defer t.stage.o.Events.Report(events.Event{
-		Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID,
-		Origin: t.inbound.In.Origin, Agent: t.agent, Status: o.Status, Took: took,
-	})
 	_ = retry.Until(untilKilled, func() error { // otherwise the turn stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, read...)
 		if next {
@@ -351,9 +367,17 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 		if err == nil {
 			t.stage.removeButtons(t.inbound, left)
 		}
-		if errors.Is(err, store.ErrState) {
+		if t.isFenced(err) || errors.Is(err, store.ErrState) {
 			return nil // it has ended already
 		}
 		return err
 	}, func(err error) { t.log.Error("outcome of turn not stored, will retry", zap.Error(err)) })
+	if t.lost.Load() {
+		return
+	}
+	t.display.ReactToEnd(terminal.Status(o.Status))
+	t.stage.o.Events.Report(events.Event{
+		Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID,
+		Origin: t.inbound.In.Origin, Agent: t.agent, Status: o.Status, Took: took,
+	})
 }

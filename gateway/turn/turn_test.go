@@ -98,6 +98,8 @@ func (d *fakeStore) Requeue(_ context.Context, id int64, unbegun bool) error {
 	return nil
 }
 
+func (d *fakeStore) FolderName(context.Context) (string, error) { return "home", nil }
+
 func (d *fakeStore) Dismissed(context.Context) (inbounds, deliveries []int64, err error) {
 	return nil, nil, nil
 }
@@ -694,7 +696,8 @@ func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 				}
 				return nil
 			}
-			musttest.Do(t, fx.KillLeftover(t.Context(), inbounds))
+			musttest.Do(t, fx.KillLeftover(t.Context()))
+			fx.KillAgents(inbounds)
 			if err := fx.Recover(t.Context(), store.Adopted{Inbounds: inbounds}); err == nil {
 				t.Error("a failure was not reported")
 			}
