@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
+	"nanobot/gateway/beat"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
@@ -109,7 +112,9 @@ func TestAnAdmittedPersonIsWelcomedWithoutAnotherMessage(t *testing.T) {
 	runIntake(t, func(fx *fixture) {
 		ctx, cancel := context.WithCancel(fx.t.Context())
 		ended := make(chan error)
-		go func() { ended <- fx.WelcomeAdmitted(ctx) }()
+		beats := beat.NewListener()
+		go func() { ended <- fx.WelcomeAdmitted(ctx, beats) }()
+		go func() { ended <- beat.Run(ctx, fx.store, func() bool { return true }, zap.NewNop(), beats) }()
 		code := fx.codeFor("eve", "hello")
 		if _, ok, err := fx.store.Accept(fx.t.Context(), code, intake.CodeLifetime); !ok || err != nil {
 			fx.t.Fatal(ok, err)
@@ -123,6 +128,7 @@ func TestAnAdmittedPersonIsWelcomedWithoutAnotherMessage(t *testing.T) {
 		}
 		cancel()
 		fx.checkEqual("Welcome ends with", <-ended, error(nil))
+		fx.checkEqual("the beats end with", <-ended, error(nil))
 	})
 }
 

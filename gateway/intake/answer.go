@@ -21,20 +21,22 @@ const maxShownRunes = 80
 // answerQuestion handles a message that answers an open question of its chat: by a button, by the
 // number or the text of an option, or by any text if the question accepts that. The answer is for a
 // turn that waits, for a run, or chooses a command. isText says that the message is no command
-// itself. It reports whether the message was an answer.
-func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming, isText bool) (bool, error) {
+// itself, and open are the open questions. It reports whether the message was an answer.
+func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming, isText bool, open []store.Question) (
+	bool, error,
+) {
 	if said, ok := press.ParseSay(in.Press); ok {
-		return true, i.enqueueChoice(ctx, in, said)
+		return true, i.enqueueChoice(ctx, in, said, open)
 	}
-	q, err := i.findQuestion(ctx, in, isText)
+	q, err := i.findQuestion(ctx, in, isText, slices.Clone(open))
 	ambiguous := errors.Is(err, errAmbiguous)
 	switch {
 	case err != nil && !ambiguous:
 		return false, err
 	case q.IsPicker():
-		return i.chooseCommand(ctx, in, q)
+		return i.chooseCommand(ctx, in, q, open)
 	case in.Press == "":
-		if err := i.closePickers(ctx, in); err != nil {
+		if err := i.closePickers(ctx, in, open); err != nil {
 			return false, err
 		}
 	}
@@ -99,7 +101,9 @@ func (i *Intake) answerTurn(ctx context.Context, in channels.Incoming, q store.Q
 
 // findQuestion returns the question that a message may answer: the one of the pressed button, else
 // an open question of the chat. Without one, the question has no ID.
-func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText bool) (store.Question, error) {
+func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText bool, open []store.Question) (
+	store.Question, error,
+) {
 	if pressed, ok := press.ParseAnswer(in.Press); ok {
 		q, found, err := i.o.Store.Question(ctx, pressed.Question)
 		if err != nil || !found || q.Answer != nil || q.Chat != in.Chat || q.IsPicker() && q.Closed {
@@ -109,10 +113,6 @@ func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming, isText 
 	}
 	if in.Press != "" {
 		return store.Question{}, nil
-	}
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
-	if err != nil {
-		return store.Question{}, fmt.Errorf("read open questions: %w", err)
 	}
 	if at := slices.IndexFunc(open, func(q store.Question) bool { return q.IsPicker() && chooses(in, q) }); at >= 0 {
 		return open[at], nil

@@ -26,6 +26,9 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 		}
 	}
 	request := store.ChangeRequest{In: in, Cursor: in.Cursor, Refused: !admitted || in.ID == ""}
+	if _, err := i.readChat(ctx, in); err != nil {
+		return err
+	}
 	defer i.o.Lanes.Lock(in.Chat)()
 	if !request.Refused {
 		if err := i.prepareChange(ctx, &request); err != nil {
@@ -45,6 +48,29 @@ func (i *Intake) changeMessage(ctx context.Context, in channels.Incoming) error 
 	}
 	if len(request.Answers[result.Effect]) > 0 {
 		i.o.Outbox.Wake(in.Chat)
+	}
+	return nil
+}
+
+// withdrawReplaced withdraws the message that another one replaces, or ends its turn, unless that
+// works on further messages. A repetition changes nothing.
+func (i *Intake) withdrawReplaced(ctx context.Context, in channels.Incoming) error {
+	deletion := channels.Incoming{Chat: in.Chat, ID: in.Replaces, User: in.User, Change: channels.Deleted}
+	if err := i.changeMessage(ctx, deletion); err != nil {
+		return err
+	}
+	defer i.o.Lanes.Lock(in.Chat)()
+	i.o.Lanes.AwaitClaim()
+	t := i.o.Lanes.RunningTurn(in.Chat)
+	if t == nil {
+		return nil
+	}
+	inbound, _, err := i.o.Store.Message(ctx, in.Chat, in.Replaces)
+	if err != nil {
+		return fmt.Errorf("read the message to be replaced: %w", err)
+	}
+	if _, joined := inbound.In.Without(in.Replaces); !joined && t.Inbound().ID == inbound.ID {
+		t.Cancel(i.o.Interrupted)
 	}
 	return nil
 }

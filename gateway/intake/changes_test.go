@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
 )
 
@@ -39,7 +40,7 @@ func TestAnEditOfAMessageThatHasRunOffersToRunTheNewText(t *testing.T) {
 		fx.pressButton("ann", "rerun:"+in.ID)
 		fx.pressButton("ann", "rerun:"+in.ID) // it waits already
 		fx.checkInbounds("ann", "one done", "three pending", "rerun:1 done", "rerun:1 done")
-		claimed, err := fx.store.Claim(fx.t.Context(), 1)
+		claimed, err := fx.store.Claim(fx.t.Context(), store.ClaimRequest{Limit: 1})
 		if err != nil || len(claimed) != 1 || claimed[0].In.ID != in.ID {
 			fx.t.Fatalf("claimed %+v, %v", claimed, err)
 		}

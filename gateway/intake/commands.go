@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -96,6 +97,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 		return err
 	}
 	word, _ := commandWord(in)
+	word = cmp.Or(word, string(in.Change))
 	storeOutcome := func() error {
 		if first, err = i.storeAnswered(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
@@ -114,9 +116,11 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 		return err
 	}
 	if c.clearsMemory && running != nil {
-		return running.ResetMemory(storeOutcome)
+		err = running.ResetMemory(storeOutcome)
+	} else {
+		err = storeOutcome()
 	}
-	if err = storeOutcome(); first {
+	if first {
 		i.cancelStopped(request, running)
 	}
 	return err

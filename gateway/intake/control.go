@@ -64,6 +64,7 @@ func (cs *controls) findControl(in channels.Incoming) *control {
 	if in.Forwarded != nil { // not the sender's own words, so no command
 		c.request = terminal.ControlRequest{Chat: in.Chat.String(), Args: text}
 	}
+	c.request.FittingSize = in.FittingSize
 	if !c.isCommand() && (in.Press != "" || strings.TrimSpace(text) == "" || len(in.Media) > 0) {
 		return nil
 	}

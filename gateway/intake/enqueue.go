@@ -23,9 +23,11 @@ type enqueuer struct {
 }
 
 // enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
-// reports a running turn.
-func (e *enqueuer) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
-	_, err := e.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, in, set)
+// reports a running turn. open are the open questions of the chat.
+func (e *enqueuer) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings,
+	open []store.Question,
+) error {
+	_, err := e.enqueueOrDrop(ctx, store.ReceiveRequest{In: in}, in, set, open)
 	return err
 }
 
@@ -35,14 +37,15 @@ func (e *enqueuer) enqueueMessage(ctx context.Context, in channels.Incoming, set
 // A message that dismisses a question is never refused because of the running turn: that turn waits
 // for the person, so the chat would be blocked.
 func (e *enqueuer) enqueueOrDrop(ctx context.Context, request store.ReceiveRequest, refused channels.Incoming,
-	set Settings,
+	set Settings, open []store.Question,
 ) (store.ReceiveResult, error) {
 	in := request.In
-	dismissed, err := e.dismissable(ctx, in)
+	dismissed, err := e.dismissable(ctx, in, open)
 	if err != nil {
 		return store.ReceiveResult{}, err
 	}
-	request.NotWhileRunning = set.WhileRunning == Reject && len(dismissed) == 0
+	// The turn of a message that is replaced ends.
+	request.NotWhileRunning = set.WhileRunning == Reject && len(dismissed) == 0 && in.Replaces == ""
 	if err := e.assignAgent(&request); err != nil {
 		return store.ReceiveResult{}, err
 	}

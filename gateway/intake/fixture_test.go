@@ -22,6 +22,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/beat"
 	"nanobot/gateway/choice"
 	"nanobot/gateway/events"
 	"nanobot/gateway/intake"
@@ -283,7 +284,7 @@ func (fx *fixture) checkVisible(want ...string) {
 // claimNext claims the next message of the queue and starts its turn.
 func (fx *fixture) claimNext(user string) {
 	fx.t.Helper()
-	claimed, err := fx.store.Claim(fx.t.Context(), 1)
+	claimed, err := fx.store.Claim(fx.t.Context(), store.ClaimRequest{Limit: 1})
 	if err != nil || len(claimed) != 1 {
 		fx.t.Fatalf("claimed %v, %v", claimed, err)
 	}
@@ -326,6 +327,20 @@ type fullDiskStore struct {
 	broken bool
 	// failedErasures is how many calls of EraseText fail.
 	failedErasures int
+	// kept and forwarded are what ReadChat says in addition, and sent are the forwarded texts.
+	kept, forwarded bool
+	sent            []string
+}
+
+func (d *fullDiskStore) Forward(_ context.Context, in channels.Incoming) error {
+	d.sent = append(d.sent, in.Text)
+	return nil
+}
+
+func (d *fullDiskStore) ReadChat(ctx context.Context, c channels.Chat, memories ...string) (store.ChatState, error) {
+	read, err := d.Store.ReadChat(ctx, c, memories...)
+	read.Kept, read.Forwarded = d.kept, d.forwarded
+	return read, err
 }
 
 var errDiskFull = errors.New("disk full")
@@ -572,7 +587,6 @@ func (o *fakeOutbox) React(_ channels.Chat, id string, r channels.Reaction) {
 	o.reactions = append(o.reactions, id+" "+string(r))
 }
 
-func (o *fakeOutbox) Sending() bool { return false }
 func (o *fakeOutbox) Abort([]int64) {}
 
 // fakeAgents has background commands and idle persistent agents.
@@ -643,10 +657,15 @@ func (fx *fixture) watchRevoked(change func()) {
 	})
 	ctx, cancel := context.WithCancel(fx.t.Context())
 	ended := make(chan struct{})
-	go func() { revocation.Run(ctx); close(ended) }()
+	beats := beat.NewListener()
+	go func() { revocation.Run(ctx, beats); close(ended) }()
+	beating := make(chan error)
+	go func() { beating <- beat.Run(ctx, fx.store, func() bool { return true }, zap.NewNop(), beats) }()
+	synctest.Wait() // nobody reads what is changed
 	change()
 	revocation.Recheck()
 	time.Sleep(time.Minute)
 	cancel()
 	<-ended
+	fx.checkEqual("the beats end with", <-beating, error(nil))
 }

@@ -45,6 +45,8 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	AsksSecret(ctx context.Context, chat channels.Chat, receipt string) (bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	Forward(ctx context.Context, in channels.Incoming) error
+	ReadChat(ctx context.Context, chat channels.Chat, memories ...string) (store.ChatState, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
 	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
@@ -233,14 +235,19 @@ func New(o Options) *Intake {
 }
 
 // Receive handles a message from a channel. When it returns nil, the message is on disk and will be
-// worked on once, or its sender was refused. A part is stored until its message is complete; parts
-// of a person without access are not stored, and their message is refused when it is complete.
+// worked on once, or its sender was refused. If another member is to receive it, Receive does
+// nothing and returns store.ErrKept. A part is stored until its message is complete; parts of a
+// person without access are not stored, and their message is refused when it is complete.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	i.o.Outbox.Reopen(in.Chat)
 	if in.Part != nil && !in.Part.Last {
 		return i.storePart(ctx, in)
 	}
-	if in.Change != "" {
+	switch in.Change {
+	case "":
+	case channels.ChatDeleted: // the network has checked that the person may do so
+		return i.runCommand(ctx, in, chatDeletion, "")
+	default:
 		return i.changeMessage(ctx, in)
 	}
 	for {
@@ -257,6 +264,11 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	}
 	if !i.o.Access.AdmitsBySettings(in.Chat.Channel, in.User.ID) { // messages from before the pairing go first
 		if err := i.welcomePaired(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
+			return err
+		}
+	}
+	if in.Replaces != "" {
+		if err := i.withdrawReplaced(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -287,8 +299,11 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	}
 	in.Text = startText(in)
 	c, args, own := i.parseCommand(in)
-	in, err := i.o.Choice.Decide(ctx, in)
+	read, err := i.readChat(ctx, in)
 	if err != nil {
+		return err
+	}
+	if in, err = i.o.Choice.DecideChosen(ctx, in, read.Memories[choice.Memory]); err != nil {
 		return err
 	}
 	var ctl *control
@@ -301,8 +316,9 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
-	isText := !own && !ctl.isCommand() && !in.Answerer.Command && (in.Forwarded == nil || in.Press != "")
-	if answered, err := i.answerQuestion(ctx, in, isText); answered || err != nil {
+	isText := !own && !ctl.isCommand() && !in.Answerer.Command && in.Replaces == "" &&
+		(in.Forwarded == nil || in.Press != "")
+	if answered, err := i.answerQuestion(ctx, in, isText, read.Questions); answered || err != nil {
 		return err
 	}
 	switch {
@@ -311,12 +327,26 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	case own:
 		return i.runCommand(ctx, in, c, args)
 	}
-	return i.routeMessage(ctx, in, ctl)
+	return i.routeMessage(ctx, in, ctl, read.Questions)
+}
+
+// readChat returns what decides about a message. It is store.ErrKept if the message is to be
+// forwarded. That is so, too, while this member has not yet received earlier ones.
+func (i *Intake) readChat(ctx context.Context, in channels.Incoming) (store.ChatState, error) {
+	read, err := i.o.Store.ReadChat(ctx, in.Chat, choice.Memory)
+	if err == nil && (read.Kept || read.Forwarded && !in.Stored) {
+		err = store.ErrKept
+	}
+	if err != nil {
+		return read, fmt.Errorf("read what is asked and chosen: %w", err)
+	}
+	return read, nil
 }
 
 // routeMessage handles a message that is neither a command of the gateway nor an answer. ctl is a
-// message for the agent's protocol, or nil. Other text may be read by the running turn.
-func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
+// message for the agent's protocol, or nil. Other text may be read by the running turn. open are
+// the open questions of the chat.
+func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control, open []store.Question) error {
 	if ctl != nil {
 		if done, err := i.tryControl(ctx, ctl); done || err != nil {
 			return err
@@ -335,5 +365,5 @@ func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *co
 	if read || err != nil {
 		return err
 	}
-	return i.enqueueMessage(ctx, in, set)
+	return i.enqueueMessage(ctx, in, set, open)
 }

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/retry"
@@ -42,16 +42,16 @@ const (
 
 // WelcomeAdmitted greets newly admitted people and handles their last messages, until ctx ends. It
 // also removes expired pairing codes.
-func (p *pairing) WelcomeAdmitted(ctx context.Context) error {
+func (p *pairing) WelcomeAdmitted(ctx context.Context, beats <-chan store.Beat) error {
 	prune := time.NewTicker(pruneInterval)
 	defer prune.Stop()
-	poll := time.NewTicker(access.PollInterval)
-	defer poll.Stop()
 	for {
 		var err error
 		select {
-		case <-poll.C:
-			err = p.welcomePaired(ctx, store.Person{})
+		case b := <-beats:
+			if b.ToGreet {
+				err = p.welcomePaired(ctx, store.Person{})
+			}
 		case <-prune.C:
 			err = p.o.Store.PruneCodes(ctx, CodeLifetime)
 		case <-ctx.Done():
@@ -101,7 +101,12 @@ func (p *pairing) welcomePerson(ctx context.Context, pairing store.Pairing) erro
 		}
 		p.o.Outbox.Wake(pairing.Message.Chat)
 	}
-	if err := p.route(ctx, *pairing.Message); err != nil {
+	pairing.Message.Stored = true
+	err := p.route(ctx, *pairing.Message)
+	if errors.Is(err, store.ErrKept) {
+		err = p.o.Store.Forward(ctx, *pairing.Message)
+	}
+	if err != nil {
 		return fmt.Errorf("receive the message of user %s of %s: %w", who.User, who.Channel, err)
 	}
 	return p.o.Store.ForgetMessage(ctx, who)

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"errors"
 	"testing"
 
 	"nanobot/channels"
@@ -35,7 +36,7 @@ func TestAPartIsStoredUntilItsMessageIsComplete(t *testing.T) {
 		fx.receive(whole)
 		fx.checkInbounds("ann", "whole running")
 		fx.checkEqual("parts", fx.countParts(), 0)
-		fx.receive(second)
+		fx.checkEqual("the part is known", errors.Is(fx.Receive(fx.t.Context(), second), channels.ErrKnown), true)
 		fx.checkEqual("parts that come again", fx.countParts(), 0)
 		cursor, err := fx.store.Cursor(fx.t.Context(), "net")
 		fx.checkEqual("the cursor", cursor, "12")

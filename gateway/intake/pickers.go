@@ -12,13 +12,9 @@ import (
 	"nanobot/terminal"
 )
 
-// closePickers closes the open pickers of a message's chat. A message that the network has
-// delivered again has closed them before, and must not close a newer one.
-func (i *Intake) closePickers(ctx context.Context, in channels.Incoming) error {
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
-	if err != nil {
-		return fmt.Errorf("read open questions: %w", err)
-	}
+// closePickers closes the pickers among the open questions of a message's chat. A message that the
+// network has delivered again has closed them before, and must not close a newer one.
+func (i *Intake) closePickers(ctx context.Context, in channels.Incoming, open []store.Question) error {
 	if !slices.ContainsFunc(open, func(q store.Question) bool { return q.IsPicker() }) {
 		return nil
 	}
@@ -42,7 +38,9 @@ func (i *Intake) isKnown(ctx context.Context, in channels.Incoming) (bool, error
 
 // chooseCommand handles a message that chooses an option of an open picker. It reports false for a
 // button that the picker does not have.
-func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
+func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q store.Question, open []store.Question) (
+	bool, error,
+) {
 	n := optionNumber(q, in)
 	if n == 0 {
 		return false, nil
@@ -57,7 +55,7 @@ func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q stor
 		return true, err
 	}
 	reply := &store.Reply{Question: q.ID, Text: q.Options[n-1], By: in.User.ID, Turn: true}
-	result, err := i.enqueueChosen(ctx, in, chosen{id: q.ID, text: q.Commands[n-1], reply: reply})
+	result, err := i.enqueueChosen(ctx, in, chosen{id: q.ID, text: q.Commands[n-1], reply: reply}, open)
 	if result.Replied {
 		q.Answer = &reply.Text
 		i.o.Outbox.ShowOutcome(q, answerSummary(i.words(in), q, in.User))
@@ -68,7 +66,9 @@ func (i *Intake) chooseCommand(ctx context.Context, in channels.Incoming, q stor
 // enqueueChoice handles the press of a button that an agent has put under a message. Its text is
 // never a command, nor the answer to a question, since other words may be meant by it. The buttons
 // of a message can be used once.
-func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said press.Said) error {
+func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said press.Said,
+	open []store.Question,
+) error {
 	text, id, err := i.findChoice(ctx, in, said)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said p
 		return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.TooOldButton)) // its message is no longer stored
 	}
 	if err = i.keepAgent(ctx, &in, said.Inbound); err == nil {
-		_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text})
+		_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text}, open)
 	}
 	return err
 }
@@ -90,18 +90,20 @@ type chosen struct {
 	reply *store.Reply // answers the question; nil: there is none, and the text closes pickers
 }
 
-func (i *Intake) enqueueChosen(ctx context.Context, in channels.Incoming, c chosen) (store.ReceiveResult, error) {
+func (i *Intake) enqueueChosen(ctx context.Context, in channels.Incoming, c chosen, open []store.Question) (
+	store.ReceiveResult, error,
+) {
 	refused := in // has the ID of this press, so that a refused one does not use up the buttons
 	if in.Press != "" {
 		in.ID = channels.PressID(c.id) // a second press, by anybody, is a duplicate
 	}
 	in.Text, in.Press, in.Pressed = c.text, "", true
 	if c.reply == nil {
-		if err := i.closePickers(ctx, in); err != nil {
+		if err := i.closePickers(ctx, in, open); err != nil {
 			return store.ReceiveResult{}, err
 		}
 	}
-	return i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in, Reply: c.reply}, refused, i.o.Settings())
+	return i.enqueueOrDrop(ctx, store.ReceiveRequest{In: in, Reply: c.reply}, refused, i.o.Settings(), open)
 }
 
 // findChoice returns the text of a pressed button, and an ID that all buttons of its message have.
@@ -125,11 +127,9 @@ func (i *Intake) findChoice(ctx context.Context, in channels.Incoming, said pres
 
 // dismissable returns the open questions of a chat that a message dismisses: those that end when a
 // person writes something else, if the sender may answer them and they were shown.
-func (e *enqueuer) dismissable(ctx context.Context, in channels.Incoming) ([]store.Question, error) {
-	open, err := e.o.Store.OpenQuestions(ctx, in.Chat)
-	if err != nil {
-		return nil, fmt.Errorf("read open questions: %w", err)
-	}
+func (e *enqueuer) dismissable(ctx context.Context, in channels.Incoming, open []store.Question) (
+	[]store.Question, error,
+) {
 	var all []store.Question
 	for _, q := range open {
 		if q.OtherText != terminal.OtherTextDismisses || !wasShown(q) {

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"fmt"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
@@ -108,21 +109,24 @@ func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result c
 	set := i.o.Settings()
 	set.WhileRunning, set.QueueLimit = Queue, 0
 	q := result.Question
-	switch {
-	case q.ID == "" && !result.Continue:
+	if q.ID == "" && !result.Continue {
 		return i.storeWithoutTurn(ctx, in, result.Reply)
-	case q.ID == "":
-		return i.enqueueMessage(ctx, in, set)
+	}
+	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	if err != nil {
+		return fmt.Errorf("read open questions: %w", err)
+	}
+	if q.ID == "" {
+		return i.enqueueMessage(ctx, in, set, open)
 	}
 	request := store.ReceiveRequest{
 		In: in, Settle: !result.Continue,
 		Reply: &store.Reply{Question: q.ID, Text: result.Answer, By: in.User.ID, Turn: result.Continue},
 	}
 	var received store.ReceiveResult
-	var err error
 	if result.Continue {
 		request.In.Press = press.Decided(q.ID)
-		received, err = i.enqueueOrDrop(ctx, request, in, set)
+		received, err = i.enqueueOrDrop(ctx, request, in, set, open)
 	} else {
 		received, err = i.acceptMessage(ctx, request)
 	}

@@ -24,7 +24,8 @@ func (c commandCall) status(ctx context.Context) (string, error) {
 		if awaits := t.WaitingSince(); !awaits.IsZero() {
 			what, began = words.StatusWaitingForYou, awaits
 		}
-		b.WriteString(c.text(what, elapsedSince(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text)) + "\n")
+		b.WriteString(c.text(what, elapsedSince(began), c.byAgent(t.Agent()), c.onMember(),
+			excerpt(t.Inbound().In.Text)) + "\n")
 	} else if left == "" {
 		b.WriteString(c.text(words.NothingRunning) + "\n")
 	}
@@ -84,6 +85,16 @@ func (c commandCall) byAgent(agent string) string {
 		return ""
 	}
 	return c.text(words.StatusByAgent, agent)
+}
+
+// onMember names this member, if there are several. It runs the turn: what people write during a
+// turn is forwarded to the member that runs it.
+func (c commandCall) onMember() string {
+	name := store.MemberName(c.o.Store.Member())
+	if name == "" {
+		return ""
+	}
+	return c.text(words.StatusOnMember, channels.EscapeMarkdown(name))
 }
 
 func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) error {
