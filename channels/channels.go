@@ -6,6 +6,7 @@ package channels
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,8 +31,12 @@ type Channel interface {
 
 // Receive stores one incoming message. When it returns nil the message is durable and may be
 // acknowledged to the network. After an error the channel must offer the message again, under the
-// same ID and before any later one.
+// same ID and before any later one. ErrKnown about a part is no such error: the part needs nothing
+// more.
 type Receive func(context.Context, Incoming) error
+
+// ErrKnown says that a part was received, refused or dropped before; see Memory.Known.
+var ErrKnown = errors.New("it was received before")
 
 // Chat names one conversation on a channel. The channel of an account with a name is network.NAME.
 type Chat struct {
@@ -131,10 +136,13 @@ type Incoming struct {
 	// FittingSize is the size of a terminal that fits the person's screen, such as 80x24; "":
 	// unknown.
 	FittingSize string `json:"room,omitempty"`
+	// Replaces is the ID of an earlier message of the same person that this one replaces: that is
+	// withdrawn if it waits, and its turn is ended if it runs. "": none.
+	Replaces string `json:"replaces,omitempty"`
 	// Pressed says that Text is the text of a button that the person pressed.
 	Pressed bool `json:"pressed,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media
-	// are its new content, or it was deleted. "" means a new message. Media is nil if the files
+	// are its new content, or it was deleted, or the chat was. "" means a new message. Media is nil if the files
 	// stay. A change that is older than one before has no effect; the zero ChangedAt is never
 	// older.
 	Change    Change    `json:"change,omitempty"`
@@ -146,6 +154,9 @@ type Incoming struct {
 	// for further parts of the message since it arrived.
 	Follows bool          `json:"-"`
 	Waited  time.Duration `json:"-"`
+	// Stored says that the message comes from the store: another member has received it, or it is
+	// from before its sender's admission. The gateway sets it.
+	Stored bool `json:"-"`
 	// Cursor, if not "", is the position in the network's stream after this message. The gateway
 	// stores it in the same transaction as the message and passes it to Resume after a restart.
 	Cursor string `json:"-"`
@@ -198,6 +209,9 @@ type Change string
 const (
 	Edited  Change = "edited"
 	Deleted Change = "deleted"
+	// ChatDeleted says that a person has deleted the whole chat, which accepts nothing more. The ID
+	// is that of the deletion.
+	ChatDeleted Change = "chat-deleted"
 )
 
 // Quote is the message that an incoming one replies to. Text is the quoted passage, if the person

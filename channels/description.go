@@ -1,9 +1,11 @@
 package channels
 
 import (
+	"context"
 	"net/http"
 	"os"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
 	"nanobot/config"
@@ -41,7 +43,9 @@ type AccessList interface {
 type OpenOptions struct {
 	Channel  string                 // the channel's name: the network's, or NETWORK.NAME of an account with a name
 	Settings config.ChannelSettings // of the type that Description.New returns
-	StateDir string                 // exists when Run is called, or is created by the channel
+	StateDir string                 // shared by all members; exists when Run is called, or is created by the channel
+	// Database, if not nil, is how to connect to the database that all members share.
+	Database *pgx.ConnConfig
 	// Folder creates and opens the download folder of a chat. The root has an absolute path.
 	Folder func(chatID string) (*os.Root, error)
 	// Admitted reports whether a user may talk to the bot. It may be called once the gateway runs.
@@ -50,7 +54,17 @@ type OpenOptions struct {
 	State StateWatch
 	// Requester returns the user of a request that the HTTP server has let through.
 	Requester func(*http.Request) (user string, operator bool)
-	Log       *zap.Logger
+	// SignIns are the sign-ins at the HTTP server; nil if there are none.
+	SignIns SignIns
+	Log     *zap.Logger
+}
+
+// SignIns are the sign-ins of people at the HTTP server.
+type SignIns interface {
+	// Of returns the name of the sign-in of a request; "" for a script, which has a token.
+	Of(*http.Request) string
+	// Valid reports whether a sign-in has neither ended nor expired.
+	Valid(ctx context.Context, name string) (bool, error)
 }
 
 // StateWatch watches the files of the state. In the program it is a *dbfile.Watch, which a channel

@@ -40,7 +40,7 @@ type File struct {
 var kinds = map[string]MediaKind{
 	".jpg": Image, ".jpeg": Image, ".png": Image, ".gif": Image, ".webp": Image,
 	".mp4": Video, ".mov": Video, ".avi": Video, ".mkv": Video, ".webm": Video,
-	".mp3": Audio, ".ogg": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
+	".mp3": Audio, ".ogg": Audio, ".weba": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
 }
 
 // TypeOf returns the MIME type of a file on disk, by the extension of its name, else by its

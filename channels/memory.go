@@ -21,11 +21,9 @@ type Memory interface {
 	Parts(ctx context.Context) ([]Incoming, error)
 	// DropParts deletes the parts of a message that is not for the bot. Their IDs stay known.
 	DropParts(ctx context.Context, chat Chat, group string) error
-	// Known reports whether a message or part with this ID was received, refused or dropped. A
-	// channel asks before it completes a message with parts that may have arrived before.
+	// Known reports whether a message or part with this ID was received, refused or dropped.
 	Known(ctx context.Context, chat Chat, id string) (bool, error)
-	// Idle reports whether nothing runs or waits in a chat, and nobody is asked anything there, so
-	// that the next text begins a turn at once. A channel asks before it waits for messages that
-	// belong to a text.
-	Idle(ctx context.Context, chat Chat) bool
+	// Idle reports whether the next text in a chat is likely to begin a turn at once. A channel
+	// asks before it waits for messages that belong to a text. It does not wait for the disk.
+	Idle(chat Chat) bool
 }

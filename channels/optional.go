@@ -137,18 +137,18 @@ type ChatChecker interface {
 
 // Resumer is a channel that continues from a cursor after a restart.
 type Resumer interface {
-	// Resume sets the position at which Run begins. The gateway calls it once, before the first
-	// Run, with the Cursor stored last or "" if there is none. Run then receives every message
-	// after the cursor, in order. It may receive earlier ones again, but only under their old IDs.
+	// Resume sets the position at which Run begins. The gateway calls it before each Run, with the
+	// Cursor stored last or "" if there is none. Run then receives every message after the cursor,
+	// in order. It may receive earlier ones again, but only under their old IDs.
 	Resume(cursor string)
 }
 
 // CursorKeeper is a Resumer whose cursor also advances while no message is received.
 type CursorKeeper interface {
 	// KeepCursor sets the function that stores a cursor without a message. The gateway calls
-	// KeepCursor once, before the first Run. Run calls keep, from one goroutine at a time, and
-	// never with a cursor that passes a message not yet received. An error from keep is no reason
-	// to end Run: the cursor stored before still holds.
+	// KeepCursor before each Run. Run calls keep, from one goroutine at a time, and never with a
+	// cursor that passes a message not yet received. An error from keep is no reason to end Run:
+	// the cursor stored before still holds.
 	KeepCursor(keep func(ctx context.Context, cursor string) error)
 }
 
@@ -228,10 +228,10 @@ type WordsUser interface {
 
 // Menu is a channel that can show a menu of commands in every chat.
 type Menu interface {
-	// SetMenu sets the commands of the menu. The gateway calls it before the first Run, and again
-	// when the commands or their descriptions change. It must neither make a network call nor keep
-	// the slice: Run sends the menu, and works without one if the network refuses it. Names that
-	// the network does not allow are left out.
+	// SetMenu sets the commands of the menu. The gateway calls it before each Run, and when the
+	// commands or their descriptions change. It must neither make a network call nor keep the
+	// slice: Run sends the menu, and works without one if the network refuses it. Names that the
+	// network does not allow are left out.
 	SetMenu(commands []Command)
 }
 
@@ -242,6 +242,26 @@ type ChatMenu interface {
 	// The gateway calls it in the background when the agent's commands have changed, and repeats it
 	// for some hours after an error that is no *SendError with Permanent set.
 	SetChatMenu(ctx context.Context, chat Chat, commands []Command) error
+}
+
+// MenuReader is a channel that reads what a person can choose in a chat when it is to be shown.
+type MenuReader interface {
+	// SetMenuSource sets the function that reads it, which is safe for concurrent use. The gateway
+	// calls it once, before any other method. A channel without a source has no menu.
+	SetMenuSource(read MenuSource)
+}
+
+// MenuSource returns what a person can choose in a chat.
+type MenuSource func(ctx context.Context, chat Chat, user User) (Choices, error)
+
+// Choices are what a person can choose in a chat.
+type Choices struct {
+	// Commands are those of the gateway and of the agent.
+	Commands []Command
+	// Agent answers the next message. Agents are those that can be chosen; there is no choice among
+	// less than two.
+	Agent  string
+	Agents []string
 }
 
 // Examiner is a channel that can diagnose its configuration and its network for `nanobot doctor`.

@@ -216,6 +216,15 @@ var optionalRunBreaches = []breach{
 		}),
 	},
 	{
+		name:  "SetMenuSource reads the source",
+		fails: []string{"MenuReader: the source is read only when a menu is shown"},
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
+			o.setSource = func(read channels.MenuSource) {
+				_, _ = read(context.Background(), channels.Chat{}, channels.User{})
+			}
+		}),
+	},
+	{
 		name:  "SetMenu keeps the slice",
 		fails: []string{showsMenu},
 		build: withFault(func(f fakeChannel, o *faultyChannel) {

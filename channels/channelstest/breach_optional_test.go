@@ -36,6 +36,7 @@ type faultyChannel struct {
 	publish      func(event string, data any)
 	health       func() error
 	setMenu      func(commands []channels.Command)
+	setSource    func(read channels.MenuSource)
 	setChatMenu  func(ctx context.Context, chat channels.Chat, commands []channels.Command) error
 	examine      func(ctx context.Context, e channels.ExamineOptions) []channels.Finding
 	close        func() error
@@ -143,6 +144,10 @@ func (o faultyChannel) Health() error {
 
 func (o faultyChannel) SetMenu(commands []channels.Command) {
 	overridden(o.setMenu, o.setMenu != nil, o.fakeChannel.SetMenu)(commands)
+}
+
+func (o faultyChannel) SetMenuSource(read channels.MenuSource) {
+	overridden(o.setSource, o.setSource != nil, o.fakeChannel.SetMenuSource)(read)
 }
 
 func (o faultyChannel) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {

@@ -33,6 +33,7 @@ var (
 	_ channels.HealthReporter   = fakeChannel{}
 	_ channels.WordsUser        = fakeChannel{}
 	_ channels.Menu             = fakeChannel{}
+	_ channels.MenuReader       = fakeChannel{}
 	_ channels.ChatMenu         = fakeChannel{}
 	_ channels.Examiner         = fakeChannel{}
 	_ channels.Closer           = fakeChannel{}
@@ -263,6 +264,8 @@ func (f fakeChannel) Health() error {
 }
 
 func (f fakeChannel) SetMenu(commands []channels.Command) { f.menu = slices.Clone(commands) }
+
+func (f fakeChannel) SetMenuSource(channels.MenuSource) {}
 
 func (f fakeChannel) showMenu() {
 	f.net.mu.Lock()

@@ -86,7 +86,7 @@ func (m *Memory) Known(_ context.Context, chat channels.Chat, id string) (bool, 
 }
 
 // Idle reports whether a chat is idle: until SetBusy is called.
-func (m *Memory) Idle(context.Context, channels.Chat) bool {
+func (m *Memory) Idle(channels.Chat) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return !m.busy
@@ -133,8 +133,11 @@ func (m *Memory) storePart(in channels.Incoming) error {
 	if m.fail == nil {
 		m.cursor = cmp.Or(in.Cursor, m.cursor)
 	}
+	if m.fail == nil && m.known[messageKey{in.Chat, in.ID}] {
+		return channels.ErrKnown
+	}
 	same := func(p channels.Incoming) bool { return p.Chat == in.Chat && p.ID == in.ID }
-	if m.fail == nil && !m.known[messageKey{in.Chat, in.ID}] && !slices.ContainsFunc(m.parts, same) {
+	if m.fail == nil && !slices.ContainsFunc(m.parts, same) {
 		m.parts = append(m.parts, in)
 	}
 	return m.fail

@@ -53,6 +53,7 @@ var optionalChecks = []check{
 	{"Menu: SetMenu makes no network call", setMenuIsSilent},
 	{"Menu: Run shows the menu", runShowsMenu},
 	{"ChatMenu: SetChatMenu replaces the commands of a chat", setChatMenuReplaces},
+	{"MenuReader: the source is read only when a menu is shown", menuSourceIsReadLate},
 	{"Examiner: Examine finds nothing wrong and changes nothing", examineChangesNothing},
 	{"Examiner: a network that is out of reach is Bad", examineFindsOutage},
 	{"Examiner: Examine does not disturb a running daemon", examineDisturbsNothing},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"nanobot/channels"
 )
@@ -214,6 +215,27 @@ func setMenuIsSilent(_ context.Context, fx fixture) error {
 		return fmt.Errorf("Run was not called, and the menu is %q", shown)
 	}
 	return nil
+}
+
+func menuSourceIsReadLate(ctx context.Context, fx fixture) error {
+	reader, err := optionalInterface[channels.MenuReader](fx)
+	if err != nil {
+		return err
+	}
+	var read atomic.Bool
+	reader.SetMenuSource(func(context.Context, channels.Chat, channels.User) (channels.Choices, error) {
+		read.Store(true)
+		return channels.Choices{}, nil
+	})
+	c, err := fx.startAndReceiveFirst(ctx)
+	defer func() { _ = c.stop() }()
+	if err != nil {
+		return err
+	}
+	if read.Load() {
+		return errors.New("nobody has opened a menu, and its source was read")
+	}
+	return c.stopCleanly()
 }
 
 func runShowsMenu(ctx context.Context, fx fixture) error {

@@ -36,7 +36,7 @@ func librarySession(t *testing.T, s *discordtest.Server, handle func(*discordgo.
 	t.Cleanup(transport.CloseIdleConnections)
 	d.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
-		req.URL.Scheme, req.URL.Host = to.Scheme, to.Host
+		req.URL.Scheme, req.URL.Host, req.Host = to.Scheme, to.Host, to.Host
 		return transport.RoundTrip(req)
 	})
 	d.LogLevel = -1 // nothing

@@ -67,7 +67,7 @@ func (m *fakeMemory) Save(_ context.Context, key, value string) error {
 
 func (m *fakeMemory) Parts(context.Context) ([]channels.Incoming, error) { return nil, nil }
 
-func (m *fakeMemory) Idle(context.Context, channels.Chat) bool { return true }
+func (m *fakeMemory) Idle(channels.Chat) bool { return true }
 
 func (m *fakeMemory) Known(_ context.Context, chat channels.Chat, id string) (bool, error) {
 	m.Lock()

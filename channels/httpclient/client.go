@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"nanobot/channels"
 )
 
 // Client makes requests. It follows no redirects, which would send a token to another server. Its
@@ -40,7 +42,7 @@ func NewClient(given *http.Client, token string) *Client {
 }
 
 // Do makes a request. If there is no response, written says whether the request was written, and so
-// may have been carried out.
+// may have been carried out. A request that its context's guard forbids is not written.
 func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err error) {
 	var wrote atomic.Bool
 	trace := &httptrace.ClientTrace{
@@ -49,6 +51,12 @@ func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err e
 				wrote.Store(true)
 			}
 		},
+	}
+	if err := channels.CheckGuard(req.Context()); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, false, err
 	}
 	resp, err = c.Client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	return resp, wrote.Load(), c.RedactError(err, req.URL)

@@ -2,13 +2,32 @@ package httpclient_test
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/httpclient"
 	"nanobot/internal/musttest"
 )
+
+func TestARequestThatItsGuardForbidsIsNotWritten(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	forbidden := errors.New("forbidden")
+	for _, guard := range []error{forbidden, nil} {
+		ctx := channels.WithGuard(t.Context(), func() error { return guard })
+		req := musttest.Get(http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader("x")))(t)
+		o := httpclient.NewClient(nil, "").Fetch(req, 1<<20)
+		if !errors.Is(o.Err, guard) || o.Written != (guard == nil) || asked != (guard == nil) {
+			t.Errorf("with the guard %v the outcome is %+v", guard, o)
+		}
+	}
+}
 
 // The body of such an answer is the connection itself, which the server may keep open for ever.
 func TestAServerThatSwitchesProtocolsIsNotWaitedFor(t *testing.T) {

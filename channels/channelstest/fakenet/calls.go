@@ -1,6 +1,7 @@
 package fakenet
 
 import (
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -11,8 +12,10 @@ import (
 type Call struct {
 	ID     int // in the order of arrival, from 1
 	At     time.Time
-	Done   bool // the response was sent
-	Status int  // of the response; 0 if the connection was cut
+	From   string // the address of the caller, without its port
+	Host   string // the address that it has called
+	Done   bool   // the response was sent
+	Status int    // of the response; 0 if the connection was cut
 }
 
 // Header returns the call itself.
@@ -34,6 +37,12 @@ type Network[C any, P pointer[C]] struct {
 	queuedFaults map[string][]Fault
 }
 
+// CallerAddress returns the address of a request's caller, without its port.
+func CallerAddress(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return host
+}
+
 // Response is how a network carries out a call and responds to it.
 type Response struct {
 	CarryOut func() (result any, err error)
@@ -50,6 +59,7 @@ func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, r
 	n.Update(func() {
 		n.calls = append(n.calls, c)
 		h.ID, h.At = len(n.calls), time.Now()
+		h.From, h.Host = CallerAddress(r), r.Host
 		w.Header().Set("Date", n.Now().UTC().Format(http.TimeFormat))
 	})
 	f := n.nextFault(c)

@@ -36,8 +36,9 @@ type Stats struct {
 	Resumes    int // requested
 	Resumed    int // successful
 	Heartbeats int
-	Connected  int   // sessions with a connection now
-	Closes     []int // the codes that the bot has closed connections with
+	Connected  int      // sessions with a connection now
+	Closes     []int    // the codes that the bot has closed connections with
+	From       []string // the addresses from which sessions were started and resumed, in order
 }
 
 // Stats returns the counts so far.
@@ -49,7 +50,7 @@ func (s *Server) Stats() Stats {
 
 func (s *Server) stats() Stats {
 	out := s.gateway.stats
-	out.Closes = slices.Clone(out.Closes)
+	out.Closes, out.From = slices.Clone(out.Closes), slices.Clone(out.From)
 	for _, n := range s.gateway.sessions {
 		if n.conn != nil && !n.conn.muted {
 			out.Connected++

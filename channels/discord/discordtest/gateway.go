@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // gateway is the state of the websocket gateway.
@@ -41,6 +43,7 @@ type session struct {
 // conn is one connection. Everything except ws is protected by the server's lock.
 type conn struct {
 	ws                *websocket.Conn
+	host, from        string // the address that was called, and the caller's
 	handshakeFault    HandshakeFault
 	outgoing          [][]byte
 	session           *session
@@ -96,7 +99,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{ws: ws, handshakeFault: plan}
+	c := &conn{ws: ws, host: r.Host, from: fakenet.CallerAddress(r), handshakeFault: plan}
 	s.Update(func() {
 		s.gateway.conns[c] = true
 		c.heartbeatInterval = s.gateway.heartbeatInterval

@@ -64,11 +64,12 @@ func (s *Server) startSession(c *conn, intents int) {
 		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
 	}
 	s.addEvent(n, "READY", encode(map[string]any{
-		"v": 10, "user": s.Bot, "guilds": guilds, "session_id": n.id, "resume_gateway_url": s.gatewayURL(),
+		"v": 10, "user": s.Bot, "guilds": guilds, "session_id": n.id, "resume_gateway_url": gatewayURL(c.host),
 		"application": map[string]any{"id": s.ApplicationID, "flags": 0}, "shard": []int{0, 1},
 		"private_channels": []any{},
 	}))
 	s.gateway.stats.Readies++
+	s.gateway.stats.From = append(s.gateway.stats.From, c.from)
 	for id := range s.guilds {
 		if intents&intentGuilds != 0 {
 			s.addEvent(n, "GUILD_CREATE", encode(s.guildCreateEvent(id)))
@@ -125,6 +126,7 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 		}
 		s.addEvent(old, "RESUMED", encode(map[string]any{}))
 		s.gateway.stats.Resumed++
+		s.gateway.stats.From = append(s.gateway.stats.From, c.from)
 	}
 }
 

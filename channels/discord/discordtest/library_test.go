@@ -23,7 +23,7 @@ type redirectTransport struct {
 
 func (e redirectTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host = e.to.Scheme, e.to.Host
+	r.URL.Scheme, r.URL.Host, r.Host = e.to.Scheme, e.to.Host, e.to.Host
 	return e.next.RoundTrip(r)
 }
 

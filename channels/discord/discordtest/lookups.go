@@ -2,17 +2,19 @@ package discordtest
 
 import (
 	"net/http"
-	"strings"
 )
 
-func (s *Server) gatewayURL() string { return "ws" + strings.TrimPrefix(s.URL, "http") + "/gateway/" }
+// gatewayURL returns the URL of the gateway at the address that a bot has called, which may be a proxy's.
+func gatewayURL(host string) string { return "ws://" + host + "/gateway/" }
 
-func (s *Server) getGateway(*Call) (any, error) { return map[string]string{"url": s.gatewayURL()}, nil }
+func (s *Server) getGateway(c *Call) (any, error) {
+	return map[string]string{"url": gatewayURL(c.Host)}, nil
+}
 
-func (s *Server) getGatewayBot(*Call) (any, error) {
+func (s *Server) getGatewayBot(c *Call) (any, error) {
 	l := s.gateway.startLimit
 	return map[string]any{
-		"url": s.gatewayURL(), "shards": 1, "session_start_limit": map[string]any{
+		"url": gatewayURL(c.Host), "shards": 1, "session_start_limit": map[string]any{
 			"total": l.Total, "remaining": max(l.Remaining, 0), "reset_after": 14_400_000,
 			"max_concurrency": l.MaxConcurrency,
 		},

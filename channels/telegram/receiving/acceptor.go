@@ -3,6 +3,7 @@ package receiving
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -135,7 +136,7 @@ func (in *acceptor) acceptUpdate(ctx context.Context, u *updates.Update, cursor 
 	defer q.order.Unlock()
 	if u.CallbackQuery == nil {
 		in.pending.recordAddressed(u)
-		m.JoinsNext = m.JoinsNext || in.mayIntroduce(ctx, u)
+		m.JoinsNext = m.JoinsNext || in.mayIntroduce(u)
 	}
 	switch ignored, err := in.isUnknownEdit(ctx, q, u); {
 	case ignored || err != nil:
@@ -195,10 +196,10 @@ func (in *acceptor) storePart(ctx context.Context, q *chatQueue, u *updates.Upda
 	}
 	part := in.r.newPart(u, in.r.identity.prefix, p.group)
 	part.Cursor = cursor()
-	// A part of a message that was received before is not received again.
-	known, err := in.r.memory.Known(ctx, part.Chat, part.ID)
-	if err == nil && !known {
-		err = in.receive(ctx, part)
+	err = in.receive(ctx, part)
+	known := errors.Is(err, channels.ErrKnown) // a part of a message that was received before
+	if known {
+		err = nil
 	}
 	in.pending.endStoring(ctx, q, p, u, known, err)
 	return err
@@ -285,13 +286,13 @@ func (in *acceptor) receiveWhole(ctx context.Context, p *pendingMessage) error {
 // that its sender has written in an idle chat, or it was joined to one. Apps send a comment and the
 // messages that it introduces at once, but Telegram delivers them one by one. In a busy chat the
 // gateway joins them. Not all messages can wait when very many arrive.
-func (in *acceptor) mayIntroduce(ctx context.Context, u *updates.Update) bool {
+func (in *acceptor) mayIntroduce(u *updates.Update) bool {
 	if in.pending.isHalfFull() || in.r.o.Timing.Comment < 0 {
 		return false
 	}
 	m := u.Message
 	return m.IsOwnText() && !strings.HasPrefix(in.r.identity.contentText(m), "/") &&
-		in.r.memory.Idle(ctx, in.r.chat(u.ChatID())) ||
+		in.r.memory.Idle(in.r.chat(u.ChatID())) ||
 		m.Origin.Value != nil && in.pending.continues(u)
 }
 

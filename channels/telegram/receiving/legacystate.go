@@ -208,7 +208,7 @@ func (r *Receiver) importLegacyFile(ctx context.Context, f legacyFile, prefix st
 	}
 	for _, part := range parts {
 		part.Part.Group = group
-		if err := receive(ctx, part); err != nil {
+		if err := receive(ctx, part); err != nil && !errors.Is(err, channels.ErrKnown) {
 			return err
 		}
 	}
