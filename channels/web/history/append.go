@@ -20,6 +20,9 @@ var (
 	ErrNoButton       = errors.New("there is no such button")
 	ErrAlreadyPressed = errors.New("the question is no longer open")
 	ErrNoMessage      = errors.New("there is no such message")
+	ErrNotLast        = errors.New("only a person's own last message can be edited")
+	ErrEmpty          = errors.New("a message needs a text or a file")
+	ErrDeleted        = errors.New("the chat was deleted")
 )
 
 // Actor is the user who does something. With All set the user may use every chat, otherwise only
@@ -68,7 +71,7 @@ func (h *History) Append(ctx context.Context, d NewEvent) (e Event, added bool, 
 
 func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	if d.Key != "" {
-		before, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.key = ?", d.Key))
+		before, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.key = $1", d.Key))
 		if found && err == nil && (before.Chat != d.Chat || !d.Actor.canUse(before.Owner)) {
 			return Event{}, false, refusal{ErrNotOwner}
 		}
@@ -76,20 +79,23 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 			return before, false, err
 		}
 	}
+	if d.User != "" {
+		var err error
+		if d.Name, err = scanName(tx.QueryRow(selectName, d.User)); err != nil {
+			return Event{}, false, err
+		}
+	}
 	e := Event{Chat: d.Chat, Owner: d.Actor.User, Type: d.Type, ID: d.ID, Time: h.now(), Body: d.Body}
-	known := true
-	err := tx.QueryRow("SELECT owner FROM chats WHERE id = ?", d.Chat).Scan(&e.Owner)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		known = false
-	case err != nil:
-		return e, false, fmt.Errorf("read chat: %w", err)
-	case !d.Actor.canUse(e.Owner):
-		return e, false, refusal{ErrNotOwner}
+	owner, known, err := readOwner(tx, d.Chat, d.Actor)
+	if err != nil {
+		return e, false, err
+	}
+	if known {
+		e.Owner = owner
 	}
 	if !known && d.MaxChats > 0 && !d.Actor.All {
 		var owned int
-		if err := tx.QueryRow("SELECT count(*) FROM chats WHERE owner = ? AND updated > 0",
+		if err := tx.QueryRow("SELECT count(*) FROM chats WHERE owner = $1 AND updated > 0",
 			d.Actor.User).Scan(&owned); err != nil {
 			return e, false, fmt.Errorf("count chats: %w", err)
 		}
@@ -99,7 +105,8 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	}
 	if d.MaxWaiting > 0 {
 		var waiting int
-		if err := tx.QueryRow("SELECT count(*) FROM events WHERE taken = 0 AND chat = ?", d.Chat).Scan(&waiting); err != nil {
+		if err := tx.QueryRow("SELECT count(*) FROM events WHERE taken = 0 AND chat = $1",
+			d.Chat).Scan(&waiting); err != nil {
 			return e, false, fmt.Errorf("count waiting messages: %w", err)
 		}
 		if waiting >= d.MaxWaiting {
@@ -113,14 +120,32 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	return e, err == nil, err
 }
 
+// readOwner returns the owner of a chat, if the chat exists. It refuses an actor who may not use
+// the chat, and a deleted chat.
+func readOwner(tx *sql.Tx, chat string, p Actor) (owner string, found bool, err error) {
+	var deleted int
+	err = tx.QueryRow("SELECT owner, deleted FROM chats WHERE id = $1", chat).Scan(&owner, &deleted)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("read chat: %w", err)
+	case !p.canUse(owner):
+		return "", false, refusal{ErrNotOwner}
+	case deleted != 0:
+		return "", false, refusal{ErrDeleted}
+	}
+	return owner, true, nil
+}
+
 // saveChat creates a chat, or sets the time of its last event.
 func saveChat(tx *sql.Tx, e Event, known bool) error {
 	var err error
 	if known {
-		_, err = tx.Exec("UPDATE chats SET title = CASE updated WHEN 0 THEN ? ELSE title END, updated = ? WHERE id = ?",
+		_, err = tx.Exec("UPDATE chats SET title = CASE updated WHEN 0 THEN $1 ELSE title END, updated = $2 WHERE id = $3",
 			chatTitle(e.Body), e.Time.UnixMilli(), e.Chat)
 	} else {
-		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner,
+		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES ($1, $2, $3, $4)", e.Chat, e.Owner,
 			chatTitle(e.Body), e.Time.UnixMilli())
 	}
 	return err
@@ -131,17 +156,20 @@ func insertEvent(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write event: %w", err)
 	}
-	r,
-		err := tx.Exec("INSERT INTO events (chat, type, id, time, key, taken, body) VALUES (?, ?, ?, ?, nullif(?, ''), ?, ?)",
-		e.Chat, e.Type, e.ID, e.Time.UnixMilli(), key, !waits, body)
-	if err != nil {
+	taken := 1
+	if waits {
+		taken = 0
+	}
+	var seq int64
+	if err := tx.QueryRow(`INSERT INTO events (chat, type, id, time, key, taken, body)
+		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7) RETURNING seq`,
+		e.Chat, e.Type, e.ID, e.Time.UnixMilli(), key, taken, body).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("write event: %w", err)
 	}
-	seq, err := r.LastInsertId()
 	for _, m := range e.Media {
 		if err == nil {
-			_, err = tx.Exec("INSERT INTO media (id, seq, chat, name, type) VALUES (?, ?, ?, ?, ?)", m.ID, seq, e.Chat, m.Name,
-				m.Type)
+			_, err = tx.Exec("INSERT INTO media (id, seq, chat, name, type) VALUES ($1, $2, $3, $4, $5)", m.ID, seq, e.Chat,
+				m.Name, m.Type)
 		}
 	}
 	if err != nil {
@@ -169,7 +197,7 @@ func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 		d.Type, d.ForGateway = Pressed, true
 		if !m.Buttons[at].Stays {
 			d.MaxWaiting = 0 // there is at most one press of a message
-			if _, err := tx.Exec("UPDATE events SET pressed = ? WHERE seq = ?", d.Data, m.Seq); err != nil {
+			if _, err := tx.Exec("UPDATE events SET pressed = $1 WHERE seq = $2", d.Data, m.Seq); err != nil {
 				return nil, fmt.Errorf("note press: %w", err)
 			}
 		}
@@ -183,7 +211,7 @@ func (h *History) Press(ctx context.Context, d NewEvent) (e Event, err error) {
 func (h *History) MarkReceived(ctx context.Context, seqs []int64) error {
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		for _, seq := range seqs {
-			if _, err := tx.Exec("UPDATE events SET taken = 1 WHERE seq = ?", seq); err != nil {
+			if _, err := tx.Exec("UPDATE events SET taken = 1 WHERE seq = $1", seq); err != nil {
 				return nil, fmt.Errorf("note what was taken: %w", err)
 			}
 		}

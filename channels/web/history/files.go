@@ -51,7 +51,7 @@ func (h *History) OriginalName(ctx context.Context, chat, saved string) (string,
 	}
 	id = strings.ToUpper(id)
 	names, err := scanColumn[string](h.read.QueryContext(ctx,
-		"SELECT name FROM media WHERE id > ? AND id < ? AND chat = ?", id, id+"\uffff", chat))
+		"SELECT name FROM media WHERE id > $1 AND id < $2 AND chat = $3", id, id+"\uffff", chat))
 	for _, name := range names {
 		if downloads.SavedName(name, "file") == rest {
 			return name, err
@@ -74,7 +74,7 @@ func (h *History) FindMedia(ctx context.Context, p Actor, id string) (m Media, c
 	var body []byte
 	err = h.read.QueryRowContext(ctx,
 		`SELECT m.id, m.name, m.type, m.chat, c.owner, coalesce(e.body, '{}') FROM media m JOIN chats c ON c.id = m.chat
-		LEFT JOIN events e ON e.seq = m.seq WHERE m.id = ?`, id).Scan(&m.ID, &m.Name, &m.Type, &chat, &owner, &body)
+		LEFT JOIN events e ON e.seq = m.seq WHERE m.id = $1 AND c.deleted = 0`, id).Scan(&m.ID, &m.Name, &m.Type, &chat, &owner, &body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !p.canUse(owner):
 		return m, "", os.ErrNotExist
@@ -116,9 +116,9 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 		after = next
 	}
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		_, err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ?
-			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
-			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND taken = 0)`, before.UnixMilli())
+		_, err := tx.Exec(`UPDATE chats AS c SET updated = 0, title = '' WHERE updated > 0 AND updated < $1
+			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = c.id AND type = 'message')
+			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = c.id AND taken = 0)`, before.UnixMilli())
 		return nil, err
 	})
 }
@@ -127,11 +127,11 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 // 0 if none of the events is old. Events with a wrong, later time delay it until that time is old,
 // too.
 func (h *History) pruneNext(ctx context.Context, before time.Time, after int64) (next int64, err error) {
-	const old = " WHERE seq > ? AND seq <= ? AND time < ? AND taken"
+	const old = " WHERE seq > $1 AND seq <= $2 AND time < $3 AND taken <> 0"
 	var gone []string
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > ? ORDER BY seq "+
-			"LIMIT ?) WHERE time < ?",
+		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > $1 ORDER BY seq "+
+			"LIMIT $2) AS batch WHERE time < $3",
 			after, pruneBatch, before.UnixMilli()).Scan(&next)
 		if err != nil || next == 0 {
 			return nil, err
@@ -191,7 +191,7 @@ func (h *History) RemoveUnusedFiles(ctx context.Context) error {
 				continue
 			}
 			var id string
-			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = ?", e.Name()).Scan(&id); errors.Is(err,
+			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = $1", e.Name()).Scan(&id); errors.Is(err,
 				sql.ErrNoRows) {
 				h.RemoveFiles([]Media{{ID: e.Name()}})
 			}

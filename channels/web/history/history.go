@@ -13,7 +13,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
@@ -30,6 +34,13 @@ const (
 	Inserted = "inserted"
 	// Removed says that the content of a message was removed.
 	Removed = "removed"
+	// Changed says that the chat was renamed or pinned. The event has the title and the state that
+	// the chat had when the event was read.
+	Changed = "changed"
+	// Deleted says that the chat was deleted with all its messages.
+	Deleted = "deleted"
+	// Edited says that a person has written their last message again, which is to be run again.
+	Edited = "edited"
 	// reserved is a number that a message may get later.
 	reserved = "reserved"
 )
@@ -39,14 +50,16 @@ type Event struct {
 	Seq   int64 // sequence number among all events
 	Chat  string
 	Owner string // owner of the chat
-	// ChatTitle is the title of the chat when the event was read.
+	// ChatTitle is the title of the chat, and Pinned its state, when the event was read.
 	ChatTitle string
+	Pinned    bool
 	Type      string
 	ID        string // ID of the message; for other events, of the message that they change
 	Time      time.Time
 	// Pressed is the data of the pressed button under this message, or "".
 	Pressed string
-	// Message is the inserted message of an event of the type Inserted; nil if it was deleted.
+	// Message is the message of an event of the type Inserted or Edited, as it was when the event
+	// was read; nil if it was deleted.
 	Message *Event
 	Body
 }
@@ -55,6 +68,7 @@ type Event struct {
 type Body struct {
 	From        string            `json:"from,omitempty"`     // user or bot
 	User        string            `json:"user,omitempty"`     // the sender, if several users may use the chat
+	Name        string            `json:"name,omitempty"`     // of the sender, who has chosen it
 	Language    string            `json:"language,omitempty"` // of the sender, a BCP 47 tag
 	Kind        string            `json:"kind,omitempty"`
 	Text        string            `json:"text,omitempty"`
@@ -68,6 +82,9 @@ type Body struct {
 	Outcome     string            `json:"outcome,omitempty"`  // of a closed question; the buttons have no effect
 	Inserted    bool              `json:"inserted,omitempty"` // the message has a reserved number; an Inserted event follows
 	Removed     bool              `json:"removed,omitempty"`  // the content was removed
+	Edited      bool              `json:"edited,omitempty"`   // the text was changed
+	Runs        int               `json:"runs,omitempty"`     // how often the message was run again, up to an event of the type Edited
+	Silent      bool              `json:"silent,omitempty"`   // it notifies nobody
 	Data        string            `json:"data,omitempty"`     // of the pressed button
 	Press       string            `json:"press,omitempty"`    // ID of the press itself
 	Terminal    *Terminal         `json:"terminal,omitempty"` // the screen that Text shows without colours
@@ -105,6 +122,9 @@ type Options struct {
 	// OnEvent is called with each event once it is on disk, in order and not concurrently. It must
 	// not block.
 	OnEvent func(Event)
+	// Server, if not nil, is how to connect to the schema of a PostgreSQL database, which several
+	// members share and which replaces the file. Its ConnectTimeout also limits each statement.
+	Server *pgx.ConnConfig
 	// Watch watches the files and fails when they are lost or damaged; nil means a watch of this
 	// history.
 	Watch *dbfile.Watch
@@ -128,17 +148,35 @@ type History struct {
 	writer *writer
 	read   *sql.DB
 	last   int64
+
+	hints      string     // the channel of PostgreSQL that tells other members of events
+	refreshing sync.Mutex // protects last with a server
 }
 
-//go:embed schema.sql
-var schema string
+var (
+	//go:embed schema.sql
+	firstTables string
+	//go:embed push.sql
+	pushTables string
 
-const (
-	// schemaVersion is the version of the schema.
-	schemaVersion = 1
-	// maxReaders is how many reads run in parallel.
-	maxReaders = 2
+	schema = firstTables + pushTables
 )
+
+// upgrades are the statements that upgrade the first version of the schema to the next ones.
+var upgrades = []string{
+	`ALTER TABLE chats ADD COLUMN name TEXT NOT NULL DEFAULT '';
+	ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE chats ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;`,
+	`CREATE TABLE people (id TEXT PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL) WITHOUT ROWID;
+	CREATE UNIQUE INDEX people_folded ON people (folded);`,
+	pushTables,
+}
+
+// schemaVersion is the version of the schema.
+var schemaVersion = 1 + len(upgrades)
+
+// maxReaders is how many reads run in parallel.
+const maxReaders = 2
 
 // Open opens the history in a folder, and creates it if it does not exist. An unusable history
 // fails the watch; dbfile.Unusable recognizes these errors.
@@ -149,7 +187,13 @@ func Open(dir string, o Options) (*History, error) {
 	if o.Watch == nil {
 		o.Watch = dbfile.NewWatch()
 	}
+	if o.OnEvent == nil {
+		o.OnEvent = func(Event) {}
+	}
 	h := &History{o: o, path: filepath.Join(dir, Database), files: filepath.Join(dir, Files)}
+	if o.Server != nil {
+		h.path = "in gateway.store"
+	}
 	if err := h.open(dir); err != nil {
 		err = fmt.Errorf("open web history %s: %w", h.path, dbfile.Explain(err))
 		if dbfile.Unusable(err) {
@@ -166,6 +210,9 @@ func (h *History) open(dir string) error {
 	}
 	if err := os.MkdirAll(h.files, 0o700); err != nil {
 		return err
+	}
+	if h.o.Server != nil {
+		return h.openServer()
 	}
 	err := dbfile.Inspect(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,8 +243,12 @@ func (h *History) open(dir string) error {
 	h.read = sql.OpenDB(c)
 	h.read.SetMaxOpenConns(maxReaders)
 	h.read.SetMaxIdleConns(maxReaders)
-	h.writer = newWriter(db, h.o.OnEvent)
-	h.writer.erased = true // a crash may have left a log with what was removed
+	h.writer = newWriter(db, maxGroup, func(events []Event) {
+		for _, e := range events {
+			h.o.OnEvent(e)
+		}
+	})
+	h.writer.path, h.writer.erased = h.path, true // a crash may have left a log with what was removed
 	h.writer.truncateLog()
 	if err := errors.Join(h.watchFiles(dir), files.Check()); err != nil { // the watched files are the opened ones
 		return errors.Join(err, h.Close())
@@ -207,7 +258,7 @@ func (h *History) open(dir string) error {
 
 // watchFiles lets the writer check after each commit that all files are still in place.
 func (h *History) watchFiles(dir string) (err error) {
-	h.writer.watch, h.writer.path = h.o.Watch, h.path
+	h.writer.watch = h.o.Watch
 	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.LogSuffix, h.path+dbfile.IndexSuffix)
 	return err
 }
@@ -216,7 +267,20 @@ func connector(path string, pragmas ...string) (driver.Connector, error) {
 	return dbfile.Connector(path, url.Values{"_txlock": {"immediate"}}, pragmas...)
 }
 
-// checkSchema checks the version of the schema and reads the last sequence number.
+// upgrade brings the schema to the newest version in one transaction.
+func upgrade(ctx context.Context, db *sql.DB, have int) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	script := strings.Join(upgrades[have-1:], "") + fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)
+	if _, err := tx.ExecContext(ctx, script); err != nil {
+		return errors.Join(fmt.Errorf("upgrade from schema %d: %w", have, err), tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// checkSchema checks the version of the schema, upgrades it and reads the last sequence number.
 func (h *History) checkSchema(db *sql.DB) error {
 	ctx := context.Background()
 	var have int
@@ -228,6 +292,10 @@ func (h *History) checkSchema(db *sql.DB) error {
 		return dbfile.Newer(have, schemaVersion)
 	case have < 1:
 		return dbfile.Damaged("it has no schema")
+	case have < schemaVersion:
+		if err := upgrade(ctx, db, have); err != nil {
+			return err
+		}
 	}
 	err := db.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = 'events'").Scan(&h.last)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -13,15 +13,36 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"nanobot/channels"
 	"nanobot/channels/web/history"
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 	"nanobot/internal/wanttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Tests{M: m}) }
+
+// opener opens the history of a folder.
+type opener func(t *testing.T, dir string, o history.Options) *history.History
+
+// onBoth runs a test with a file and with a server, which has a schema for each folder.
+func onBoth(t *testing.T, test func(*testing.T, opener)) {
+	t.Run("file", func(t *testing.T) { test(t, openHistory) })
+	t.Run("server", func(t *testing.T) {
+		schemas := map[string]*pgx.ConnConfig{}
+		test(t, func(t *testing.T, dir string, o history.Options) *history.History {
+			t.Helper()
+			if schemas[dir] == nil {
+				schemas[dir] = postgrestest.Schema(t)
+			}
+			o.Server = schemas[dir]
+			return openHistory(t, dir, o)
+		})
+	})
+}
 
 func openHistory(t *testing.T, dir string, o history.Options) *history.History {
 	t.Helper()
@@ -56,6 +77,10 @@ func eventIDs(t *testing.T, h *history.History) (out []string) {
 }
 
 func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
+	onBoth(t, testEventsArePublishedInTheOrderOfTheirNumbers)
+}
+
+func testEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T, openHistory opener) {
 	var published []int64
 	h := openHistory(t, t.TempDir(), history.Options{OnEvent: func(e history.Event) { published = append(published, e.Seq) }})
 	var all sync.WaitGroup
@@ -75,6 +100,10 @@ func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
 }
 
 func TestARefusalDoesNotAffectTheRestOfItsGroup(t *testing.T) {
+	onBoth(t, testARefusalDoesNotAffectTheRestOfItsGroup)
+}
+
+func testARefusalDoesNotAffectTheRestOfItsGroup(t *testing.T, openHistory opener) {
 	h := openHistory(t, t.TempDir(), history.Options{})
 	mustAppend(t, h, history.NewEvent{Chat: "hers", Actor: history.Actor{User: "ann"}, Type: history.Message, ID: "1"})
 	var all sync.WaitGroup
@@ -118,7 +147,9 @@ func TestAChangeRolledBackWithOthersIsNotReported(t *testing.T) {
 	})
 }
 
-func TestSequenceNumbersAreNeverReused(t *testing.T) {
+func TestSequenceNumbersAreNeverReused(t *testing.T) { onBoth(t, testSequenceNumbersAreNeverReused) }
+
+func testSequenceNumbersAreNeverReused(t *testing.T, openHistory opener) {
 	dir := t.TempDir()
 	now := time.Now()
 	o := history.Options{Now: func() time.Time { return now }}
@@ -136,6 +167,10 @@ func TestSequenceNumbersAreNeverReused(t *testing.T) {
 }
 
 func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
+	onBoth(t, testPruneDeletesOldMessagesWithTheirFiles)
+}
+
+func testPruneDeletesOldMessagesWithTheirFiles(t *testing.T, openHistory opener) {
 	dir := t.TempDir()
 	now := time.Now()
 	h := openHistory(t, dir, history.Options{Now: func() time.Time { return now }})
@@ -177,6 +212,10 @@ func TestPruneDeletesOldMessagesWithTheirFiles(t *testing.T) {
 }
 
 func TestAChatKeepsItsOwnerWhenItIsPruned(t *testing.T) {
+	onBoth(t, testAChatKeepsItsOwnerWhenItIsPruned)
+}
+
+func testAChatKeepsItsOwnerWhenItIsPruned(t *testing.T, openHistory opener) {
 	now := time.Now()
 	h := openHistory(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
 	by := func(user, id string) history.NewEvent {
@@ -198,6 +237,10 @@ func TestAChatKeepsItsOwnerWhenItIsPruned(t *testing.T) {
 }
 
 func TestWaitingMessagesDoNotStopPruning(t *testing.T) {
+	onBoth(t, testWaitingMessagesDoNotStopPruning)
+}
+
+func testWaitingMessagesDoNotStopPruning(t *testing.T, openHistory opener) {
 	now := time.Now()
 	h := openHistory(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
 	waits := newMessage("waits", "")
@@ -215,7 +258,9 @@ func TestWaitingMessagesDoNotStopPruning(t *testing.T) {
 	wanttest.EqualSlices(t, "left are", eventIDs(t, h), append(want, "young"))
 }
 
-func TestReadsAreBoundedInBytes(t *testing.T) {
+func TestReadsAreBoundedInBytes(t *testing.T) { onBoth(t, testReadsAreBoundedInBytes) }
+
+func testReadsAreBoundedInBytes(t *testing.T, openHistory opener) {
 	h := openHistory(t, t.TempDir(), history.Options{})
 	const n = 12
 	for i := range n {
@@ -245,6 +290,10 @@ func TestReadsAreBoundedInBytes(t *testing.T) {
 }
 
 func TestUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T) {
+	onBoth(t, testUnusedFilesAreRemovedWhenTheyAreOld)
+}
+
+func testUnusedFilesAreRemovedWhenTheyAreOld(t *testing.T, openHistory opener) {
 	dir := t.TempDir()
 	now := time.Now()
 	h := openHistory(t, dir, history.Options{Now: func() time.Time { return now }})
@@ -326,7 +375,9 @@ func TestADamagedFileIsReported(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
+func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) { onBoth(t, testOnlyTheOwnerCanReadTheFiles) }
+
+func testOnlyTheOwnerCanReadTheFiles(t *testing.T, openHistory opener) {
 	dir := filepath.Join(t.TempDir(), "web")
 	h := openHistory(t, dir, history.Options{})
 	mustAppend(t, h, newMessage("c", "1"))
@@ -343,7 +394,9 @@ func TestOnlyTheOwnerCanReadTheFiles(t *testing.T) {
 	}))
 }
 
-func TestCallsAfterCloseFail(t *testing.T) {
+func TestCallsAfterCloseFail(t *testing.T) { onBoth(t, testCallsAfterCloseFail) }
+
+func testCallsAfterCloseFail(t *testing.T, openHistory opener) {
 	h := openHistory(t, t.TempDir(), history.Options{})
 	musttest.Do(t, h.Close())
 	if _, _, err := h.Append(t.Context(), newMessage("c", "1")); !errors.Is(err, history.ErrClosed) {

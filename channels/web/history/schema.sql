@@ -2,7 +2,10 @@ CREATE TABLE chats (
 	id      TEXT PRIMARY KEY,
 	owner   TEXT NOT NULL,
 	title   TEXT NOT NULL,
-	updated INTEGER NOT NULL -- Unix milliseconds, as all times here
+	updated INTEGER NOT NULL, -- Unix milliseconds, as all times here
+	name    TEXT NOT NULL DEFAULT '', -- that a person has given it, shown instead of the title
+	pinned  INTEGER NOT NULL DEFAULT 0,
+	deleted INTEGER NOT NULL DEFAULT 0 -- 1: its messages are being removed; 2: they are removed
 ) WITHOUT ROWID;
 CREATE INDEX chats_by_time ON chats (updated);
 
@@ -10,7 +13,7 @@ CREATE INDEX chats_by_time ON chats (updated);
 CREATE TABLE events (
 	seq     INTEGER PRIMARY KEY AUTOINCREMENT,
 	chat    TEXT NOT NULL,
-	type    TEXT NOT NULL, -- message, pressed, closed, inserted, removed or reserved
+	type    TEXT NOT NULL, -- message, pressed, closed, inserted, removed, changed, deleted or reserved
 	id      TEXT NOT NULL, -- of the message; of other events, the message that they change
 	time    INTEGER NOT NULL,
 	key     TEXT,          -- what must not happen twice
@@ -32,3 +35,11 @@ CREATE TABLE media (
 	type TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX media_by_seq ON media (seq);
+
+-- The names that people have chosen, and the same in lower case.
+CREATE TABLE people (
+	id     TEXT PRIMARY KEY,
+	name   TEXT NOT NULL,
+	folded TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX people_folded ON people (folded);

@@ -86,7 +86,8 @@ func reconcile(ctx context.Context, path string, b gatewayCopy) (media []string,
 		return nil, err
 	}
 	_, err = db.ExecContext(ctx,
-		"UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')",
+		"UPDATE events SET taken = 0 WHERE seq >= ? AND "+
+			"(type IN ('pressed', 'deleted') OR CAST(body AS TEXT) ->> 'from' = 'user')",
 		b.firstWaiting)
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ const maxGroup = 128
 // back the transaction.
 type refusal struct{ error }
 
+func (r refusal) Unwrap() error { return r.error }
+
 // change is the change of one caller.
 type change struct {
 	apply func(*sql.Tx) (*Event, error) // returns the new event, if any
@@ -32,8 +34,8 @@ type change struct {
 // writer implements group commit: changes that arrive during a commit share the next one.
 type writer struct {
 	db      *sql.DB
-	path    string // of the database
-	onEvent func(Event)
+	path    string // of the database; "": it is on a server
+	publish func([]Event)
 	queue   *batch.Queue[*change]
 	watch   *dbfile.Watch // a commit counts only if the watched files are still in place
 	// erased says that something was removed that the log may still contain, and logBusy that
@@ -41,12 +43,9 @@ type writer struct {
 	erased, logBusy bool
 }
 
-func newWriter(db *sql.DB, published func(Event)) *writer {
-	w := &writer{db: db, onEvent: published}
-	if published == nil {
-		w.onEvent = func(Event) {}
-	}
-	w.queue = batch.New(maxGroup, w.commitGroup)
+func newWriter(db *sql.DB, limit int, publish func([]Event)) *writer {
+	w := &writer{db: db, publish: publish}
+	w.queue = batch.New(limit, w.commitGroup)
 	return w
 }
 
@@ -63,7 +62,7 @@ func (w *writer) submit(ctx context.Context, do func(*sql.Tx) (*Event, error)) e
 	return c.err
 }
 
-// commitGroup commits changes and passes the new events to onEvent.
+// commitGroup commits changes and publishes the new events.
 func (w *writer) commitGroup(changes []*change) {
 	err := w.watch.Err()
 	if err == nil {
@@ -78,17 +77,21 @@ func (w *writer) commitGroup(changes []*change) {
 			c.err, c.event = err, nil
 		}
 	}
+	var events []Event
 	for _, c := range changes {
 		if c.event != nil {
-			w.onEvent(*c.event)
+			events = append(events, *c.event)
 		}
+	}
+	if len(events) > 0 {
+		w.publish(events)
 	}
 }
 
 // truncateLog removes what was erased from the write-ahead log. While somebody reads the database,
 // it is tried again after the next commit.
 func (w *writer) truncateLog() {
-	if !w.erased {
+	if !w.erased || w.path == "" {
 		return
 	}
 	conn, err := w.db.Conn(context.Background())
