@@ -29,15 +29,21 @@ async function request(path, options) {
 }
 
 export const get = (path) => request(path, { cache: 'no-store' });
-export const post = (path, body = {}) => request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+const put = (method, path, body) => request(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+export const post = (path, body = {}) => put('POST', path, body);
+export const change = (path, body) => put('PATCH', path, body);
+export const remove = (path, body) => put('DELETE', path, body);
 
-const chatPath = (chat) => 'api/chats/' + encodeURIComponent(chat);
+export const chatPath = (chat) => 'api/chats/' + encodeURIComponent(chat);
 
-export const history = (chat, before) => get(chatPath(chat) + '/messages?limit=50' + (before ? '&before=' + before : ''));
-export const press = (chat, message, data) => post(chatPath(chat) + '/press', { message, data });
+/** @type {ReadHistory} */
+export const history = (chat, where = '') => get(chatPath(chat) + '/messages?limit=50' + where);
+export const press = (chat, message, data) => post(chatPath(chat) + '/press', { message, data, room: room() });
 
-// send posts a message and reports the progress of the upload, from 0 to 1.
+// send posts a message, or edits one, and reports the progress of the upload, from 0 to 1.
+/** @type {Send} */
 export function send(chat, item, onProgress) {
+	if (item.edits) return change(chatPath(chat) + '/messages/' + item.edits, { text: item.text, client_id: item.id });
 	const form = new FormData();
 	form.append('client_id', item.id);
 	form.append('room', room());
@@ -55,8 +61,9 @@ export function send(chat, item, onProgress) {
 
 // stream calls the functions of on with events, and state with the ready event, or null when
 // disconnected. It resumes after the last event seen, and returns a function that reconnects.
+/** @type {Stream} */
 export function stream(on, busy, state) {
-	let last = '', wait = 500, source, timer, idle;
+	let last = '', wait = 500, push = false, hidden, source, timer, idle;
 	function close() {
 		clearTimeout(timer);
 		source?.close();
@@ -64,7 +71,8 @@ export function stream(on, busy, state) {
 	}
 	function open() {
 		close();
-		source = new EventSource('api/events' + (last ? '?after=' + last : ''));
+		hidden = document.hidden;
+		source = new EventSource('api/events?' + new URLSearchParams({ ...(last && { after: last }), ...(hidden && { hidden: '1' }) }));
 		source.onerror = () => {
 			close();
 			state(null);
@@ -73,6 +81,7 @@ export function stream(on, busy, state) {
 		};
 		const ready = (r) => {
 			wait = 500;
+			push = r.push;
 			state(r);
 		};
 		for (const [name, f] of Object.entries({ ready, ...on })) {
@@ -88,8 +97,9 @@ export function stream(on, busy, state) {
 	}
 	function resume() {
 		clearTimeout(idle);
+		// The server pushes notifications to those who have no stream of a visible page.
+		if (source ? push && hidden !== document.hidden : !document.hidden) open();
 		if (document.hidden) closeLater();
-		else if (!source) open();
 	}
 	document.addEventListener('visibilitychange', resume);
 	window.ononline = () => document.hidden || open();

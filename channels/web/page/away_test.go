@@ -45,7 +45,7 @@ func TestAMessageWrittenWithAnExpiredCookieIsSentAfterTheNextSignIn(t *testing.T
 	p.send("too late")
 	p.awaitText(".stuck .fate", "Not sent yet")
 	p.awaitText(".stuck .fate", "nanobot link")
-	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
+	p.typeText("a draft")
 	f.stop() // and with it the stream
 	f.start(f.addr)
 	p.awaitText("#login", "You need a link to get in: nanobot link.")
@@ -237,7 +237,7 @@ func TestSigningOutEndsTheSessionInAllTabs(t *testing.T) {
 	p.awaitText(".theirs", "Answer to hello")
 	other := p.another("http://" + d.addr + "/")
 	other.awaitText("#log", "Answer to hello")
-	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "not for the next one here"))
+	p.typeText("not for the next one here")
 	p.click("#out")
 	p.awaitText("main:not(#main)", "You are signed out") // by the server: the page has been left
 	p.awaitHidden("#chat")

@@ -60,7 +60,8 @@ func run(m *testing.M) int {
 			_ = os.RemoveAll(dir)
 		}
 	}()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"),
+		chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -274,8 +275,16 @@ func (p *tab) count(selector string) int {
 // send writes a message and sends it by the Enter key.
 func (p *tab) send(text string) {
 	p.t.Helper()
-	p.do(chromedp.SendKeys(chromedp.CSS("#text"), text, chromedp.NodeVisible))
+	p.typeText(text)
 	p.enter(chromedp.ModifierNone)
+}
+
+// typeText types into the box. chromedp.SendKeys would read the attributes of the box while the page
+// changes them.
+func (p *tab) typeText(text string) {
+	p.t.Helper()
+	p.until("(e => e?.checkVisibility() && (e.focus(), document.activeElement === e))(document.getElementById('text'))")
+	p.do(chromedp.KeyEvent(text))
 }
 
 // enter strikes the Enter key as a keyboard does: the page may refuse what it would write.

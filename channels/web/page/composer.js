@@ -1,20 +1,27 @@
 // The form for a message: text and files.
 import { $, persist, announce } from './dom.js';
+import { choices } from './menu.js';
+import { voiceNote } from './voice.js';
 import { preview } from './media.js';
 import { text } from './text.js';
 
-// composer calls submit(text, files), and recall() for the text of the last message. It persists a
-// draft for each chat.
-export function composer(submit, recall) {
+// composer calls submit(text, files, id), with the ID of a message that is edited, and recall() for
+// the text of the last message. It persists a draft for each chat.
+/** @type {MakeComposer} */
+export function composer(submit, recall, onError) {
 	const box = $('text'), form = $('composer');
 	let files = [], draft = '';
+	/** @type {Message} */
+	let edited = null; // the message that the box shows
+	const menu = choices((line) => submit(line, []), fit);
+	const cancelNote = voiceNote((file) => submit('', [file]), onError);
 	const attached = new Map(); // draft → its files
 
 	function fit() {
 		box.style.height = 'auto';
 		box.style.height = box.scrollHeight + 'px';
-		$('send').disabled = !box.value.trim() && !files.length;
-		persist(draft, box.value);
+		$('send').disabled = !box.value.trim() && !(edited ? edited.media : files)?.length;
+		if (!edited) persist(draft, box.value);
 	}
 
 	function choose(now) {
@@ -29,8 +36,18 @@ export function composer(submit, recall) {
 		fit();
 	}
 
+	// edit shows a message in place of the draft, or the draft again.
+	function edit(m) {
+		edited = m;
+		form.classList.toggle('edits', !!m);
+		box.value = m ? m.text : sessionStorage.getItem(draft) || '';
+		choose(attached.get(draft) || []);
+		box.focus();
+		if (m) announce(text('pageEditing'));
+	}
+
 	function attach(more) {
-		if (!more.length) return;
+		if (!more.length || edited) return;
 		announce(text('pageAttached', { files: more.map((f) => f.name).join(', ') }));
 		choose(files.concat(more));
 		box.focus();
@@ -38,15 +55,28 @@ export function composer(submit, recall) {
 
 	form.onsubmit = (e) => {
 		e.preventDefault();
-		const words = box.value.trim(), along = files;
-		if (!words && !along.length) return;
+		const words = box.value.trim(), along = files, was = edited;
+		if ($('send').disabled) return;
+		if (was) {
+			edit(null);
+			return submit(words, [], was.id);
+		}
 		box.value = '';
 		choose([]);
 		submit(words, along);
 		box.focus();
 	};
-	box.oninput = fit;
+	box.oninput = () => {
+		menu.typed();
+		fit();
+	};
+	$('unedit').onclick = () => edit(null);
 	box.onkeydown = (e) => {
+		if (menu.key(e)) return;
+		if (e.key === 'Escape' && edited) {
+			e.stopPropagation();
+			return edit(null);
+		}
 		if (e.key === 'ArrowUp' && !box.value) {
 			e.preventDefault();
 			box.value = recall();
@@ -73,7 +103,7 @@ export function composer(submit, recall) {
 		e.preventDefault();
 		over(true);
 	};
-	area.ondragleave = (e) => area.contains(e.relatedTarget) || over(false);
+	area.ondragleave = (/** @type {any} */ e) => area.contains(e.relatedTarget) || over(false);
 	area.ondrop = (e) => {
 		e.preventDefault();
 		over(false);
@@ -84,9 +114,16 @@ export function composer(submit, recall) {
 		open(chat) {
 			const early = draft ? '' : box.value; // typed before the chat was known
 			draft = 'draft:' + chat;
+			cancelNote();
+			menu.open(chat);
+			edited = null;
+			form.classList.remove('edits');
 			box.value = early || sessionStorage.getItem(draft) || '';
 			choose(attached.get(draft) || []);
 		},
+		edit,
+		// menuChanged is called when the agent may have changed, or its commands.
+		menuChanged: menu.changed,
 		focus: () => box.focus(),
 	};
 }

@@ -2,26 +2,16 @@
 import { $, h, setChildren, update, at, duration, english, moment } from './dom.js';
 import { get } from './api.js';
 import { plotQueue, span, plotDurations } from './plot.js';
+import { outcomes, outcome, badge, chatName } from './outcome.js';
 import { turnView } from './turn.js';
-
-// outcomes are the states of turns and deliveries, with their colours.
-const outcomes = {
-	pending: ['Waiting', 'warn'], running: ['Running', 'good'], done: ['Done', 'good'], failed: ['Failed', 'bad'], timeout: ['Timed out', 'bad'], stopped: ['Stopped', ''], refused: ['Refused', ''], silent: ['No answer', 'warn'],
-	interrupted: ['Interrupted', 'bad'], dead: ['Dropped', ''], unknown: ['Unknown', 'warn'],
-};
-
-// outcome is the status of a finished turn, or the state of another.
-export const outcome = (t) => (t.state === 'done' ? t.status || 'done' : t.state);
-export const badge = (state) => h('span.badge ' + outcomes[state][1], outcomes[state][0]);
-
-// chatName is the title of a turn's chat with its network, or the chat's ID.
-export const chatName = (t) => (t.title ? `${t.title} · ${t.chat.split(':')[0]}` : t.chat);
 
 // page is how many turns one request fetches and the plots show.
 const page = 200;
 
 export function consoleView(health, onError) {
-	let turns = [], listed = [], most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [], schedules = [];
+	/** @type {Turn[]} */
+	let turns = [], listed = [];
+	let most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [], schedules = [];
 	const rows = new Map();
 	const names = new Map(); // chat → its title
 	const detail = turnView();

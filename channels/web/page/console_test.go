@@ -80,6 +80,14 @@ func TestTheConsoleIsFilteredByChatAndOutcome(t *testing.T) {
 	}
 }
 
+func TestTheConsoleNamesTheMemberThatHasTheStepsOfATurn(t *testing.T) {
+	f := newFake(t)
+	f.turn(with(aTurn(60, ""), obj{"state": "running", "ended": nil, "member": "host-b", "elsewhere": true}))
+	p := open(t, f.url()+"#/console/60")
+	p.awaitText("#turn dl", "host-b")
+	p.awaitText("#turn .story", "Its steps are on host-b until it ends")
+}
+
 func with(o, more obj) obj {
 	n := obj{}
 	for _, m := range []obj{o, more} {

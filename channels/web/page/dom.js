@@ -1,6 +1,7 @@
 // DOM helpers that take no markup, and formats of times and sizes.
 
-export const $ = (id) => document.getElementById(id);
+/** @type {Find} */
+export const $ = (/** @type {any} */ id) => document.getElementById(id);
 
 function make(e, kids) {
 	if (kids[0]?.constructor === Object) for (const [k, v] of Object.entries(kids.shift())) v != null && e.setAttribute(k, v);
@@ -10,17 +11,21 @@ function make(e, kids) {
 
 // h creates an element from tag.classes, optional attributes and children; null and false are
 // skipped.
+/** @type {Create<HTMLElement>} */
 export function h(tag, ...kids) {
 	const [name, classes] = tag.split('.'), e = make(document.createElement(name), kids);
 	if (classes) e.className = classes;
 	return e;
 }
+/** @type {Create<any>} */
 export const svg = (tag, ...kids) => make(document.createElementNS('http://www.w3.org/2000/svg', tag), kids);
 export const icon = (name) => svg('svg', { 'aria-hidden': 'true' }, svg('use', { href: '#i-' + name }));
+/** @type {CreateButton} */
 export const button = (classes, click, ...kids) => Object.assign(h('button.' + classes, ...kids), { type: 'button', onclick: click });
 export const unseen = (text) => h('span.unseen', text);
 
 // update renders the content of an element again if its data has changed.
+/** @type {Update} */
 export function update(e, of, build) {
 	const made = JSON.stringify(of);
 	if (e.made === made) return;

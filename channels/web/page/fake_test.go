@@ -27,7 +27,7 @@ import (
 	"nanobot/internal/words"
 )
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 type obj = map[string]any
@@ -51,6 +51,7 @@ type fake struct {
 	chats           map[string]string
 	lost, schedules []obj
 	health          obj
+	menu            obj
 	acted           []string
 	presses         chan obj
 	onText          func(chat, text string, files []string)
@@ -70,7 +71,7 @@ func newFake(t *testing.T) *fake {
 	t.Parallel()
 	f := &fake{
 		t: t, user: "ann", live: map[string]obj{}, media: map[string]file{}, posted: map[string]obj{}, streams: map[chan obj]bool{}, chats: map[string]string{},
-		details: map[int]obj{}, presses: make(chan obj, 10), onText: func(string, string, []string) {},
+		menu: obj{"commands": []obj{}, "agents": []string{}}, details: map[int]obj{}, presses: make(chan obj, 10), onText: func(string, string, []string) {},
 		health: obj{"ok": true, "running": 0, "waiting": 0, "channels": obj{"web": obj{"ok": true, "since": time.Now()}}},
 	}
 	f.serve(f.handler())
@@ -97,8 +98,16 @@ func (f *fake) handler() http.Handler {
 	mux := http.NewServeMux()
 	files := http.FileServerFS(page.Files)
 	mux.Handle("GET /", files)
+	mux.HandleFunc("GET /manifest.webmanifest", func(w http.ResponseWriter, _ *http.Request) {
+		manifest, err := page.Bot{}.Manifest()
+		if err != nil {
+			f.t.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/manifest+json")
+		_, _ = w.Write(manifest)
+	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		document, err := page.Document(f.words.For(r.Header.Get("Accept-Language")))
+		document, err := page.Document(f.words.For(r.Header.Get("Accept-Language")), page.Bot{})
 		if err != nil {
 			f.t.Error(err)
 		}
@@ -113,6 +122,7 @@ func (f *fake) handler() http.Handler {
 	mux.HandleFunc("GET /api/chats/{id}/messages", f.history)
 	mux.HandleFunc("POST /api/chats/{id}/messages", f.post)
 	mux.HandleFunc("POST /api/chats/{id}/press", f.press)
+	mux.HandleFunc("GET /api/chats/{id}/menu", func(w http.ResponseWriter, _ *http.Request) { f.locked(func() { reply(w, 200, f.menu) }) })
 	mux.HandleFunc("GET /api/media/{id}", f.serveMedia)
 	mux.HandleFunc("GET /api/events", f.events)
 	mux.HandleFunc("GET /api/health", func(w http.ResponseWriter, _ *http.Request) { f.locked(func() { reply(w, 200, f.health) }) })
@@ -180,17 +190,23 @@ func (f *fake) listChats(w http.ResponseWriter, _ *http.Request) {
 
 func (f *fake) history(w http.ResponseWriter, r *http.Request) {
 	before, _ := strconv.Atoi(r.URL.Query().Get("before"))
+	after, err := strconv.Atoi(r.URL.Query().Get("after"))
+	forwards := err == nil
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := []obj{}
 	for _, e := range f.log {
-		if e["event"] == "message" && e["chat"] == r.PathValue("id") && (before == 0 || e["seq"].(int) < before) {
+		seq := e["seq"].(int)
+		if e["event"] == "message" && e["chat"] == r.PathValue("id") && (before == 0 || seq < before) && (!forwards || seq > after) {
 			all = append(all, e)
 		}
 	}
 	more := len(all) > limit
-	if more {
+	switch {
+	case more && forwards:
+		all = all[:limit]
+	case more:
 		all = all[len(all)-limit:]
 	}
 	reply(w, 200, obj{"messages": all, "more": more})

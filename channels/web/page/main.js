@@ -1,9 +1,12 @@
 // The views, and the event stream.
 import { $, icon, announce } from './dom.js';
-import { get, post, stream } from './api.js';
+import { themeButton } from './themebutton.js';
+import { change, get, post, stream } from './api.js';
+import { ask } from './dialog.js';
 import { text } from './text.js';
 import { chatView } from './chat.js';
 import { lightbox } from './media.js';
+import { notifier } from './notify.js';
 
 const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '', '#/c/' + id), onError);
 let opView = null; // null for other users
@@ -32,14 +35,14 @@ function show(name) {
 }
 
 async function route() {
-	const [, where, id = ''] = location.hash.split('/');
+	const [, where, id = '', seq] = location.hash.split('/');
 	if (where === 'console') await operator;
 	if (where === 'console' && opView) {
 		show('console');
 		return opView.open(id);
 	}
 	show('chat');
-	await chat.open(where === 'c' ? id : '', where === 'new');
+	await chat.open(where === 'c' ? id : '', where === 'new', Number(seq));
 	chat.focus();
 }
 
@@ -54,20 +57,29 @@ $('menu').onclick = () => {
 	if ($('menu').ariaExpanded === 'true') $('new').focus();
 };
 document.onkeydown = (e) => {
-	if (e.key !== 'Escape' || e.isComposing || $('lightbox').open) return;
+	if (e.key !== 'Escape' || e.isComposing || document.querySelector('dialog[open]')) return;
 	if ($('menu').ariaExpanded !== 'true') return $('chat').hidden || chat.stop();
 	menu(false);
 	$('menu').focus();
 };
 $('main').onclick = () => menu(false);
 // reset removes all data of the user and reloads.
-function reset() {
+async function reset() {
+	await bell.forget();
 	sessionStorage.clear();
 	history.replaceState(null, '', '#/');
 	location.reload();
 }
 
-$('out').onclick = () => post('out').then(reset, onError);
+$('out').onclick = () => bell.forget().then(() => post('out')).then(reset, onError);
+// setName shows the name of the person, and asks for another one.
+function setName(name) {
+	$('me').textContent = text('pageYourName') + ': ' + (name || user);
+	$('me').onclick = async () => {
+		const wanted = await ask(text('pageChooseName'), text('pageSave'), name);
+		if (wanted !== false) change('api/me', { name: wanted }).then((me) => setName(me.name), onError);
+	};
+}
 $('skip').onclick = (e) => {
 	e.preventDefault();
 	$('main').focus();
@@ -82,15 +94,19 @@ let operator = loadConsole();
 
 for (const e of document.querySelectorAll('[data-icon]')) e.prepend(icon(e.dataset.icon));
 lightbox();
+themeButton();
+const bell = notifier((what) => showStatus(what, 8000), onError);
 window.onhashchange = route;
 route();
 
-const connect = stream({ ...chat.on, notice: (n) => showStatus(n.text, 8000), turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
+const connect = stream({ ...chat.on, message: (m) => [chat.on.message(m), bell.message(m)], notice: (n) => showStatus(n.text, 8000), turn: (t) => opView?.turn(t), reload: () => opView?.reload() }, chat.busy, (up) => {
 	if (up && (user ??= up.user) !== up.user) return reset(); // another user has signed in
+	if (up) setName(up.name);
 	showStatus(up ? '' : text('pageReconnecting'));
 	if (up && offline) announce(text('pageReconnected'));
 	offline = !up;
 	if (!up) return get('api/chats').catch((e) => e.status === 401 && onError(e));
+	bell.ready(up);
 	chat.connected(up.missed);
 	opView?.reload();
 	if ($('login').hidden) return;

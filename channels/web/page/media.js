@@ -6,6 +6,7 @@ const address = (m) => 'api/media/' + encodeURIComponent(m.id);
 const isPicture = (m) => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(m.type);
 
 // gallery shows the files of a message.
+/** @param {Media[]} media */
 export function gallery(media) {
 	const pictures = media.filter((m) => isPicture(m) && !m.state);
 	return [
@@ -82,6 +83,7 @@ export function lightbox() {
 }
 
 // preview shows a file to be sent, and a button if it can be removed.
+/** @type {Preview} */
 export function preview(file, remove) {
 	let image = icon('file');
 	if (isPicture(file)) {

@@ -1,5 +1,5 @@
 // Elements of messages.
-import { h, button, unseen, clock } from './dom.js';
+import { $, h, button, icon, unseen, clock, announce } from './dom.js';
 import { gallery, preview } from './media.js';
 import { text } from './text.js';
 
@@ -18,28 +18,31 @@ function rich(html) {
 	each('input', (e) => e.setAttribute('aria-label', text('pageTaskDone')));
 	// CSS ignores #undefined.
 	each('.screen span', ({ style: s, dataset: d }) => ([s.color, s.background, s.width] = ['#' + d.ink, '#' + d.ground, d.cols + 'ch']));
-	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': text('pageTable') }));
+	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'group', 'aria-label': text('pageTable') }));
 	each('pre', (e) => {
 		const language = e.firstElementChild?.className.match(/language-(\S+)/)?.[1] || '';
 		e.tabIndex = 0;
-		wrap(e, 'div.code').prepend(h('div', language, navigator.clipboard && button('soft', (c) => copy(e.textContent, c.target), text('pageCopy'))));
+		wrap(e, 'div.code').prepend(h('div', language, navigator.clipboard && button('soft', (c) => copy(e.textContent, c.currentTarget), text('pageCopy'))));
 	});
 	return t.content;
 }
 
-function wrap(e, ...as) {
-	const box = h(...as);
+function wrap(e, tag, attributes) {
+	const box = h(tag, attributes);
 	e.replaceWith(box);
 	box.append(e);
 	return box;
 }
 
-async function copy(code, b) {
-	await navigator.clipboard.writeText(code);
+async function copy(words, b) {
+	b.idle ??= [...b.childNodes];
+	await navigator.clipboard.writeText(words);
 	b.textContent = text('pageCopied');
-	setTimeout(() => (b.textContent = text('pageCopy')), 2000);
+	announce(b.textContent);
+	setTimeout(() => b.replaceChildren(...b.idle), 2000);
 }
 
+/** @param {Shown} m */
 export function body(m) {
 	if (m.from !== 'user' && m.html) return h('div.body', rich(m.html));
 	if (m.removed) return h('div.plain', h('em', text('pageSecretRemoved')));
@@ -47,21 +50,25 @@ export function body(m) {
 }
 
 // messageView is a stored message.
+/** @type {View<Message>} */
 export function messageView(m, press) {
 	const mine = m.from === 'user';
 	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
-		unseen(mine ? text('pageFromYou') : m.kind === 'error' ? text('pageErrorMessage') : 'nanobot:'),
+		unseen(mine ? text('pageFromYou') : m.kind === 'error' ? text('pageErrorMessage') : $('bot').textContent + ':'),
 		h('div.card', body(m), gallery(m.media || [])),
 		m.buttons?.length > 0 && (isClosed(m) ? result(m) : buttons(m, press)),
-		h('time', { datetime: m.time }, clock(m.time)));
+		h('div.tools', h('time', { datetime: m.time }, m.edited && text('pageEdited') + ' · ', clock(m.time)),
+			m.text && navigator.clipboard && button('icon', (c) => copy(m.text, c.currentTarget), { 'aria-label': text('pageCopy') }, icon('copy'))));
 	e.message = m;
 	e.hidden = m.removed && !mine; // a screen that a newer message shows
 	return e;
 }
 
 // isQuestion tells a question from an offer: a turn waits for the answer.
+/** @param {Shown} m */
 export const isQuestion = (m) => !isClosed(m) && m.buttons?.some((b) => b.role === 'answer');
 
+/** @type {View<Shown>} */
 export function buttons(m, press) {
 	const row = h('div.choices');
 	row.append(...m.buttons.map((b) => button('choice', () => press(m, b, row), b.label)));
@@ -69,13 +76,16 @@ export function buttons(m, press) {
 	return row;
 }
 
+/** @param {Shown} m */
 export const isClosed = (m) => m.pressed || m.outcome;
 
 // result replaces the buttons once one was pressed, or the question is closed.
+/** @param {Message} m */
 export const result = (m) => h('p.result', m.outcome ? '→ ' + m.outcome
 	: text('pageChosen', { choice: m.buttons.find((b) => b.data === m.pressed)?.label || m.pressed }));
 
 // sending is an unsent message.
+/** @param {Item} item */
 export const sending = (item) => h('li.mine', unseen(text('pageFromYou')),
 	h('div.card', item.text && h('div.plain', item.text),
 		item.files.length > 0 && h('ul.chosen', item.files.map((f) => preview(f)))),

@@ -6,6 +6,7 @@ import { send } from './api.js';
 export const random = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('-');
 
 // outbox calls changed(item) when an item has changed.
+/** @type {MakeOutbox} */
 export function outbox(changed) {
 	let items = [];
 	const busy = new Set();
@@ -14,12 +15,12 @@ export function outbox(changed) {
 		if (item.state === 'gone') return;
 		Object.assign(item, { state, why });
 		if (state === 'gone') items = items.filter((i) => i !== item);
-		persist('outbox', JSON.stringify(items.filter((i) => !i.files.length).map(({ id, chat, text }) => ({ id, chat, text }))));
+		persist('outbox', JSON.stringify(items.filter((i) => !i.files.length).map(({ id, chat, text, edits }) => ({ id, chat, text, edits }))));
 		changed(item);
 	}
 
 	async function deliver(item) {
-		setState(item, 'sending');
+		if (item.state !== 'waiting') setState(item, 'sending'); // the buttons of one that waits stay, with the focus
 		const onProgress = (part) => item.files.length && setState(item, 'sending', Math.floor(part * 100) + ' %');
 		item.message = (await send(item.chat, item, onProgress)).id;
 		setState(item, 'gone');
@@ -42,14 +43,14 @@ export function outbox(changed) {
 		busy.delete(chat);
 	}
 
-	function add(chat, text, files, id = random()) {
-		const item = { id, chat, text, files };
+	function add(chat, text, files, edits, id = random()) {
+		const item = { id, chat, text, files, edits };
 		items.push(item);
 		setState(item, 'sending');
 		sendQueue(chat);
 	}
 
-	for (const i of JSON.parse(sessionStorage.getItem('outbox') || '[]')) add(i.chat, i.text, [], i.id);
+	for (const i of JSON.parse(sessionStorage.getItem('outbox') || '[]')) add(i.chat, i.text, [], i.edits, i.id);
 	window.onbeforeunload = (e) => void (items.some((i) => i.files.length) && e.preventDefault());
 	return {
 		add,

@@ -4,6 +4,7 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"html"
@@ -19,16 +20,36 @@ import (
 //go:embed index.html style.css icon.svg *.js
 var Files embed.FS
 
+// Manifest returns the description of the page as an app that can be installed.
+func (b Bot) Manifest() ([]byte, error) {
+	icon := map[string]string{"src": "icon.svg", "type": "image/svg+xml", "sizes": "any"}
+	if b.Picture != "" {
+		icon = map[string]string{"src": b.Picture, "sizes": "any"}
+	}
+	name := cmp.Or(b.Name, DefaultName)
+	return json.Marshal(map[string]any{
+		"name": name, "short_name": name, "id": ".", "start_url": ".", "scope": ".", "display": "standalone",
+		"background_color": "#ffffff", "theme_color": "#ffffff",
+		"icons": []map[string]string{icon},
+	})
+}
+
 // scriptTexts are the texts that the script uses.
 var scriptTexts = []words.Key{
-	words.PageAsksYou, words.PageAttached, words.PageAwaitsAnswer, words.PageChosen, words.PageCopied, words.PageCopy,
-	words.PageDidNotWork, words.PageDiscard, words.PageErrorMessage, words.PageFileChanged,
-	words.PageFileGone, words.PageFiles, words.PageFromYou, words.PageNewChat,
-	words.PageNewMessages, words.PageNoConnection, words.PageNotSent, words.PageNumberOfPictures, words.PagePicture,
-	words.PagePictureOf, words.PageReconnected, words.PageReconnecting, words.PageRemove, words.PageRemoved,
-	words.PageSecretRemoved,
-	words.PageRetries, words.PageSending, words.PageSent, words.PageServerAnswered, words.PageStopping, words.PageTable,
-	words.PageTaskDone, words.PageTryAgain, words.PageUntitled, words.SignInAskForLink, words.Working,
+	words.ButtonRunAgain, words.PageActions, words.PageAsksYou, words.PageAttached, words.PageAwaitsAnswer,
+	words.PageCancel, words.PageChat, words.PageChatDeleted, words.PageChooseName, words.PageChosen,
+	words.PageCopied, words.PageCopy, words.PageDelete, words.PageDeleteChat, words.PageDidNotWork,
+	words.PageDiscard, words.PageEdit, words.PageEdited, words.PageEditing, words.PageErrorMessage,
+	words.PageExport, words.PageFileChanged, words.PageFileGone, words.PageFiles, words.PageFound,
+	words.PageFoundMore, words.PageFromYou, words.PageNewChat, words.PageNewMessages, words.PageNoConnection,
+	words.PageNoMicrophone, words.PageNotSent, words.PageNotifyBlocked, words.PageNotifyInsecure,
+	words.PageNotifyOff, words.PageNotifyText, words.PageNotifyTitle, words.PageNumberOfPictures,
+	words.PagePicture, words.PagePictureOf, words.PagePin, words.PagePinned, words.PageReconnected,
+	words.PageReconnecting, words.PageRecordNeedsHttps, words.PageRecording, words.PageRemove, words.PageRemoved,
+	words.PageRename, words.PageRenameChat, words.PageRetries, words.PageSave, words.PageSecretRemoved,
+	words.PageSending, words.PageSent, words.PageServerAnswered, words.PageStopping, words.PageTable,
+	words.PageTaskDone, words.PageThemeDark, words.PageThemeLight, words.PageThemeSystem, words.PageTryAgain,
+	words.PageUnpin, words.PageUntitled, words.PageYourName, words.SignInAskForLink, words.Working,
 }
 
 // placeholder is a place in the document for a text of the catalogue.
@@ -37,8 +58,17 @@ var placeholder = lazyregexp.New(`{{\w+}}`)
 // helpCommand is the command that the welcome of an empty chat shows.
 const helpCommand = "/help"
 
+// Bot is the bot as the page shows it.
+type Bot struct {
+	Name    string // "": DefaultName
+	Picture string // address of its picture; "": that of nanobot
+}
+
+// DefaultName is the name of a bot that has none.
+const DefaultName = "nanobot"
+
 // Document returns the document in the language of the words.
-func Document(w words.Words) (string, error) {
+func Document(w words.Words, bot Bot) (string, error) {
 	source, err := Files.ReadFile("index.html")
 	if err != nil {
 		return "", err
@@ -57,6 +87,10 @@ func Document(w words.Words) (string, error) {
 			return string(w.Language())
 		case "texts":
 			return string(script)
+		case "name":
+			return html.EscapeString(cmp.Or(bot.Name, DefaultName))
+		case "picture":
+			return html.EscapeString(cmp.Or(bot.Picture, "icon.svg"))
 		case words.PageHelloText:
 			command := "<kbd>" + helpCommand + "</kbd>"
 			return strings.ReplaceAll(html.EscapeString(w.Text(key, helpCommand)), helpCommand, command)

@@ -41,6 +41,7 @@ function peaks(spans, [from, to]) {
 }
 
 // plotQueue stacks the turns that wait for over 0.1 s on those that run.
+/** @type {Plot} */
 export function plotQueue(box, turns, within) {
 	const running = peaks(turns.filter((t) => t.started).map((t) => [at(t.started), at(t.ended) || Infinity]), within);
 	const waiting = peaks(turns.map((t) => [at(t.received), at(t.started) || at(t.ended) || Infinity]).filter(([a, b]) => b - a > 100), within);
@@ -57,6 +58,7 @@ export function plotQueue(box, turns, within) {
 }
 
 // plotDurations has a logarithmic scale.
+/** @type {Plot} */
 export function plotDurations(box, turns, within, good) {
 	const ended = turns.filter((t) => t.started && at(t.ended) >= within[0]);
 	const times = ended.map((t) => Math.max(1, at(t.ended) - at(t.started)));

@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/channels/web/push"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
@@ -35,21 +36,25 @@ import (
 // in.
 const daemonFolder = "NANOBOT_PAGE_TEST"
 
+// pushes is the variable that has the daemon push notifications.
+const pushes = "NANOBOT_PAGE_PUSH"
+
 // daemon is a gateway with real agents behind the real channel, in a process of its own that can be
 // killed.
 type daemon struct {
 	t         *testing.T
 	dir, addr string
+	env       []string
 	cmd       *killtest.Child
 }
 
-func newDaemon(t *testing.T) *daemon {
+func newDaemon(t *testing.T, env ...string) *daemon {
 	t.Helper()
 	if browser.why != "" {
 		t.Skip(browser.why)
 	}
 	t.Parallel()
-	d := &daemon{t: t, dir: t.TempDir()}
+	d := &daemon{t: t, dir: t.TempDir(), env: env}
 	script := musttest.Get(os.ReadFile("testdata/agent.sh"))(t)
 	d.write("agent.sh", script)
 	for i, name := range []string{"view-1.png", "view-2.png", "view-3.png"} {
@@ -71,7 +76,7 @@ func (d *daemon) write(name string, content []byte) {
 func (d *daemon) start() {
 	d.t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
+	cmd.Env = append(append(os.Environ(), d.env...), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
 	cmd.Stderr = os.Stderr
 	d.cmd = killtest.Start(d.t, cmd)
 	for end := time.Now().Add(waitTimeout); ; time.Sleep(10 * time.Millisecond) {
@@ -92,11 +97,14 @@ func (d *daemon) kill() {
 }
 
 // link is a one-time link into it.
-func (d *daemon) link(role httpd.Role) string {
+func (d *daemon) link(role httpd.Role) string { return d.linkAs("", role) }
+
+// linkAs is a one-time link of a user; "": a new one.
+func (d *daemon) linkAs(user string, role httpd.Role) string {
 	d.t.Helper()
 	s := musttest.Get(sqlite.Open(d.t.Context(), filepath.Join(d.dir, "state"), sqlite.Options{Shared: true}))(d.t)
 	defer s.Close()
-	code := musttest.Get(httpd.Grants{Records: s}.Make(d.t.Context(), "", role))(d.t)
+	code := musttest.Get(httpd.Grants{Records: s}.Make(d.t.Context(), user, role))(d.t)
 	return "http://" + d.addr + httpd.EnterPath + code
 }
 
@@ -125,7 +133,12 @@ func beDaemon(dir, addr string) error {
 	if err != nil {
 		return err
 	}
+	var notifications *push.Options
+	if os.Getenv(pushes) != "" {
+		notifications = &push.Options{Allow: []string{"127.0.0.1"}, SignedIn: access.Grants().SignedIn}
+	}
 	ch, err := web.New(web.Options{
+		Push: notifications, SignIn: func(r *http.Request) string { return httpd.SignIn(r.Context()) },
 		State: filepath.Join(state, "web"), MaxUpload: 1 << 20, Log: log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(dir, "web", chat) },
 		Requester: func(r *http.Request) (string, bool) {
@@ -186,6 +199,46 @@ func TestTheStopButtonStopsTheTurn(t *testing.T) {
 	p.click("#acts button")
 	p.awaitText("#log .theirs", "Stopped")
 	p.awaitHidden("#live")
+}
+
+func TestAMessageThatWaitsIsShownBesideTheRunningTurnInAllTabs(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Operator)
+	p.send("slow work")
+	p.awaitText("#live", "Counting slowly")
+	p.send("hello")
+	other := d.enter(httpd.Operator)
+	bothShown := func() {
+		t.Helper()
+		for _, x := range []*tab{p, other} {
+			x.awaitText("#queue", "Queued.")
+			x.awaitText("#queue button", "Cancel")
+			x.awaitText("#now", "Counting slowly")
+			x.awaitText("#acts button", "Stop")
+		}
+	}
+	bothShown()
+	d.kill()
+	p.awaitText("#line", "Reconnecting")
+	d.start()
+	for _, x := range []*tab{p, other} {
+		x.awaitText("#log .theirs", "Answer to hello")
+		x.awaitHidden("#live")
+	}
+	p.send("slow work")
+	p.awaitText("#live", "Counting slowly")
+	p.send("cancelled")
+	p.send("the last one")
+	bothShown()
+	p.until("document.querySelectorAll('#queue > li').length === 2")
+	other.click("#queue > li:first-child button")
+	p.until("document.querySelectorAll('#queue > li').length === 1")
+	bothShown()
+	other.click("#acts button")
+	p.awaitText("#log .theirs", "Stopped")
+	p.awaitText("#log .theirs", "Answer to the last one")
+	p.awaitHidden("#live")
+	wanttest.Equal(t, "answers to the cancelled message:", eval[int](p, "[...document.querySelectorAll('#log .theirs')].filter((e) => e.innerText.includes('Answer to cancelled')).length"), 0)
 }
 
 func TestAQuestionIsAnsweredByAButtonInAllTabs(t *testing.T) {

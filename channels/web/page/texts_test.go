@@ -18,7 +18,7 @@ import (
 )
 
 func TestTheScriptHasItsTexts(t *testing.T) {
-	document := musttest.Get(page.Document(words.Words{}))(t)
+	document := musttest.Get(page.Document(words.Words{}, page.Bot{}))(t)
 	_, rest, _ := strings.Cut(document, `type="application/json">`)
 	data, _, _ := strings.Cut(rest, "</script>")
 	var sent map[string]string
@@ -41,7 +41,7 @@ func TestTheDocumentNamesOnlyTextsOfTheCatalogue(t *testing.T) {
 	source := musttest.Get(page.Files.ReadFile("index.html"))(t)
 	for _, place := range regexp.MustCompile(`{{(\w+)}}`).FindAllSubmatch(source, -1) {
 		name := string(place[1])
-		if name != "language" && name != "texts" && !slices.Contains(words.Keys(), words.Key(name)) {
+		if !slices.Contains([]string{"language", "texts", "name", "picture"}, name) && !slices.Contains(words.Keys(), words.Key(name)) {
 			t.Errorf("there is no text %q", name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestTheDocumentNamesOnlyTextsOfTheCatalogue(t *testing.T) {
 const foreignTexts = `(() => {
 	const found = [];
 	const check = (e, text) => {
-		if (e.closest('script, noscript, #console, #acts, time, .day, small')) return; // buttons of the gateway, times, sizes
+		if (e.closest('script, noscript, #console, #acts, #me, time, .day, small')) return; // buttons of the gateway, names, times, sizes
 		const rest = text.replace(/«[^»]*»/g, '').replace(/nanobot:?/g, '');
 		if (/\p{L}/u.test(rest)) found.push(e.tagName + ' ' + text);
 	};

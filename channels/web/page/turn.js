@@ -1,10 +1,11 @@
 // The details of one turn.
 import { $, h, update, at, button, bytes, icon, duration, english, moment, announce } from './dom.js';
 import { get, post } from './api.js';
-import { badge, chatName, outcome } from './console.js';
+import { badge, chatName, outcome } from './outcome.js';
 
 const finished = (t) => t.state !== 'running' && t.state !== 'pending';
 
+/** @param {Turn} t */
 function endText(t) {
 	if (t.status === 'timeout') return 'Killed at its time limit';
 	if (t.state === 'interrupted') return 'Interrupted by a restart';
@@ -15,10 +16,12 @@ function endText(t) {
 const sends = { sent: 'Sent', pending: 'Waiting to be sent', sending: 'Sending', failed: 'Not sent', unknown: 'Maybe sent' };
 
 // timeline lists the events of a turn: [time, kind, words, text].
+/** @param {Details} t */
 function timeline(t) {
 	const all = [[t.received, 'edge', 'Queued']];
 	if (t.started) all.push([t.started, 'edge', t.attempt > 1 ? `Running, attempt ${t.attempt}` : 'Running']);
 	for (const f of t.frames) if (f.kind !== 'log') all.push([f.time, f.kind, f.kind[0].toUpperCase() + f.kind.slice(1), f.text]);
+	if (t.elsewhere) all.push([t.started, 'edge', `Its steps are on ${t.member} until it ends`]);
 	for (const s of t.parts) {
 		const words = sends[s.state] + (s.tries > 1 ? `, ${s.tries} tries` : '') + (s.error && s.state !== 'sent' ? ': ' + s.error : '');
 		all.push([s.queued, s.state, words, [s.text, ...(s.media || [])].filter(Boolean).join(' · ')]);
@@ -27,8 +30,9 @@ function timeline(t) {
 	return all.sort((a, b) => at(a[0]) - at(b[0]));
 }
 
+/** @param {Turn} t */
 const facts = (t) => [
-	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], [t.origin ? 'Origin' : 'From', t.origin || t.user.name || t.user.username || t.user.id], ['Received', moment(t.received, english)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Chat', chatName(t)], ['Chat ID', t.chat], ['Agent', t.agent], ['Member', t.member], [t.origin ? 'Origin' : 'From', t.origin || t.user.name || t.user.username || t.user.id], ['Received', moment(t.received, english)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
 	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory, english)],
 ].filter(([, v]) => v);
 

@@ -1,0 +1,136 @@
+package page_test
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	permission "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"nanobot/channels/web/push/pushtest"
+	"nanobot/internal/httpd"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+)
+
+// setNotifications answers the browser's question whether the page may notify.
+func (p *tab) setNotifications(s permission.PermissionSetting) {
+	p.t.Helper()
+	info, err := chromedp.Call(p.ctx, target.GetTargetInfo, target.GetTargetInfoParams{})
+	musttest.Do(p.t, err)
+	_, err = chromedp.CallBrowser(p.ctx, permission.SetPermission, permission.SetPermissionParams{
+		Permission: &permission.PermissionDescriptor{Name: "notifications"}, Setting: s, BrowserContextID: info.TargetInfo.BrowserContextID,
+	})
+	musttest.Do(p.t, err)
+}
+
+// notifications returns the titles and texts that the browser shows.
+func (p *tab) notifications() string {
+	p.t.Helper()
+	return eval[string](p, `navigator.serviceWorker.ready.then((r) => r.getNotifications())
+		.then((all) => all.map((n) => n.title + ': ' + n.body + ' ' + (n.tag === n.data)).join(', '))`)
+}
+
+// awaitNotifications waits until the browser shows a notification, and returns all.
+func (p *tab) awaitNotifications() (all string) {
+	p.t.Helper()
+	for end := time.Now().Add(waitTimeout); all == "" && time.Now().Before(end); p.do(chromedp.Sleep(20 * time.Millisecond)) {
+		all = p.notifications()
+	}
+	return all
+}
+
+// subscribes has the browser subscribe at a push service; one of its maker is not to be reached.
+func (p *tab) subscribes(b *pushtest.Browser) {
+	p.t.Helper()
+	p.run(fmt.Sprintf(`(() => {
+		let on = null;
+		PushManager.prototype.subscribe = async (o) => (on = { endpoint: %q, asked: o, toJSON: () => (%s), unsubscribe: async () => (on = null) });
+		PushManager.prototype.getSubscription = async () => on;
+		window.subscription = () => on;
+	})()`, b.Endpoint, b.JSON(false)))
+}
+
+func TestAHiddenPageNotifiesWithoutAPushService(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	wanttest.Equal(t, "button", eval[string](p, "document.getElementById('notify').textContent"), "Notify me: no")
+	p.setNotifications(permission.PermissionSettingDenied)
+	p.click("#notify")
+	p.awaitText("#line", "This browser blocks notifications")
+	p.setNotifications(permission.PermissionSettingGranted)
+	p.click("#notify")
+	p.until("document.getElementById('notify').textContent === 'Notify me: with the chat\\'s title'")
+	p.send("wait for it")
+	p.awaitText("#live", "Looking around")
+	p.setVisible(false)
+	d.write("go", nil)
+	wanttest.Equal(t, "notifications", p.awaitNotifications(), "wait for it:  true")
+	p.setVisible(true)
+	p.do(reload)
+	p.until("document.getElementById('notify').textContent === 'Notify me: with the chat\\'s title'")
+	p.click("#notify")
+	p.until("document.getElementById('notify').textContent === 'Notify me: with the text'")
+	p.send("hello")
+	p.awaitText("#log .theirs:last-child", "hello")
+	wanttest.Equal(t, "notifications of a visible page", p.notifications(), "wait for it:  true")
+	p.click("#out")
+	p.until("document.body.innerText.includes('You are signed out')")
+	wanttest.Equal(t, "stored", eval[bool](p, "localStorage.getItem('notify') === null"), true)
+}
+
+func TestNotificationsArePushedWhileThePageIsHidden(t *testing.T) {
+	service := pushtest.NewService(t)
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Server.Certificate().Raw})
+	musttest.Do(t, os.WriteFile(roots, cert, 0o600))
+	d := newDaemon(t, pushes+"=1", "SSL_CERT_FILE="+roots)
+	p := d.enter(httpd.Chat)
+	p.setNotifications(permission.PermissionSettingGranted)
+	p.subscribes(service.NewBrowser())
+	p.click("#notify")
+	p.until("window.subscription()")
+	p.click("#notify") // with the text
+	p.send("hello there")
+	p.awaitText("#log .theirs", "hello there")
+	p.setVisible(false)
+	var all []pushtest.Push
+	for i := 2; len(all) == 0; i++ { // until the server has seen the end of the stream of the visible page
+		p.run(`fetch('api/chats/' + location.hash.split('/')[2] + '/messages', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{"text": "again"}'})`)
+		p.until(fmt.Sprintf("document.querySelectorAll('#log .theirs').length >= %d", i))
+		all = service.Pending()
+	}
+	pushed := all[0].Payload
+	if !strings.Contains(pushed, `"title":"hello there"`) || !strings.Contains(pushed, "again") {
+		t.Errorf("pushed was %s", pushed)
+	}
+	wanttest.Equal(t, "notifications of the page itself", p.notifications(), "")
+	p.deliver("http://"+d.addr+"/", pushed)
+	wanttest.Equal(t, "notifications while the page is visible", p.notifications(), "")
+	p.do(chromedp.Navigate("about:blank"))
+	p.deliver("http://"+d.addr+"/", pushed)
+	p.do(chromedp.Navigate("http://" + d.addr + "/"))
+	if got := p.awaitNotifications(); !strings.HasPrefix(got, "hello there: ") || !strings.Contains(got, "again") || !strings.HasSuffix(got, " true") {
+		t.Errorf("the notification is %q", got)
+	}
+}
+
+// deliver gives a pushed message to the service worker.
+func (p *tab) deliver(origin, payload string) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, serviceworker.Enable, struct{}{})
+	musttest.Do(p.t, err)
+	must(p, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: "0", Data: payload},
+		func(ctx context.Context, v serviceworker.DeliverPushMessageParams) error {
+			_, err := chromedp.Call(ctx, serviceworker.DeliverPushMessage, v)
+			return err
+		})
+}

@@ -1,0 +1,266 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/internal/musttest"
+)
+
+// person acts on a page in one manner: by mouse, by touch, or by keyboard alone.
+type person struct {
+	*tab
+	manner string
+}
+
+// device is a window and how a person acts in it.
+type device struct {
+	width  int64
+	manner string
+}
+
+var devices = []device{{320, "touch"}, {390, "keyboard"}, {768, "touch"}, {1280, "mouse"}}
+
+func (d device) String() string { return fmt.Sprintf("%d px by %s", d.width, d.manner) }
+
+// use opens a page on the device.
+func (d device) use(t *testing.T, url string) person {
+	t.Helper()
+	p := openBlank(t)
+	p.size(d.width, 800)
+	touch := emulation.SetTouchEmulationEnabledParams{Enabled: d.manner == "touch", MaxTouchPoints: 5}
+	if d.manner != "touch" {
+		touch.MaxTouchPoints = 1
+	}
+	must(p, touch, func(ctx context.Context, v emulation.SetTouchEmulationEnabledParams) error {
+		_, err := chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, v)
+		return err
+	})
+	p.do(chromedp.Navigate(url))
+	p.until(fmt.Sprintf("matchMedia('(pointer: coarse)').matches === %t", d.manner == "touch"))
+	return person{p, d.manner}
+}
+
+// choose activates a control.
+func (p person) choose(selector string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility({ visibilityProperty: true })", selector))
+	switch p.manner {
+	case "mouse":
+		p.click(selector)
+	case "touch":
+		p.tap(selector)
+	case "keyboard":
+		p.tabTo(selector)
+		p.enter(chromedp.ModifierNone)
+	}
+}
+
+// tap touches the middle of an element.
+func (p person) tap(selector string) {
+	p.t.Helper()
+	at := eval[[]float64](p.tab, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'nearest' });
+		const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()`, selector))
+	for _, event := range []input.DispatchTouchEventParams{
+		{Type: "touchStart", TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}}, {Type: "touchEnd", TouchPoints: []*input.TouchPoint{}},
+	} {
+		must(p.tab, event, func(ctx context.Context, v input.DispatchTouchEventParams) error {
+			_, err := chromedp.Call(ctx, input.DispatchTouchEvent, v)
+			return err
+		})
+	}
+}
+
+// tabTo presses the Tab key until an element has the focus.
+func (p person) tabTo(selector string) {
+	p.t.Helper()
+	for range 100 {
+		if eval[bool](p.tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			return
+		}
+		p.do(chromedp.KeyEvent(kb.Tab))
+	}
+	p.t.Fatalf("the Tab key does not reach %s", selector)
+}
+
+// checkLayout measures that nothing is wider than the window, that rows of tables are as high as
+// their text, and that targets are large enough for a finger.
+func (p person) checkLayout(scene string) {
+	p.t.Helper()
+	for _, w := range eval[[]string](p.tab, layoutCheck) {
+		p.t.Errorf("%s: %s", scene, w)
+	}
+}
+
+// layoutCheck lists what does not fit.
+const layoutCheck = `(() => {
+	const wrong = [], name = (e) => e.outerHTML.slice(0, 100), modal = document.querySelector('dialog:modal');
+	const shown = (e) => e.checkVisibility({ visibilityProperty: true }) && (!modal || modal.contains(e)) && !e.closest('.unseen, svg, #skip');
+	const scrolled = (e) => { for (let x = e.parentElement; x; x = x.parentElement) if (/auto|scroll|hidden/.test(getComputedStyle(x).overflowX) && x.id !== 'scroll') return true; };
+	for (const e of document.querySelectorAll('body *')) {
+		const r = e.getBoundingClientRect();
+		if (shown(e) && r.width && (r.left < -1 || r.right > innerWidth + 1) && !scrolled(e)) wrong.push('outside of the window: ' + name(e));
+	}
+	for (const e of document.querySelectorAll('#scroll, body, #board, #turn')) if (shown(e) && e.scrollWidth > e.clientWidth + 1) wrong.push('scrolls sideways: ' + name(e));
+	for (const e of document.querySelectorAll('.wide')) {
+		if (shown(e) && getComputedStyle(e).borderRightWidth === '0px') wrong.push('a table without an edge');
+		for (const row of e.querySelectorAll('tr')) if (shown(e) && row.getBoundingClientRect().height > 40) wrong.push('a row of ' + row.getBoundingClientRect().height + ' px: ' + row.innerText);
+	}
+	if (!matchMedia('(pointer: coarse)').matches) return wrong;
+	for (const e of document.querySelectorAll('a[href], button, select, summary, textarea, audio')) {
+		const r = e.getBoundingClientRect();
+		if (shown(e) && !(e.tagName === 'A' && getComputedStyle(e).display === 'inline') && (r.width < 43.9 || r.height < 43.9)) wrong.push('a target of ' + r.width + 'x' + r.height + ': ' + name(e));
+	}
+	return wrong;
+})()`
+
+// wideTable has short cells that do not fit a phone.
+const wideTable = "<p>Stops</p><table><thead><tr><th>Stop name</th><th align=center>Platform</th><th align=right>Minutes</th><th>Next departure</th><th>And then</th><th>Operator name</th></tr></thead>" +
+	"<tbody><tr><td>Montana lower</td><td align=center>14 b</td><td align=right>1</td><td>at noon sharp</td><td>in the evening</td><td>Skyss and sons</td></tr></tbody></table>"
+
+func TestAPersonUsesEveryViewAtEveryWidth(t *testing.T) {
+	t.Parallel()
+	for _, d := range devices {
+		t.Run(d.String(), func(t *testing.T) { walk(t, d) })
+	}
+}
+
+// walk goes through the states of the page, and checks each of them.
+func walk(t *testing.T, d device) {
+	f := newFake(t)
+	scene(f)
+	f.say("trip", "Stops", obj{"html": wideTable})
+	f.say("trip", "# Report\n\n- [x] one\n- [ ] two\n\n> quoted\n\nSee [this](https://example.com) and `code`.\n\n---\n\n1. a\n2. b", obj{"media": []obj{
+		f.keep("a.mp3", "audio/mpeg", nil), f.keep("b.mp4", "video/mp4", nil),
+	}})
+	f.say("trip", "Error (E42): it broke", obj{"kind": "error"})
+	f.locked(func() {
+		waits := obj{"event": "progress", "chat": "trip", "id": "p9", "text": "Queued.", "html": "<p>Queued.</p>", "buttons": []obj{{"label": "Cancel", "data": "cancel:9"}}}
+		f.live["tripp9"] = waits
+		f.publish(waits)
+	})
+	p := d.use(t, f.url()+"#/c/trip")
+	check := func(scene string) {
+		t.Helper()
+		checkAccess(t, p.tab, scene)
+		p.checkLayout(scene)
+		if d.width == 320 || d.width == 1280 {
+			checkKeyboard(t, p.tab, scene)
+		}
+	}
+	p.awaitText("#log", "it broke")
+	p.awaitText("#now", "Asking")
+	p.awaitText("#queue", "Queued.")
+	check("a chat")
+	if got := eval[[]string](p.tab, "[...[...document.querySelectorAll('.wide')].at(-1).querySelectorAll('th, td')].slice(0, 9).map((e) => getComputedStyle(e).textAlign.replace('-webkit-', ''))"); fmt.Sprint(got) != "[left center right left left left start center right]" {
+		t.Errorf("the cells of a table are aligned %q", got)
+	}
+	if into := os.Getenv("NANOBOT_SHOTS"); into != "" && d.width == 390 {
+		p.media("dark")
+		p.run("[...document.querySelectorAll('.wide')].at(-1).scrollIntoView({ block: 'center' })")
+		shoot(p.tab, filepath.Join(into, "phone-dark.png"))
+		p.media("light")
+	}
+	p.choose("#acts button")
+	if press := <-f.presses; press["data"] != "stop:p1" {
+		t.Errorf("pressed was %v", press)
+	}
+	p.choose("#queue button")
+	if press := <-f.presses; press["data"] != "cancel:9" {
+		t.Errorf("pressed was %v", press)
+	}
+	p.choose(".gallery button")
+	p.until("document.getElementById('lightbox').open")
+	check("the lightbox")
+	p.choose("#shut")
+	p.openMenu(check)
+	p.choose("#new")
+	p.awaitText("#hello", "Say hello")
+	check("a new chat")
+	p.choose("#views a:last-child")
+	p.awaitText("#turns", "and the bus timetable")
+	check("the console")
+	p.choose("#turns a[href='#/console/41']")
+	p.awaitText(".story", "Yr says")
+	check("a turn")
+}
+
+// openMenu shows the list of chats where there is a menu.
+func (p person) openMenu(check func(scene string)) {
+	p.t.Helper()
+	if !eval[bool](p.tab, "document.getElementById('menu').checkVisibility()") {
+		return
+	}
+	p.choose("#menu")
+	p.until("document.body.classList.contains('menu')")
+	check("the menu")
+}
+
+func TestTheChosenThemeIsThereBeforeThePageIsDrawnAndStays(t *testing.T) {
+	f := newFake(t)
+	p := device{390, "touch"}.use(t, f.url())
+	p.awaitText("#hello", "Say hello")
+	ground := func() string { return eval[string](p.tab, "getComputedStyle(document.body).backgroundColor") }
+	const light, dark = "rgb(246, 245, 241)", "rgb(22, 24, 27)"
+	other := p.another(f.url())
+	other.awaitText("#hello", "Say hello")
+	for _, step := range []struct{ label, system, ground string }{
+		{"Theme: as the device", "dark", dark},
+		{"Theme: as the device", "light", light},
+		{"Theme: light", "dark", light},
+		{"Theme: dark", "light", dark},
+		{"Theme: as the device", "light", light},
+	} {
+		if label := eval[string](p.tab, "document.getElementById('theme').ariaLabel"); label != step.label {
+			p.choose("#theme")
+		}
+		p.media(step.system)
+		p.until(fmt.Sprintf("document.getElementById('theme').ariaLabel === %q", step.label))
+		other.until(fmt.Sprintf("document.getElementById('theme').ariaLabel === %q", step.label))
+		if got := ground(); got != step.ground {
+			t.Errorf("%s on a %s device: the ground is %s instead of %s", step.label, step.system, got, step.ground)
+		}
+	}
+	p.choose("#theme")
+	p.choose("#theme")
+	p.until("document.documentElement.dataset.theme === 'dark'")
+	p.do(reload)
+	p.until("document.getElementById('theme').ariaLabel === 'Theme: dark'")
+	if before := eval[bool](p.tab, "[...document.head.children].findIndex((e) => e.src?.endsWith('theme.js') && e.type !== 'module' && !e.async && !e.defer) < [...document.head.children].findIndex((e) => e.rel === 'stylesheet')"); !before {
+		t.Error("the theme is set after the first drawing")
+	}
+	if got := ground(); got != dark {
+		t.Errorf("after a reload the ground is %s", got)
+	}
+	checkAccess(t, p.tab, "the dark theme on a light device")
+}
+
+// axe returns the script of axe-core, or "" if it is not there; .ci/test fetches it.
+func axe(t *testing.T) string {
+	t.Helper()
+	path := "../../../.cache/axe/node_modules/axe-core/axe.min.js"
+	if _, err := os.Stat(path); err != nil {
+		t.Log("axe-core is not there (.ci/test fetches it), so this is left out: its rules")
+		return ""
+	}
+	return string(musttest.Get(os.ReadFile(path))(t))
+}
+
+// axeViolations lists what axe-core finds.
+func axeViolations(p *tab) []string {
+	p.t.Helper()
+	script := axe(p.t)
+	if script == "" {
+		return nil
+	}
+	p.run("window.axe || (() => {" + script + "})()")
+	return eval[[]string](p, `axe.run(document, { resultTypes: ['violations'], elementRef: false }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => 'axe: ' + v.id + ': ' + n.target + ': ' + n.failureSummary.split('\n').slice(1, 2))))`)
+}

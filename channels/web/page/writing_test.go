@@ -1,0 +1,163 @@
+package page_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"nanobot/internal/httpd"
+	"nanobot/internal/wanttest"
+)
+
+func TestCommandsAndAgentsAreChosenInAListAtEveryWidth(t *testing.T) {
+	t.Parallel()
+	for _, d := range devices {
+		t.Run(d.String(), func(t *testing.T) { chooseCommands(t, d) })
+	}
+}
+
+func chooseCommands(t *testing.T, d device) {
+	f := newFake(t)
+	sent := make(chan string, 10)
+	f.onText = func(_, text string, _ []string) { sent <- text }
+	commands := []obj{{"name": "stop", "help": "stop the turn", "args": true}, {"name": "status", "help": "what runs", "args": false}, {"name": "plan", "help": strings.Repeat("plans ", 40), "args": true}}
+	f.menu = obj{"commands": commands, "agent": "coder", "agents": []string{"coder", "writer"}}
+	f.say("trip", "hello", nil)
+	p := d.use(t, f.url()+"#/c/trip")
+	p.awaitText("#log", "hello")
+	p.awaitText("#agent", "coder")
+	box := func(keys string) { p.typeText(keys) }
+	shown := func() string {
+		return eval[string](p.tab, "[...document.querySelectorAll('#commands:not([hidden]) > li')].map((e) => (e.ariaSelected === 'true' ? '>' : '') + e.firstChild.textContent).join(' ')")
+	}
+	box("/")
+	p.until("document.querySelectorAll('#commands li').length === 3")
+	wanttest.Equal(t, "all commands:", shown(), ">/stop /status /plan")
+	p.until("document.getElementById('text').getAttribute('aria-activedescendant') === 'command-0'")
+	checkAccess(t, p.tab, "the commands")
+	p.checkLayout("the commands")
+	box("st")
+	wanttest.Equal(t, "commands with st:", shown(), ">/stop /status")
+	box(kb.ArrowDown)
+	wanttest.Equal(t, "the next one:", shown(), "/stop >/status")
+	box(kb.Escape)
+	wanttest.Equal(t, "closed:", shown(), "")
+	box(kb.Backspace + kb.Backspace + kb.Backspace + "/")
+	p.until("document.querySelectorAll('#commands:not([hidden]) li').length === 3")
+	status := "#commands li:nth-child(2)"
+	switch d.manner {
+	case "mouse":
+		p.click(status)
+	case "touch":
+		p.tap(status)
+	default:
+		box(kb.ArrowDown)
+		p.enter(chromedp.ModifierNone)
+	}
+	wanttest.Equal(t, "sent", <-sent, "/status")
+	box("/p")
+	p.enter(chromedp.ModifierNone)
+	p.until("document.getElementById('text').value === '/plan ' && document.getElementById('commands').hidden")
+	box("a trip")
+	p.enter(chromedp.ModifierNone)
+	wanttest.Equal(t, "sent", <-sent, "/plan a trip")
+	box("/stop")
+	p.enter(chromedp.ModifierNone)
+	wanttest.Equal(t, "sent", <-sent, "/stop")
+	if d.manner == "keyboard" {
+		p.tabTo("#agent")
+		p.do(chromedp.KeyEvent(kb.ArrowDown))
+	} else {
+		p.run("{ const a = document.getElementById('agent'); a.value = 'writer'; a.dispatchEvent(new Event('change')) }")
+	}
+	wanttest.Equal(t, "sent", <-sent, "/agent writer")
+	f.locked(func() { f.menu = obj{"commands": commands, "agent": "writer", "agents": []string{"writer"}} })
+	f.say("trip", "Your next message goes to writer.", nil)
+	p.awaitHidden("#agent")
+}
+
+func TestTheLastMessageIsEditedAndRunAgainInAllBrowsersAlsoAfterAKill(t *testing.T) {
+	d := newDaemon(t)
+	p, other := device{1280, "keyboard"}.use(t, d.link(httpd.Operator)), device{320, "touch"}.use(t, d.link(httpd.Operator))
+	p.awaitText("#hello", "Say hello")
+	p.send("first")
+	p.awaitText("#log .theirs", "Answer to first")
+	p.send("hello")
+	p.awaitText("#log .theirs", "Answer to hello")
+	other.run("location.hash = '#/c/" + p.chat() + "'")
+	other.awaitText("#log .theirs", "Answer to hello")
+	wanttest.Equal(t, "messages to edit", p.count("#log [aria-label=Edit]"), 1)
+	edit := func(x person, text string) {
+		t.Helper()
+		x.choose(".mine [aria-label=Edit]")
+		x.awaitText("#editing", "Editing your last message")
+		x.checkLayout("an edit")
+		x.run("document.getElementById('text').value = ''")
+		x.send(text)
+	}
+	last := func(text string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('.mine')].at(-1).innerText.includes(%q)", text)
+	}
+	edit(p, "hello again")
+	for _, x := range []person{p, other} {
+		x.awaitText("#log .theirs", "Answer to hello again")
+		x.until(last("edited · "))
+		x.awaitHidden("#editing")
+		checkAccess(t, x.tab, "an edited message")
+		x.checkLayout("an edited message")
+		shows(x.tab, ".mine", "first", "hello again")
+	}
+	other.choose(".mine [aria-label='Run again']")
+	for _, x := range []person{p, other} {
+		x.until("[...document.querySelectorAll('#log .theirs')].filter((e) => e.innerText.includes('Answer to hello again')).length === 2")
+	}
+	p.send("slow work")
+	p.awaitText("#live", "Counting slowly")
+	edit(other, "quick")
+	p.awaitText("#log .theirs", "Answer to quick")
+	p.awaitHidden("#live")
+	d.kill()
+	p.awaitText("#line", "Reconnecting")
+	edit(p, "at last")
+	p.awaitText(".stuck", "Not sent yet")
+	d.start()
+	for _, x := range []person{p, other} {
+		x.awaitText("#log .theirs", "Answer to at last")
+		shows(x.tab, ".mine", "first", "hello again", "at last")
+	}
+	p.choose(".mine [aria-label=Edit]")
+	p.awaitText("#editing", "Editing")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.awaitHidden("#editing")
+	p.until("document.getElementById('text').value === ''")
+	p.run("document.querySelector('#log > .theirs:last-child').focus()")
+	p.choose("#log > .theirs:last-child [aria-label=Copy]")
+	p.awaitText("#say", "Copied")
+}
+
+func TestAVoiceNoteIsRecordedCancelledAndSent(t *testing.T) {
+	p := device{320, "touch"}.use(t, newDaemon(t).link(httpd.Chat))
+	p.awaitText("#hello", "Say hello")
+	p.choose("#record")
+	p.awaitText("#recorded", "2.")
+	checkAccess(t, p.tab, "a recording")
+	p.checkLayout("a recording")
+	p.choose("#cancel")
+	p.awaitHidden("#recorder")
+	wanttest.Equal(t, "messages", p.count("#log > li"), 0)
+	p.choose("#record")
+	p.awaitText("#recorded", "2.")
+	p.choose("#keep")
+	p.awaitHidden("#recorder")
+	p.awaitText(".mine .file", "voice.")
+	p.until("document.querySelector('.mine audio')?.readyState > 0")
+	p.run("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'))")
+	p.choose("#record")
+	p.awaitText("#line", "Allow it in the settings of the browser")
+	p.run("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })") // as without https
+	p.choose("#record")
+	p.awaitText("#line", "only on pages with https")
+}
