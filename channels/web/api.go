@@ -113,12 +113,25 @@ func (c *Channel) routes() map[string]func(http.ResponseWriter, *http.Request) e
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /api/chats":                c.getChats,
 		"POST /api/chats":               c.postChat,
+		"PATCH /api/chats/{id}":         c.patchChat,
+		"DELETE /api/chats/{id}":        c.deleteChat,
+		"GET /api/chats/{id}/export":    c.getExport,
+		"GET /api/search":               c.getSearch,
 		"GET /api/chats/{id}/messages":  c.getMessages,
 		"POST /api/chats/{id}/messages": c.postMessage,
 		"POST /api/chats/{id}/press":    c.postPress,
-		"GET /api/media/{id}":           c.getMedia,
-		"GET /api/events":               c.getEvents,
-		"GET /api/openapi.json":         c.getOpenAPI,
+		"GET /api/chats/{id}/menu":      c.getMenu,
+
+		"PATCH /api/chats/{id}/messages/{message}": c.patchMessage,
+
+		"GET /api/media/{id}":   c.getMedia,
+		"GET /api/me":           c.getMe,
+		"PATCH /api/me":         c.patchMe,
+		"GET /api/push":         c.getPush,
+		"POST /api/push":        c.postPush,
+		"DELETE /api/push":      c.deletePush,
+		"GET /api/events":       c.getEvents,
+		"GET /api/openapi.json": c.getOpenAPI,
 		"GET /api/": func(http.ResponseWriter, *http.Request) error {
 			return requestError{status: http.StatusNotFound, text: "There is no such part of the API."}
 		},
@@ -134,10 +147,20 @@ func (c *Channel) respondError(w http.ResponseWriter, r *http.Request, err error
 	case errors.As(err, &p):
 	case errors.Is(err, history.ErrNotOwner):
 		p = requestError{status: http.StatusNotFound, key: words.PageNoChat}
+	case errors.Is(err, history.ErrDeleted):
+		p = requestError{status: http.StatusGone, key: words.PageChatDeleted}
+	case errors.Is(err, history.ErrNoMessage):
+		p = requestError{status: http.StatusNotFound, key: words.PageNotLast}
+	case errors.Is(err, history.ErrNotLast):
+		p = requestError{status: http.StatusConflict, key: words.PageNotLast}
+	case errors.Is(err, history.ErrEmpty):
+		p = requestError{status: http.StatusBadRequest, key: words.PageEmptyMessage}
 	case errors.Is(err, history.ErrNoButton):
 		p = requestError{status: http.StatusNotFound, key: words.PageNoButton}
 	case errors.Is(err, history.ErrAlreadyPressed):
 		p = requestError{status: http.StatusConflict, key: words.QuestionClosed}
+	case errors.Is(err, history.ErrNameTaken):
+		p = requestError{status: http.StatusConflict, key: words.PageNameTaken}
 	case errors.Is(err, history.ErrTooManyChats):
 		p = requestError{status: http.StatusForbidden, key: words.PageTooManyChats, values: []any{maxOwnedChats}}
 	case errors.Is(err, history.ErrTooManyWaiting):
@@ -207,7 +230,7 @@ func (c *Channel) postChat(w http.ResponseWriter, _ *http.Request) error {
 // messagePage is a part of a chat's messages, oldest first.
 type messagePage struct {
 	Messages []json.RawMessage `json:"messages"`
-	More     bool              `json:"more"` // there are older messages
+	More     bool              `json:"more"` // there are older messages; with after, newer ones
 }
 
 func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
@@ -220,21 +243,13 @@ func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
 		return shownError(http.StatusTooManyRequests, words.PageTooManyRequests)
 	}
 	defer c.inFlight.remove(name)
-	before, err := intParameter(r, "before", 0)
-	if err != nil {
-		return err
-	}
-	limit, err := intParameter(r, "limit", defaultMessages)
-	if err != nil {
-		return err
-	}
-	events, more, err := h.Messages(r.Context(), id, before, int(min(max(limit, 1), maxMessages)))
+	events, more, backwards, err := readMessages(h, id, r)
 	if err != nil {
 		return err
 	}
 	m := messagePage{[]json.RawMessage{}, more}
 	size := 0
-	for _, e := range slices.Backward(events) {
+	for _, e := range events {
 		one := toJSON(c.toMessage(e))
 		if size += len(one); size > maxPageBytes && len(m.Messages) > 0 {
 			m.More = true
@@ -242,9 +257,32 @@ func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Messages = append(m.Messages, one)
 	}
-	slices.Reverse(m.Messages)
+	if backwards {
+		slices.Reverse(m.Messages)
+	}
 	writeJSON(w, http.StatusOK, m)
 	return nil
+}
+
+// readMessages returns the messages that a request wants, those next to its number first: forwards
+// after one, else backwards before one or from the newest.
+func readMessages(h *history.History, chat string, r *http.Request) (
+	events []history.Event, more, backwards bool, err error,
+) {
+	values := map[string]int64{"before": 0, "after": -1, "limit": defaultMessages}
+	for name, otherwise := range values {
+		if values[name], err = intParameter(r, name, otherwise); err != nil {
+			return nil, false, false, err
+		}
+	}
+	limit := int(min(max(values["limit"], 1), maxMessages))
+	if after := values["after"]; after >= 0 {
+		events, more, err = h.MessagesAfter(r.Context(), chat, after, limit)
+		return events, more, false, err
+	}
+	events, more, err = h.Messages(r.Context(), chat, values["before"], limit)
+	slices.Reverse(events)
+	return events, more, true, err
 }
 
 // intParameter parses a query parameter.

@@ -12,10 +12,19 @@ import (
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 )
 
 // TestTheChannelKeepsItsContract observes the channel as a browser does, through the event stream.
 func TestTheChannelKeepsItsContract(t *testing.T) {
+	testContract(t, newFixture)
+}
+
+func TestTheChannelKeepsItsContractOnAServer(t *testing.T) {
+	testContract(t, func(t *testing.T) *fixture { return newMember(t, t.TempDir(), postgrestest.Schema(t)) })
+}
+
+func testContract(t *testing.T, newFixture func(*testing.T) *fixture) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		r := newFixture(t)
 		r.openStream("somebody", "0").next("ready")
@@ -132,9 +141,14 @@ func (p *operatorPage) optional() channelstest.Optional {
 			return p.ch
 		},
 		BreakReceiving: func() func() { // what was received cannot be recorded as such
-			p.execSQL(`CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`)
+			breakIt, mend := `CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`, "DROP TRIGGER stuck"
+			if p.database != nil {
+				breakIt = "ALTER TABLE web_events ADD CONSTRAINT stuck CHECK (taken = 0) NOT VALID"
+				mend = "ALTER TABLE web_events DROP CONSTRAINT stuck"
+			}
+			p.execSQL(breakIt)
 			p.postText("operator", testChat.ID, "while receiving fails")
-			return func() { p.execSQL("DROP TRIGGER stuck") }
+			return func() { p.execSQL(mend) }
 		},
 		OpenStream: func() channelstest.OperatorStream {
 			s := p.openStream("operator", "")

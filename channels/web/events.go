@@ -27,7 +27,10 @@ type message struct {
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
 	ReplyTo  string    `json:"reply_to,omitempty"` // ID of the message that this one answers
-	Removed  bool      `json:"removed,omitempty"`  // it was a secret, or a screen that a newer message shows
+	Edited   bool      `json:"edited,omitempty"`
+	Removed  bool      `json:"removed,omitempty"` // it was a secret, or a screen that a newer message shows
+	Silent   bool      `json:"silent,omitempty"`  // it notifies nobody
+	Owner    string    `json:"owner"`             // of the chat
 }
 
 // media is a file of a message. It is served at /api/media/ID.
@@ -51,6 +54,20 @@ type changeEvent struct {
 	Data    *string `json:"data,omitempty"`    // of a pressed button
 }
 
+// chatChange says that a chat was renamed or pinned.
+type chatChange struct {
+	Seq    int64  `json:"seq"`
+	Chat   string `json:"chat"`
+	Title  string `json:"title"`
+	Pinned bool   `json:"pinned"`
+}
+
+// chatDeletion says that a chat was deleted.
+type chatDeletion struct {
+	Seq  int64  `json:"seq"`
+	Chat string `json:"chat"`
+}
+
 // toStreamEvent returns the stream event of a stored event; nil: there is none. An inserted message
 // is streamed when it is inserted, with its earlier number.
 func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
@@ -62,8 +79,14 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 		f.data = func() any { return changeEvent{Seq: e.Seq, Chat: e.Chat, ID: e.ID, Outcome: &e.Outcome} }
 	case e.Type == history.Removed:
 		f.data = func() any { return changeEvent{Seq: e.Seq, Chat: e.Chat, ID: e.ID} }
+	case e.Type == history.Changed:
+		f.name, f.data = "chat", func() any { return chatChange{e.Seq, e.Chat, e.ChatTitle, e.Pinned} }
+	case e.Type == history.Deleted:
+		f.data = func() any { return chatDeletion{e.Seq, e.Chat} }
 	case e.Type == history.Inserted && m != nil:
 		f.name, f.data = history.Message, func() any { return c.toMessage(*m) }
+	case e.Type == history.Edited && m != nil:
+		f.data = func() any { return c.toMessage(*m) }
 	case e.Type == history.Message && !e.Inserted:
 		f.data = func() any { return c.toMessage(e) }
 	default:
@@ -77,7 +100,7 @@ func (c *Channel) toMessage(e history.Event) message {
 		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details,
 		Media: []media{}, Buttons: nonNil(e.Buttons),
 		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
-		Removed: e.Removed,
+		Edited: e.Edited, Removed: e.Removed, Silent: e.Silent, Owner: e.Owner,
 	}
 	if e.From == fromBot && !e.Removed {
 		m.HTML = c.rendered.html(e.Seq, e.Body)

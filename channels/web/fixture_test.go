@@ -12,20 +12,24 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
+	"nanobot/channels/web/push"
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Tests{M: m}) }
 
 // eventTimeout is how long a test waits for an event.
 const eventTimeout = 5 * time.Minute
@@ -36,7 +40,12 @@ type object = map[string]any
 type fixture struct {
 	t         *testing.T
 	dir       string
+	database  *pgx.ConnConfig // nil: a file
 	maxUpload int64
+	name      string        // of the bot
+	picture   string        // likewise
+	push      *push.Options // nil: no notifications
+	query     string        // of the streams
 	log       *zap.Logger
 	ch        *web.Channel
 	server    *httptest.Server
@@ -48,7 +57,13 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	r := &fixture{t: t, dir: t.TempDir(), maxUpload: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewRecorder(), stop: func() {}}
+	return newMember(t, t.TempDir(), nil)
+}
+
+// newMember returns a fixture that shares its folder, and a database unless it is nil, with others.
+func newMember(t *testing.T, dir string, database *pgx.ConnConfig) *fixture {
+	t.Helper()
+	r := &fixture{t: t, dir: dir, database: database, maxUpload: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewRecorder(), stop: func() {}}
 	r.client = &http.Client{Transport: &http.Transport{}}
 	r.openChannel()
 	t.Cleanup(r.close)
@@ -59,12 +74,13 @@ func newFixture(t *testing.T) *fixture {
 func (r *fixture) openChannel() {
 	r.t.Helper()
 	ch := musttest.Get(web.New(web.Options{
-		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.maxUpload, Log: r.log,
+		State: filepath.Join(r.dir, "state", "web"), Server: r.database, MaxUpload: r.maxUpload, Log: r.log, Name: r.name, Picture: r.picture,
 		Folder: channelstest.ChatFolders(filepath.Join(r.dir, "users")),
 		Requester: func(req *http.Request) (string, bool) {
 			user := req.Header.Get("X-User")
 			return user, user == "operator"
 		},
+		Push: r.push, SignIn: func(req *http.Request) string { return strings.TrimSuffix(req.Header.Get("X-User"), "operator") },
 	}))(r.t)
 	_, h := ch.Mount()
 	r.ch, r.server = ch, httptest.NewServer(h)
@@ -211,7 +227,7 @@ type stream struct {
 func (r *fixture) openStream(user, from string) *stream {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	req := musttest.Get(http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events", nil))(r.t)
+	req := musttest.Get(http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events"+r.query, nil))(r.t)
 	req.Header.Set("X-User", user)
 	if from != "" {
 		req.Header.Set("Last-Event-ID", from)
@@ -300,4 +316,14 @@ func (r *fixture) filesIn(folder string) (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// awaitFiles waits until a folder of the fixture has just these files.
+func (r *fixture) awaitFiles(folder string, want []string) {
+	r.t.Helper()
+	for end := time.Now().Add(eventTimeout); !slices.Equal(r.filesIn(folder), want); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("%s has %q, want %q", folder, r.filesIn(folder), want)
+		}
+	}
 }

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	"nanobot/channels/markdown"
+	"nanobot/channels/web/highlight"
 )
 
 // htmlWriter renders Markdown as HTML.
 type htmlWriter struct {
 	out          []byte
-	visible      bool   // the output has visible content
-	literal      bool   // the current paragraph is not Markdown
-	untaggedList bool   // the current list has no tag, because its only item is a list marker without text
-	checkbox     string // a checkbox to be written before the next text
+	visible      bool             // the output has visible content
+	literal      bool             // the current paragraph is not Markdown
+	untaggedList bool             // the current list has no tag, because its only item is a list marker without text
+	checkbox     string           // a checkbox to be written before the next text
+	code         *strings.Builder // the current code block; nil: none
 }
 
 // The tags of inline elements. Spoilers keep their Markdown delimiters.
@@ -47,6 +49,7 @@ func (w *htmlWriter) Begin(e markdown.Element) {
 		w.startBlock(fmt.Sprintf("<h%d>", e.Level))
 	case markdown.CodeBlock:
 		w.startBlock("<pre><code" + attribute("class", "language-", e.Language) + ">")
+		w.code = &strings.Builder{}
 	case markdown.Quote:
 		w.startBlock("<blockquote>\n")
 	case markdown.List:
@@ -74,7 +77,8 @@ func (w *htmlWriter) End(e markdown.Element) {
 	case markdown.Heading:
 		w.write(fmt.Sprintf("</h%d>\n", e.Level))
 	case markdown.CodeBlock:
-		w.write("\n</code></pre>\n")
+		w.write(highlight.HTML(e.Language, w.code.String()) + "\n</code></pre>\n")
+		w.code = nil
 	case markdown.Quote:
 		w.write("</blockquote>\n")
 	case markdown.List:
@@ -92,6 +96,10 @@ func (w *htmlWriter) End(e markdown.Element) {
 // Text writes escaped text.
 func (w *htmlWriter) Text(s string) {
 	w.visible = w.visible || markdown.Visible(s)
+	if w.code != nil {
+		w.code.WriteString(s)
+		return
+	}
 	w.write(html.EscapeString(s))
 }
 

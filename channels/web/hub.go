@@ -63,6 +63,7 @@ func (f *streamEvent) visibleTo(p history.Actor) bool {
 // watcher is one event stream.
 type watcher struct {
 	actor  history.Actor
+	shown  bool // on a visible page of a person
 	events chan *streamEvent
 	ended  chan struct{} // closed when the stream is too far behind or is to end
 }
@@ -118,13 +119,13 @@ func (h *hub) endStream(w *watcher) {
 
 // addWatcher starts a stream. The client reads the events up to last from the history, the watcher
 // gets the later ones, and now has the transient messages that are shown.
-func (h *hub) addWatcher(p history.Actor) (w *watcher, last int64, now []*streamEvent, err error) {
+func (h *hub) addWatcher(p history.Actor, shown bool) (w *watcher, last int64, now []*streamEvent, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.checkCapacity(p); err != nil {
 		return nil, 0, nil, err
 	}
-	w = &watcher{actor: p, events: make(chan *streamEvent, maxQueuedEvents), ended: make(chan struct{})}
+	w = &watcher{actor: p, shown: shown, events: make(chan *streamEvent, maxQueuedEvents), ended: make(chan struct{})}
 	h.watchers[w] = true
 	for _, b := range h.transients {
 		if b.event.visibleTo(p) {
@@ -161,6 +162,18 @@ func (h *hub) hasOperators() bool {
 	defer h.mu.Unlock()
 	for w := range h.watchers {
 		if w.actor.All {
+			return true
+		}
+	}
+	return false
+}
+
+// isShownTo reports whether a user has a stream on a visible page.
+func (h *hub) isShownTo(user string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		if w.shown && w.actor.User == user {
 			return true
 		}
 	}

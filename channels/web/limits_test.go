@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 	"nanobot/internal/wanttest"
 )
 
@@ -109,6 +110,10 @@ func TestStreamsPerUserAndInTotalAreLimited(t *testing.T) {
 // execSQL changes the database of the history.
 func (r *fixture) execSQL(statement string, args ...any) {
 	r.t.Helper()
+	if r.database != nil {
+		postgrestest.Exec(r.t, r.database, statement)
+		return
+	}
 	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(r.dir, "state", "web", "history.db")+"?_pragma=busy_timeout(300000)"))(r.t)
 	defer db.Close()
 	musttest.Get(db.ExecContext(r.t.Context(), statement, args...))(r.t)

@@ -19,6 +19,7 @@ var htmlPolicy = sync.OnceValue(func() *bluemonday.Policy {
 		"blockquote", "ul", "ol", "li",
 		"table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+#.-]+$`)).OnElements("code")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^[kscnfid]$`)).OnElements("span") // of package highlight
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^plain$`)).OnElements("p")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|center|right)$`)).OnElements("th", "td")
 	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")

@@ -28,7 +28,7 @@ func TestMarkdownIsRenderedAsHTML(t *testing.T) {
 		"one\ntwo":                             "<p>one<br>\ntwo</p>",
 		"# head":                               "<h1>head</h1>",
 		"- [x] done\n- [ ] to do":              `<input checked="" disabled="" type="checkbox"> done`,
-		"```go\nx := \"<b>\"\n```":             "<pre><code class=\"language-go\">x := &#34;&lt;b&gt;&#34;\n</code></pre>",
+		"```go\nx := \"<b>\"\n```":             "<pre><code class=\"language-go\">x := <span class=\"s\">&#34;&lt;b&gt;&#34;</span>\n</code></pre>",
 		"| a | b |\n| --- | --: |\n| 1 | 2 |":  `<td align="right">2</td>`,
 		"3. three":                             `<ol start="3">`,
 		"see https://example.com/x?a=1":        `<a href="https://example.com/x?a=1" rel="nofollow noreferrer noopener" target="_blank">https://example.com/x?a=1</a>`,

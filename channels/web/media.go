@@ -23,8 +23,8 @@ var inlineTypes = map[string]string{
 	"image/webp": "image/webp", "image/avif": "image/avif", "image/bmp": "image/bmp",
 	"video/mp4": "video/mp4", "video/webm": "video/webm", "video/ogg": "video/ogg", "video/quicktime": "video/mp4",
 	"audio/mpeg": "audio/mpeg", "audio/ogg": "audio/ogg", "application/ogg": "audio/ogg", "audio/wav": "audio/wav",
-	"audio/flac": "audio/flac",
-	"audio/aac":  "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
+	"audio/flac": "audio/flac", "audio/webm": "audio/webm",
+	"audio/aac": "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
 }
 
 // safeType returns the type of a file for the response. It does not depend on the file's name.
@@ -54,6 +54,9 @@ func detectType(f io.ReadSeeker, m *history.Media) {
 	m.Type = safeType(found.String())
 	if kind, _, _ := strings.Cut(m.Type, "/"); kind == "image" || kind == "video" {
 		m.Width, m.Height = dimensions(f, m.Type)
+	}
+	if m.Type == "video/webm" && m.Width == 0 { // a voice note
+		m.Type = "audio/webm"
 	}
 }
 

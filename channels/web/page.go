@@ -45,19 +45,23 @@ var assets = sync.OnceValues(func() (map[string]asset, error) {
 	return all, err
 })
 
+// manifestName is the name of the description of the page as an app.
+const manifestName = "manifest.webmanifest"
+
 // document is the name of the page's document.
 const document = "index.html"
 
 // documentCache has the document in each language. The operator may change its texts while the
 // daemon runs.
 type documentCache struct {
+	bot   page.Bot
 	mu    sync.Mutex
 	known map[words.Language]asset
 }
 
 // get returns the document with some words. It compresses the document only if it has changed.
 func (d *documentCache) get(w words.Words) (asset, error) {
-	content, err := page.Document(w)
+	content, err := page.Document(w, d.bot)
 	if err != nil {
 		return asset{}, err
 	}
@@ -97,6 +101,8 @@ func contentType(name string) string {
 		return "text/css; charset=utf-8"
 	case ".html":
 		return "text/html; charset=utf-8"
+	case ".webmanifest":
+		return "application/manifest+json"
 	case ".svg":
 		return "image/svg+xml"
 	}
@@ -107,6 +113,16 @@ func contentType(name string) string {
 func (c *Channel) requestedAsset(r *http.Request) (asset, error) {
 	if r.URL.Path == "/" || r.URL.Path == "/"+document {
 		return c.documents.get(c.words.For(requestLanguage(r)))
+	}
+	if r.URL.Path == picturePath && c.picture != nil {
+		return *c.picture, nil
+	}
+	if r.URL.Path == "/"+manifestName {
+		manifest, err := c.documents.bot.Manifest()
+		if err != nil {
+			return asset{}, err
+		}
+		return newAsset(manifestName, string(manifest))
 	}
 	all, err := assets()
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		},
 	}
 	if p.ClientID != "" {
-		d.Key = "user " + chat + " " + actor.User + " " + p.ClientID
+		d.Key = userKey(chat, actor, p.ClientID)
 	}
 	e, added, err := h.Append(r.Context(), d)
 	if !added {
@@ -106,6 +106,11 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	}
 	writeJSON(w, http.StatusAccepted, postResponse{e.ID, e.Seq})
 	return nil
+}
+
+// userKey returns the idempotency key of a request of a user.
+func userKey(chat string, actor history.Actor, clientID string) string {
+	return "user " + chat + " " + actor.User + " " + clientID
 }
 
 // discard removes the files of a message that was not stored, and returns why it was not.
@@ -142,13 +147,15 @@ func (p *postedMessage) validate() error {
 		!utf8.ValidString(p.ClientID):
 		return badRequest("client_id: must be at most %d bytes of text.", maxClientID)
 	case p.FittingSize != "" && !isRoom(p.FittingSize):
-		return badRequest("room: must be columns and rows, such as 80x24.")
+		return badRoom
 	}
 	for _, problem := range p.problems { // the agent and the person read which files are missing
 		p.Text = strings.TrimLeft(p.Text+"\n"+problem, "\n")
 	}
 	return nil
 }
+
+var badRoom = badRequest("room: must be columns and rows, such as 80x24.")
 
 // isRoom reports whether a text is a number of columns and of rows, such as 80x24.
 func isRoom(text string) bool {

@@ -37,15 +37,19 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	var press struct {
 		Message string `json:"message"`
 		Data    string `json:"data"`
+		Room    string `json:"room"` // as of a message
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxPressBody)).Decode(&press); err != nil {
 		return badRequest("The request cannot be read: %v.", err)
+	}
+	if press.Room != "" && !isRoom(press.Room) {
+		return badRoom
 	}
 	actor := c.requester(r)
 	d := history.NewEvent{
 		Chat: chat, Actor: actor, Type: history.Pressed, ID: press.Message, ForGateway: true,
 		Body: history.Body{
-			User: actor.User, Language: requestLanguage(r), Data: press.Data,
+			User: actor.User, Language: requestLanguage(r), Data: press.Data, FittingSize: press.Room,
 			Press: channels.PressID(newID()),
 		},
 	}

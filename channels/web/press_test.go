@@ -86,7 +86,7 @@ func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	r.startGateway()
 	r.postText("ann", "web-a-known-to-nobody-else", "go")
 	id := r.sendAsBot(progressIn("web-a-known-to-nobody-else", "working"), "").ID
-	_, first := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/press", object{"message": id, "data": "/stop"})
+	_, first := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/press", object{"message": id, "data": "/stop", "room": "42x20"})
 	for range 200 { // more than may wait: it is one press, however often
 		if status, answer := r.postJSON("ann", "/api/chats/web-a-known-to-nobody-else/press", object{"message": id, "data": "/stop"}); status != 202 || answer["seq"] != first["seq"] {
 			t.Fatalf("answered %d %v, first %v", status, answer, first)
@@ -94,7 +94,7 @@ func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	}
 	r.postText("ann", "web-a-known-to-nobody-else", "the end")
 	got := r.awaitIncoming(3)
-	if got[1].Press != "/stop" || got[2].Text != "the end" {
+	if got[1].Press != "/stop" || got[1].FittingSize != "42x20" || got[2].Text != "the end" {
 		t.Errorf("received was %+v", got)
 	}
 	musttest.Do(t, r.ch.Remove(t.Context(), got[0].Chat, id))
@@ -140,6 +140,7 @@ func TestOnlyButtonsThatAreThereCanBePressed(t *testing.T) {
 		{"a message without buttons", "ann", "web-a-known-to-nobody-else", object{"message": mine, "data": "answer:1"}, 404},
 		{"no message", "ann", "web-a-known-to-nobody-else", object{"message": "x", "data": "answer:1"}, 404},
 		{"nothing", "ann", "web-a-known-to-nobody-else", object{}, 404},
+		{"no size of a terminal", "ann", "web-a-known-to-nobody-else", object{"message": asked, "data": "answer:1", "room": "big"}, 400},
 		{"another chat", "ann", "web-b-known-to-nobody-else", object{"message": asked, "data": "answer:1"}, 404},
 		{"somebody else", "bob", "web-a-known-to-nobody-else", object{"message": asked, "data": "answer:1"}, 404},
 		{"somebody else's progress", "bob", "web-a-known-to-nobody-else", object{"message": progress, "data": "/stop"}, 404},

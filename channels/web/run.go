@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/downloads"
 	"nanobot/channels/httpclient"
 	"nanobot/channels/web/history"
 )
@@ -34,8 +36,14 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		return err
 	}
 	c.setHealth(nil)
+	c.running.Store(true)
+	defer c.running.Store(false)
 	var work errgroup.Group
+	work.Go(func() error { h.Listen(ctx); return nil })
 	work.Go(func() error { c.pruneLoop(ctx, h); return nil })
+	if c.push != nil {
+		work.Go(func() error { c.push.Run(ctx); return nil })
+	}
 	work.Go(func() error { c.receiveLoop(ctx, h, receive); return nil })
 	return work.Wait()
 }
@@ -106,7 +114,10 @@ func (c *Channel) receiveEvents(ctx context.Context, events []history.Event, hel
 	for chat, events := range byChat {
 		work.Go(func() {
 			for _, e := range events {
-				err := receive(ctx, c.toIncoming(e))
+				var err error
+				if in, ok := c.toIncoming(e); ok {
+					err = receive(ctx, in)
+				}
 				mu.Lock()
 				if err != nil {
 					held[chat], trouble = true, err
@@ -124,14 +135,26 @@ func (c *Channel) receiveEvents(ctx context.Context, events []history.Event, hel
 	return taken, trouble
 }
 
-// toIncoming returns an event as the gateway receives it.
-func (c *Channel) toIncoming(e history.Event) channels.Incoming {
+// toIncoming returns an event as the gateway receives it. It reports false for a message whose
+// content was removed, and for one of which a later event has a newer text.
+func (c *Channel) toIncoming(e history.Event) (channels.Incoming, bool) {
+	replaces := ""
+	switch m := e.Message; {
+	case e.Type == history.Edited && (m == nil || m.Removed), e.Type == history.Message && e.Runs > 0:
+		return channels.Incoming{}, false
+	case e.Type == history.Edited:
+		replaces, e.ID = runID(e.ID, e.Runs-1), runID(e.ID, e.Runs)
+		e.Text, e.Media, e.FittingSize = m.Text, m.Media, m.FittingSize
+	}
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: e.Chat}, ID: e.ID,
-		User: channels.User{ID: e.User, Name: e.User, Language: e.Language},
-		Text: e.Text, Title: e.ChatTitle, FittingSize: e.FittingSize,
+		User: channels.User{ID: e.User, Name: cmp.Or(e.Name, e.User), Language: e.Language},
+		Text: e.Text, Title: e.ChatTitle, FittingSize: e.FittingSize, Replaces: replaces,
 	}
-	if e.Type == history.Pressed {
+	switch e.Type {
+	case history.Deleted:
+		in.Change = channels.ChatDeleted
+	case history.Pressed:
 		in.ID, in.Press = e.Press, e.Data
 		in.Respond = func(text string) {
 			c.hub.publish(&streamEvent{
@@ -143,7 +166,7 @@ func (c *Channel) toIncoming(e history.Event) channels.Incoming {
 	for _, m := range e.Media {
 		in.Media, in.MediaNames = append(in.Media, m.Path), append(in.MediaNames, m.Name)
 	}
-	return in
+	return in, true
 }
 
 // pruneLoop deletes old messages and unused files periodically.
@@ -155,10 +178,39 @@ func (c *Channel) pruneLoop(ctx context.Context, h *history.History) {
 		if err := h.RemoveUnusedFiles(ctx); err != nil && ctx.Err() == nil {
 			c.log.Warn("unused files not removed", zap.Error(err))
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pruneInterval):
+		for wait := time.After(pruneInterval); wait != nil; {
+			c.purge(ctx, h)
+			select {
+			case <-ctx.Done():
+				return
+			case <-c.deleted:
+			case <-wait:
+				wait = nil
+			}
 		}
 	}
+}
+
+// purge removes the messages and files of deleted chats.
+func (c *Channel) purge(ctx context.Context, h *history.History) {
+	if err := h.Purge(ctx, c.discardFiles); err != nil && ctx.Err() == nil {
+		c.log.Warn("messages of deleted chats not removed", zap.Error(err))
+	}
+}
+
+// discardFiles removes the files that people have sent from the folder of a deleted chat, unless
+// the agent has changed them since.
+func (c *Channel) discardFiles(chat string, media []history.Media) {
+	folder, err := c.downloads.Open(chat)
+	if err != nil {
+		return // the folder cannot be used by anybody
+	}
+	defer folder.Close() //nolint:errcheck // it was only read
+	var files []downloads.File
+	for _, m := range media {
+		if saved, ok := m.Saved(); ok && folder.Check(saved) == nil {
+			files = append(files, saved)
+		}
+	}
+	folder.Discard(files, true)
 }

@@ -22,6 +22,14 @@ const (
 // Repeatable reports that Send is idempotent per Key.
 func (c *Channel) Repeatable() bool { return true }
 
+// chatError returns the error of a call about a chat for the gateway.
+func chatError(err error) error {
+	if errors.Is(err, history.ErrDeleted) {
+		return &channels.SendError{Err: err, Permanent: true, Closed: true}
+	}
+	return err
+}
+
 // Send stores a message and sends it to all watchers. Drafts, and progress that is transient or has
 // no key, are not stored.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
@@ -46,6 +54,9 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 			return channels.Receipt{ID: e.ID}, err
 		}
 	}
+	if _, _, err := h.ChatOwner(ctx, o.Chat.ID); err != nil {
+		return channels.Receipt{}, chatError(err)
+	}
 	files := slices.Clone(o.Media)
 	for i := range files { // an agent may return what a person has sent
 		if files[i].Name, err = h.OriginalName(ctx, o.Chat.ID, files[i].Name); err != nil {
@@ -59,7 +70,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if !added {
 		h.RemoveFiles(d.Media)
 	}
-	return channels.Receipt{ID: e.ID}, err
+	return channels.Receipt{ID: e.ID}, chatError(err)
 }
 
 // newBotEvent returns the event of a message of the bot, without its files.
@@ -68,7 +79,7 @@ func newBotEvent(id string, o channels.Outgoing) (history.NewEvent, error) {
 		Chat: o.Chat.ID, Actor: history.Actor{All: true}, Type: history.Message, ID: id,
 		Body: history.Body{
 			From: fromBot, Kind: string(o.Kind), Text: o.Text, Format: o.Format, Details: o.Details,
-			Buttons: o.Buttons, ReplyTo: o.ReplyTo,
+			Buttons: o.Buttons, ReplyTo: messageID(o.ReplyTo), Silent: o.Silent,
 		},
 	}
 	var err error

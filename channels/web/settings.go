@@ -3,16 +3,31 @@ package web
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/channels/web/page"
+	"nanobot/channels/web/push"
 	"nanobot/config"
 	"nanobot/internal/dbfile"
 )
 
 // Settings is the section channels.web.
 type Settings struct {
-	Enabled   bool `json:"enabled" jsonschema_description:"Switches the chat page on. Needs http.listen."`
-	MaxUpload int  `json:"maxUpload" unit:"MiB" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Maximum size in MiB of all files of one message together."`
+	Enabled   bool   `json:"enabled" jsonschema_description:"Switches the chat page on. Needs http.listen."`
+	Name      string `json:"name" jsonschema_description:"The bot's name on the page, up to 60 characters."`
+	Picture   string `json:"picture" jsonschema_description:"The bot's picture on the page: a PNG, JPEG, WebP or GIF file of up to 1 MiB, relative to the config's folder. Default: that of nanobot."`
+	MaxUpload int    `json:"maxUpload" unit:"MiB" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Maximum size in MiB of all files of one message together."`
+	Push      Push   `json:"push"`
+}
+
+// Push is the section channels.web.push.
+type Push struct {
+	Enabled bool     `json:"enabled" jsonschema_description:"Lets people have notifications pushed to their browsers, by the push services of the browsers' makers. Needs https or localhost."`
+	Allow   []string `json:"allow" jsonschema_description:"Hosts, addresses and networks of push services that may have addresses that are not public."`
 }
 
 var (
@@ -24,7 +39,9 @@ var (
 const StateFolder = "web"
 
 // NewSettings returns the default settings.
-func NewSettings() *Settings { return &Settings{MaxUpload: 50} }
+func NewSettings() *Settings {
+	return &Settings{Name: page.DefaultName, MaxUpload: 50, Push: Push{Allow: []string{}}}
+}
 
 // Describe describes the channel.
 func Describe() channels.Description {
@@ -39,9 +56,14 @@ func Describe() channels.Description {
 func openChannel(o channels.OpenOptions) (channels.Channel, error) {
 	s := o.Settings.(*Settings)
 	watch, _ := o.State.(*dbfile.Watch) // another type cannot watch databases; New then creates a watch that can
+	var notifications *push.Options
+	if s.Push.Enabled && o.SignIns != nil {
+		notifications = &push.Options{Allow: s.Push.Allow, SignedIn: o.SignIns.Valid}
+	}
 	return New(Options{
-		State: filepath.Join(o.StateDir, StateFolder), MaxUpload: int64(s.MaxUpload) << 20, Watch: watch, Log: o.Log,
-		Folder: o.Folder, Requester: o.Requester,
+		State: filepath.Join(o.StateDir, StateFolder), Server: o.Database, MaxUpload: int64(s.MaxUpload) << 20, Watch: watch,
+		Log: o.Log, Folder: o.Folder, Requester: o.Requester, Name: s.Name, Picture: s.Picture,
+		Push: notifications, SignIn: signInOf(o.SignIns),
 	})
 }
 
@@ -65,8 +87,36 @@ func (s *Settings) NeedsHTTP() *config.HTTPNeed {
 	return &config.HTTPNeed{Key: "enabled", Value: "true", ServesPeople: true}
 }
 
-// Check finds nothing: the HTTP server controls access.
-func (*Settings) Check(config.Scope) []config.Problem { return nil }
+// Check checks the bot's name and the push services. The HTTP server controls access.
+func (s *Settings) Check(config.Scope) (all []config.Problem) {
+	if utf8.RuneCountInString(s.Name) > maxName || strings.TrimSpace(s.Name) == "" ||
+		strings.ContainsFunc(s.Name, unicode.IsControl) {
+		all = append(all, config.Problem{
+			Path: []string{"name"}, Text: fmt.Sprintf("must be 1 to %d characters in one line", maxName),
+		})
+	}
+	for i, entry := range s.Push.Allow {
+		if err := push.CheckAllowed(entry); err != nil {
+			all = append(all, config.Problem{Path: []string{"push", "allow", strconv.Itoa(i)}, Text: err.Error()})
+		}
+	}
+	return all
+}
 
-// Warnings returns none: config gives those about the HTTP server.
-func (*Settings) Warnings(config.Scope) []string { return nil }
+// ResolvePaths makes the path of the picture absolute.
+func (s *Settings) ResolvePaths(absolute func(string) string) {
+	if s.Picture != "" {
+		s.Picture = absolute(s.Picture)
+	}
+}
+
+// Warnings says why the bot's picture is not shown. Config gives those about the HTTP server.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if s.Picture == "" {
+		return nil
+	}
+	if _, err := loadPicture(s.Picture); err != nil {
+		return []string{fmt.Sprintf("%s: %v; the page shows that of nanobot", at.Key("picture"), err)}
+	}
+	return nil
+}

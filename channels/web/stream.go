@@ -28,8 +28,10 @@ const (
 type readyEvent struct {
 	Seq       int64  `json:"seq"`
 	User      string `json:"user"`
+	Name      string `json:"name"` // that the person has chosen
 	Operator  bool   `json:"operator"`
 	MaxUpload int64  `json:"max_upload"`
+	Push      bool   `json:"push,omitempty"` // notifications can be pushed
 	// Missed says that the client was more than maxCatchUp events behind, so the events up to Seq
 	// are not sent.
 	Missed bool `json:"missed,omitempty"`
@@ -68,8 +70,15 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	if seen, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
 		after = seen // a reconnecting browser repeats the old URL, so its header is more recent
 	}
+	if err := h.Refresh(r.Context()); err != nil { // the client may have seen what another member has stored
+		return err
+	}
 	p := c.requester(r)
-	me, last, now, err := c.hub.addWatcher(p)
+	name, err := h.Name(r.Context(), p.User)
+	if err != nil {
+		return err
+	}
+	me, last, now, err := c.hub.addWatcher(p, c.signIn(r) != "" && r.URL.Query().Get("hidden") == "")
 	if err != nil {
 		return err
 	}
@@ -89,7 +98,7 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	// The ID is the start of the stream, not its end: a client that loses the connection at once
 	// must not skip events.
 	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after,
-		toJSON(readyEvent{after, p.User, p.All, c.o.MaxUpload, missed})))
+		toJSON(readyEvent{after, p.User, name, p.All, c.o.MaxUpload, c.push != nil, missed})))
 	s.flush()
 	c.catchUp(r.Context(), s, missedEvents{h, p, after, last})
 	for _, f := range now {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"nanobot/channels"
@@ -56,7 +58,7 @@ func (c *Channel) showTransient(ctx context.Context, id string, o channels.Outgo
 	if err == nil {
 		c.hub.showTransient(transientID{o.Chat.ID, id}, owner, t, o)
 	}
-	return err
+	return chatError(err)
 }
 
 // Edit changes a transient message. Stored messages cannot be changed. With details the transient
@@ -92,7 +94,7 @@ func (c *Channel) storeTransient(ctx context.Context, id string, o channels.Outg
 		return err
 	}
 	if err := h.Insert(ctx, seq, d); err != nil {
-		return err
+		return chatError(err)
 	}
 	c.hub.removeTransient(key)
 	return nil
@@ -106,7 +108,7 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	}
 	h, err := c.openHistory()
 	if err == nil {
-		err = h.RemoveContent(ctx, chat.ID, id)
+		err = h.RemoveContent(ctx, chat.ID, messageID(id))
 	}
 	return err
 }
@@ -119,7 +121,7 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	}
 	owner, _, err := h.ChatOwner(ctx, chat.ID) // a chat without messages has none: only operators see it
 	if err != nil {
-		return err
+		return chatError(err)
 	}
 	c.hub.publish(&streamEvent{name: "typing", owner: owner, data: func() any { return chatEvent{Chat: chat.ID} }})
 	return nil
@@ -178,6 +180,18 @@ func (h *hub) removeTransient(id transientID) bool {
 		})
 	}
 	return b != nil
+}
+
+// dropTransients removes the transient messages of a deleted chat.
+func (c *Channel) dropTransients(chat string) {
+	c.hub.mu.Lock()
+	ids := slices.Collect(maps.Keys(c.hub.transients))
+	c.hub.mu.Unlock()
+	for _, id := range ids {
+		if id.chat == chat {
+			c.hub.removeTransient(id)
+		}
+	}
 }
 
 // newID returns a random ID.

@@ -11,12 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
+	"github.com/jackc/pgx/v5"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
+	"nanobot/channels/web/page"
+	"nanobot/channels/web/push"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/diskspace"
 	"nanobot/internal/words"
@@ -30,13 +34,22 @@ const DefaultMaxUpload = 50 << 20
 
 // Options are the parameters of New.
 type Options struct {
-	// State is the folder of the conversations. It is created if it does not exist.
+	// State is the folder of the conversations. It is created if it does not exist. With Server, it
+	// has only their files.
 	State string
+	// Server, if not nil, is the database of the conversations.
+	Server *pgx.ConnConfig
 	// Folder creates and opens the download folder of a chat. The root has an absolute path.
 	Folder func(chatID string) (*os.Root, error)
 	// Requester returns the user of a request that the HTTP server has let through. A chat belongs
 	// to its owner; operators may use all chats.
 	Requester func(*http.Request) (user string, operator bool)
+	// Name and Picture are those of the bot on the page: a text and a file. "": those of nanobot.
+	Name, Picture string
+	// Push has the options of notifications; nil means that there are none. New sets its History.
+	// SignIn returns the sign-in of a request, or "" for one of a script.
+	Push   *push.Options
+	SignIn func(*http.Request) string
 	// MaxUpload is how many bytes all files of one message may have together; 0 means
 	// DefaultMaxUpload.
 	MaxUpload int64
@@ -55,10 +68,16 @@ type Channel struct {
 	diskSpace *diskspace.Disk
 	inFlight  requestCounts // messages being posted, and pages of messages being read
 	wake      chan struct{} // tells Run that events may be waiting
+	deleted   chan struct{} // tells Run that a chat was deleted
+	searching chan struct{} // has a value while a search runs
+	push      *push.Sender  // nil without notifications
+	running   atomic.Bool   // Run runs: of several members, that of the leader
 
 	rendered  renderCache
 	documents documentCache
+	picture   *asset // of the bot; nil: that of nanobot
 	words     *words.Catalogue
+	readMenu  channels.MenuSource // nil: there are no menus
 
 	mu        sync.Mutex
 	opened    *history.History // nil until it is first used
@@ -81,6 +100,7 @@ var (
 	_ channels.Streamer       = (*Channel)(nil)
 	_ channels.Publisher      = (*Channel)(nil)
 	_ channels.HealthReporter = (*Channel)(nil)
+	_ channels.MenuReader     = (*Channel)(nil)
 	_ channels.Closer         = (*Channel)(nil)
 )
 
@@ -105,11 +125,18 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{
+	c := &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(Name, o.Folder),
 		diskSpace: &diskspace.Disk{Dir: o.State}, inFlight: requestCounts{counts: map[string]int{}},
-		wake: make(chan struct{}, 1),
-	}, nil
+		wake: make(chan struct{}, 1), deleted: make(chan struct{}, 1), searching: make(chan struct{}, 1),
+	}
+	c.documents.bot = page.Bot{Name: o.Name}
+	if o.Picture != "" {
+		if picture, err := loadPicture(o.Picture); err == nil { // Settings.Warnings says why not
+			c.picture, c.documents.bot.Picture = &picture, picturePath[1:]
+		}
+	}
+	return c, c.newPush()
 }
 
 // SetFiles sets the limit and the records of received files. It must be called before the first
@@ -132,7 +159,7 @@ func (c *Channel) openHistory() (*history.History, error) {
 	if c.closed {
 		return nil, history.ErrClosed
 	}
-	h, err := history.Open(c.o.State, history.Options{OnEvent: c.onStored, Watch: c.o.Watch})
+	h, err := history.Open(c.o.State, history.Options{OnEvent: c.onStored, Server: c.o.Server, Watch: c.o.Watch})
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +178,20 @@ func (c *Channel) onStored(e history.Event) {
 	if f := c.toStreamEvent(e); f != nil {
 		c.hub.publish(f)
 	}
+	c.pushNotification(e)
+	if e.Type == history.Deleted {
+		c.dropTransients(e.Chat)
+		signal(c.deleted)
+	}
 	if e.From != fromBot {
-		c.wakeRun()
+		signal(c.wake)
 	}
 }
 
-// wakeRun makes Run look for waiting events.
-func (c *Channel) wakeRun() {
+// signal sends to a channel, unless it has a signal already.
+func signal(c chan struct{}) {
 	select {
-	case c.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

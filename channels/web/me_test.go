@@ -1,0 +1,88 @@
+package web_test
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels/web"
+	"nanobot/config"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+)
+
+func TestAPersonChoosesANameThatTheirMessagesCarry(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, r *fixture) {
+		name := func(user string) string {
+			var me struct{ User, Name string }
+			r.getJSON(user, "/api/me", &me)
+			wanttest.Equal(t, "user", me.User, user)
+			return me.Name
+		}
+		set := func(want int, user, name string) {
+			t.Helper()
+			wanttest.Equal(t, user+" becomes "+name, r.status(user, "PATCH", "/api/me", `{"name": "`+name+`"}`), want)
+		}
+		r.startGateway()
+		wanttest.Equal(t, "name before", name("ann"), "")
+		r.postText("ann", annsChat, "first")
+		r.postText("bob", otherChat, "his")
+		set(200, "ann", ` Ann\t Öst\n `)
+		set(409, "bob", "ann öst")
+		set(409, "bob", "ANN") // whom others know by her ID
+		set(200, "ann", "Ann")
+		set(200, "ann", "Ann Öst")
+		set(400, "ann", `"`)
+		set(200, "bob", strings.Repeat("b", 100)+`\u202e`)
+		wanttest.Equal(t, "length of his name", len([]rune(name("bob"))), 60)
+		r.postText("ann", annsChat, "second")
+		r.restart()
+		r.startGateway()
+		wanttest.Equal(t, "name after a restart", name("ann"), "Ann Öst")
+		set(200, "ann", "")
+		r.postText("ann", annsChat, "third")
+		var got []string
+		for _, in := range r.awaitIncoming(4) {
+			if in.User.ID == "ann" {
+				got = append(got, in.Text+" by "+in.User.Name)
+			}
+		}
+		wanttest.Equal(t, "messages", strings.Join(got, ", "), "first by ann, second by Ann Öst, third by ann")
+	})
+}
+
+func TestThePageShowsTheNameAndThePictureOfTheBot(t *testing.T) {
+	dir := t.TempDir()
+	picture := filepath.Join(dir, "ada.png")
+	var drawn bytes.Buffer
+	musttest.Do(t, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 2, 2))))
+	musttest.Do(t, os.WriteFile(picture, drawn.Bytes(), 0o600))
+	s := web.NewSettings()
+	s.Name, s.Picture = "Ada & <b>", "ada.png"
+	s.ResolvePaths(func(p string) string { return filepath.Join(dir, p) })
+	wanttest.Equal(t, "warnings", len(s.Warnings(config.Scope{})), 0)
+	r := newFixture(t)
+	r.name, r.picture = s.Name, s.Picture
+	r.restart()
+	_, document, _ := r.request("ann", "GET", "/", "", nil)
+	for _, want := range []string{"<title>Ada &amp; &lt;b&gt;</title>", `<link rel="icon" href="picture">`, `<img src="picture"`} {
+		if !strings.Contains(document, want) {
+			t.Errorf("no %s in the page", want)
+		}
+	}
+	status, content, header := r.request("ann", "GET", "/picture", "", nil)
+	if status != 200 || header.Get("Content-Type") != "image/png" || content != string(musttest.Get(os.ReadFile(picture))(t)) {
+		t.Errorf("the picture is %d, %s, %d bytes", status, header.Get("Content-Type"), len(content))
+	}
+	musttest.Do(t, os.WriteFile(picture, []byte("<svg/>"), 0o600))
+	wanttest.Equal(t, "warnings", strings.Join(s.Warnings(config.Scope{}), ""),
+		".picture: "+picture+" is not a PNG, JPEG, WebP or GIF picture; the page shows that of nanobot")
+	r.restart()
+	if _, document, _ := r.request("ann", "GET", "/", "", nil); !strings.Contains(document, `<img src="icon.svg"`) {
+		t.Error("the page does not show nanobot's picture")
+	}
+}
