@@ -75,7 +75,9 @@ type Terminal struct {
 	// SandboxRequired applies to Limits as well.
 	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
 	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
-	PassHistory     int    `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
+	// Labels are inherited by the other agents like every key of terminal.
+	Labels      []string `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
+	PassHistory int      `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
 	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
@@ -122,7 +124,12 @@ type Gateway struct {
 	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules and reminders, such as Europe/Berlin. Default: that of the system."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
-	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
+	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/NAME with the name of the member."`
+	Store    string            `json:"store" jsonschema_description:"The PostgreSQL database that several daemons share, such as postgres://user@host,host2/database. Default: a file in gateway.stateDir, for one daemon."`
+	// StorePassword is apart from Store, so that the URL can be shown.
+	StorePassword Secret `json:"storePassword" jsonschema_description:"The password of the user in gateway.store, or file:/path, env:NAME or cred:NAME."`
+	Bot           string `json:"bot" jsonschema_description:"The name of this bot in the database, whose schema is nanobot_NAME. Required with gateway.store."`
+	Member        Member `json:"member" jsonschema_description:"This daemon, as one of several that share gateway.store."`
 }
 
 // Files configures the files that people send.
@@ -144,7 +151,7 @@ func Default() Config {
 		Terminal: Terminal{
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
-			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{},
+			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{}, Labels: []string{},
 			MCPServers:   map[string]MCPServer{},
 			Warm:         Warm{For: 300, Watch: []string{}},
 			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
@@ -155,6 +162,7 @@ func Default() Config {
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048}, Language: "auto", Words: map[string]string{},
+			Member: Member{TTL: 10, Labels: []string{}},
 		},
 		Log:      Log{Level: "info", Format: "auto"},
 		Audit:    Audit{MaxSize: 10, Keep: 5},

@@ -41,12 +41,12 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","stderr":"always","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"warm":{"chats":0,"spare":0,"for":300,"watch":[]},"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
-		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
+		`"sandboxRequired":false,"user":"","labels":[],"passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
-		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},"hooks":{},` +
+		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"name":"nanobot","picture":"","maxUpload":50,"push":{"enabled":false,"allow":[]}}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},"hooks":{},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
-		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot"},` +
+		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot","store":"","storePassword":"","bot":"","member":{"name":"","ttl":10,"labels":[]}},` +
 		`"log":{"level":"info","format":"auto"},` +
 		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"routes":[],"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
@@ -113,7 +113,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			}},
 			Warm:    config.Warm{Chats: 8, Spare: 2, For: 60, Watch: []string{"lib/*.py"}},
 			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
-			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
+			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody", Labels: []string{"gpu", "repo"},
 			Approvers: []string{"telegram:123456789"}, Protect: []string{}, MCPServers: map[string]config.MCPServer{},
 		},
 		Agents: config.Agents{"coder-2": coderAgent(folder)},
@@ -126,7 +126,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			discord.Name: &discord.Settings{
 				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off", Thread: true,
 			},
-			web.Name: &web.Settings{Enabled: true, MaxUpload: 7},
+			web.Name: &web.Settings{Enabled: true, Name: "Ada", Picture: musttest.Get(filepath.Abs("testdata/good/ada.png"))(t), MaxUpload: 7, Push: web.Push{Enabled: true, Allow: []string{"push.example.com", "10.0.0.0/8"}}},
 		},
 		HTTP: config.HTTP{
 			Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Proxies: []string{"172.18.0.2"}, MetricsListen: "127.0.0.1:9464", Token: "cred:http",
@@ -140,6 +140,8 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
 			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Language: "de", Timezone: "Europe/Berlin", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
+			Store: "postgres://ann@db1,db2/bots?sslmode=require", StorePassword: config.Secret("file:" + filepath.Join(folder, "password")), Bot: "bar_1",
+			Member: config.Member{Name: "host-a", TTL: 4, Labels: []string{"gpu"}},
 		},
 		Log:      config.Log{Level: "debug", Format: "json"},
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},

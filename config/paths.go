@@ -31,13 +31,24 @@ func (c *Config) resolvePaths(path string, environ []string) error {
 		// STATE_DIRECTORY is a list if StateDirectory= in the unit is one.
 		c.Gateway.StateDir, _, _ = strings.Cut(lookupVariable(environ, "STATE_DIRECTORY"), ":")
 	}
+	own, err := c.resolveMember()
+	if err != nil {
+		return err
+	}
 	if c.Gateway.StateDir == "" {
-		c.Gateway.StateDir = ".nanobot"
+		c.Gateway.StateDir = own
 	}
 	c.Gateway.StateDir = absolutePath(c.Workspace, c.Gateway.StateDir, home)
 	c.Audit.resolvePaths(c.Workspace, c.Gateway.StateDir, home)
 	c.Runbooks.Folder = absolutePath(c.Workspace, c.Runbooks.Folder, home)
 	c.resolveSecretPaths(folder, home)
+	c.eachChannel(func(_ Scope, s ChannelSettings) {
+		if files, ok := s.(interface {
+			ResolvePaths(absolute func(string) string)
+		}); ok {
+			files.ResolvePaths(func(p string) string { return absolutePath(folder, p, home) })
+		}
+	})
 	for _, h := range c.Hooks {
 		if file := h.TemplateFile(); file != "" {
 			h.Template = templateFilePrefix + absolutePath(folder, file, home)

@@ -123,6 +123,9 @@ func (c *Config) WithoutCredentials() *Config {
 	if isCredential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}
+	if isCredential(part.Gateway.StorePassword) {
+		part.Gateway.StorePassword = ""
+	}
 	part.Hooks = maps.Clone(c.Hooks)
 	maps.DeleteFunc(part.Hooks, func(_ string, h *Hook) bool { return needsCredential(h) })
 	part.Terminal = c.Terminal.withoutCredentials()

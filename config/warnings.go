@@ -50,6 +50,10 @@ func (c *Config) warnAgent(t agentSection) []string {
 	if at, s := c.protocolScope(t.Terminal, t.path); s != nil {
 		all = append(all, s.Warnings(at)...)
 	}
+	if missing := c.missingLabel(t.Terminal); missing != "" && c.Gateway.Store == "" {
+		all = append(all, fmt.Sprintf("%s.labels: this daemon has no label %q in gateway.member.labels, "+
+			"and without gateway.store no other member can run the agent, so its messages wait", t.dottedKey, missing))
+	}
 	all = append(all, warnPlaceholder(t)...)
 	all = append(all, c.warnPrompt(t)...)
 	all = append(all, c.warnWarm(t)...)
