@@ -116,6 +116,15 @@ func IdentityOf(ctx context.Context) Identity {
 	return id
 }
 
+// SignIn returns the hash of the session of a request that Require has let through; "" for one with
+// the token.
+func SignIn(ctx context.Context) string {
+	if id := IdentityOf(ctx); id.session != "" {
+		return hashSecret(id.session)
+	}
+	return ""
+}
+
 // Require lets only users with a role through. A request by cookie that changes something must have
 // an Origin or Sec-Fetch-Site header, as browsers send it; Guard has checked the value.
 func (a *Access) Require(role Role, next http.Handler) http.Handler {

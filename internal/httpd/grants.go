@@ -103,6 +103,19 @@ func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
 	return all, nil
 }
 
+// SignedIn reports whether the session with a hash, which SignIn returns, has neither ended nor
+// expired.
+func (g Grants) SignedIn(ctx context.Context, hash string) (bool, error) {
+	value, err := g.Records.LoadRecord(ctx, sessionPrefix+hash)
+	if err != nil || value == "" {
+		return false, err
+	}
+	ended, err := g.Records.LoadRecord(ctx, signedOutPrefix+hash)
+	var s sessionRecord
+	_ = json.Unmarshal([]byte(value), &s) // a damaged record has expired
+	return ended == "" && err == nil && g.now().Before(s.Expires), err
+}
+
 // shortID returns the ID by which people refer to a link or a session.
 func shortID(hash string) string { return hash[:min(idLength, len(hash))] }
 

@@ -26,7 +26,7 @@ type Guard struct {
 // contentPolicy lets a page load only resources of this server.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src " +
 	"'self' blob:; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Wrap returns a handler that checks requests before next.
 func (g Guard) Wrap(next http.Handler) http.Handler {
