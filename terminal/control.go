@@ -38,6 +38,8 @@ type ControlRequest struct {
 	Command string      // without the slash; "": text that is no command
 	Args    string      // what follows the command, or the text
 	Words   words.Words // for the reply
+	// FittingSize is that of the message, see Request.
+	FittingSize string
 }
 
 // ControlReply is the reply to a command. The zero value sends nothing.

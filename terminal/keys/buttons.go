@@ -31,6 +31,9 @@ var keyRows = [2][]terminal.ControlButton{
 	},
 }
 
+// fitButton gives the terminal the size that fits the person's screen.
+var fitButton = terminal.ControlButton{Label: "⤢", Command: "/" + sizeCommand + " " + autoSize}
+
 // swapKeys shows the other row of keys from now on.
 func (s *session) swapKeys() {
 	s.mu.Lock()
@@ -45,6 +48,9 @@ func (s *session) keyButtons(w words.Words) []terminal.ControlButton {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := slices.Clone(keyRows[s.keyRow])
+	if s.resizable && s.keyRow > 0 {
+		row = slices.Insert(row, len(row)-1, fitButton)
+	}
 	if s.takeover.taken {
 		row = append(row, terminal.ControlButton{Label: w.Text(words.ButtonHandBack), Command: "/" + giveCommand})
 	}

@@ -333,7 +333,7 @@ func (r *fixture) control(name, args string) terminal.ControlReply {
 	if !r.runner.AcceptsControl("cli:"+r.chat, name) {
 		r.t.Fatalf("the command %q is not accepted", name)
 	}
-	reply := musttest.Get(r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args, Words: r.words}))(r.t)
+	reply := musttest.Get(r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args, Words: r.words, FittingSize: r.room}))(r.t)
 	return reply
 }
 

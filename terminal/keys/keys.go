@@ -135,8 +135,8 @@ func (p *terminals) session(ctx context.Context, t terminal.Turn, entry *warm.En
 	chat := t.Envelope.SessionKey
 	log := p.logs.openLog(chat)
 	s, err := openSession(openOptions{
-		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: size, idle: p.settings.idle(),
-		log: log,
+		launch: t.LaunchPersistent, args: args, env: t.ExecEnv().Env, size: size, sized: p.resizable,
+		idle: p.settings.idle(), log: log,
 		onExit: func(s *session) {
 			p.pool.ReportDeath(chat, s)
 			p.logs.closeLog(chat, log)

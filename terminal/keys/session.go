@@ -48,6 +48,7 @@ type session struct {
 	size         process.Size
 	keyRow       int  // index of the row of keys that is shown
 	hasTurn      bool // a turn is using the session
+	resizable    bool // people choose its size
 	expired      bool // the chat has begun a new conversation: no other turn may use the session
 }
 
@@ -57,6 +58,7 @@ type openOptions struct {
 	args   []string // the program; nil means the agent's command
 	env    []string // environment of the program, without the variables of a terminal
 	size   process.Size
+	sized  bool // people choose the size
 	idle   time.Duration
 	log    *chatLog
 	onExit func(*session) // called once, when all processes in the terminal have exited
@@ -71,7 +73,7 @@ func openSession(o openOptions) (*session, error) {
 	first := make(chan struct{})
 	s := &session{
 		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first,
-		firstOutput: first, size: o.size,
+		firstOutput: first, size: o.size, resizable: o.sized,
 		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
 		input:  newInputQueue(agent),
 	}

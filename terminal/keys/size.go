@@ -40,7 +40,9 @@ func (p *terminals) runSize(s *session, r terminal.ControlRequest) terminal.Cont
 	size, ok := parseSize(r.Args)
 	switch {
 	case r.Args == autoSize:
-		size = p.size
+		if size, ok = parseSize(r.FittingSize); !ok {
+			size = p.size
+		}
 	case !ok:
 		return terminal.ControlReply{Text: sizeUsage(r.Words)}
 	}

@@ -76,6 +76,10 @@ func TestTheSizeThatIsChosenDuringATurnStays(t *testing.T) {
 	}
 	r.control("size", "90x10")
 	r.awaitFrame("the new size", func(f terminal.Frame) bool { return f.Screen != nil && f.Screen.Cols == 90 })
+	r.room = "42x20"
+	r.control("size", "auto")
+	r.awaitFrame("the size of the page", func(f terminal.Frame) bool { return f.Screen != nil && f.Screen.Cols == 42 && f.Screen.Rows == 20 })
+	r.control("size", "90x10")
 	r.control("type", "")
 	musttest.Do(t, os.WriteFile(r.work+"/go", nil, 0o600))
 	<-ended
@@ -86,7 +90,7 @@ func TestTheSizeThatIsChosenDuringATurnStays(t *testing.T) {
 func TestAButtonShowsTheOtherKeys(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
-	for _, want := range []string{"← → PgUp PgDn …", "⏎ Esc Tab ↑ ↓ ^C …"} {
+	for _, want := range []string{"← → PgUp PgDn ⤢ …", "⏎ Esc Tab ↑ ↓ ^C …"} {
 		r.runTurn(t.Context(), "/key …")
 		var labels []string
 		for _, b := range r.lastMessage().Buttons {

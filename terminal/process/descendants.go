@@ -57,6 +57,25 @@ func (d *descendants) killSweep() (found, unsure bool) {
 	return found, unsure
 }
 
+// KillAll kills every process that this program or its descendants have started. The program must
+// end then.
+func KillAll() {
+	for range 3 { // what is reparented to us meanwhile is found by the next one
+		killSubtree(os.Getpid(), 0)
+	}
+}
+
+func killSubtree(pid, depth int) {
+	for _, thread := range procfs.Threads(pid) {
+		for _, child := range procfs.Children(pid, thread) {
+			if depth < 100 {
+				killSubtree(child, depth+1)
+			}
+			_ = unix.Kill(child, unix.SIGKILL)
+		}
+	}
+}
+
 // recordSubtree records the processes below a descendant, because nothing may identify them once
 // they are reparented.
 func (d *descendants) recordSubtree(pid, depth int) {
