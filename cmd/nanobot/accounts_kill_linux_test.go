@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestFourAccountsOfAKilledDaemonLoseAndMixNothing(t *testing.T) {
 		Write: func(random *rand.Rand) {
 			if a := all[random.IntN(len(all))]; a.asked-a.countAnswered() < 3 {
 				a.asked++
-				a.ask(fmt.Sprint(a.asked))
+				a.ask(fmt.Sprint(a.asked), 0)
 			}
 		},
 		Start: func() (*killtest.Child, func() bool) {
@@ -81,11 +82,39 @@ func TestFourAccountsOfAKilledDaemonLoseAndMixNothing(t *testing.T) {
 // testAccount is one of several accounts and the chat of a person with it.
 type testAccount struct {
 	agent, folder string
-	marks         bool // a repeated answer is marked, since the network has no key for it
-	ask           func(text string)
-	texts         func() []string          // of the bot's messages
+	url           string
+	telegram      *telegramtest.Server // nil: it is on another network
+	marks         bool                 // a repeated answer is marked, since the network has no key for it
+	ask           func(text string, files int)
+	messages      func() []accountMessage
 	disconnected  func(time.Duration) bool // waits until no daemon is connected; nil: it need not be awaited
+	receivers     func() []string          // the addresses that have received on this account, in order
+	album         int                      // how many files a person sends at once
 	asked         int
+}
+
+// accountMessage is a message of the bot with its files; an album is one message.
+type accountMessage struct {
+	text  string
+	files int
+}
+
+// telegramMessages returns the bot's messages in a chat.
+func telegramMessages(api *telegramtest.Server, chat int64) (all []accountMessage) {
+	group := ""
+	for _, m := range api.BotMessages(chat) {
+		files := 0
+		if m.File() != nil {
+			files = 1
+		}
+		if group != "" && m.MediaGroupID == group {
+			all[len(all)-1].files += files
+			continue
+		}
+		group = m.MediaGroupID
+		all = append(all, accountMessage{m.TextOrCaption(), files})
+	}
+	return all
 }
 
 // newAccounts starts the networks of four accounts, each of which has its own agent, and writes
@@ -109,11 +138,13 @@ func newAccounts(t *testing.T, seed uint64) (all []*testAccount, cfg string) {
 		api.SetFault(randomDelays(rand.New(rand.NewPCG(seed, uint64(i+1)))))
 		token := fmt.Sprintf("telegram%d", i)
 		musttest.Do(t, os.WriteFile(filepath.Join(dir, token), []byte(api.Token), 0o600))
-		add("telegram", name, `"enabled": true, "token": "file:`+token+`", "apiBase": "`+api.URL+`", "allowFrom": ["7"]`, &testAccount{
-			folder: "7", marks: true, disconnected: api.AwaitDisconnected, ask: func(text string) { api.UserSends(7, text) },
-			texts: func() (all []string) {
-				for _, m := range api.BotMessages(7) {
-					all = append(all, m.TextOrCaption())
+		add("telegram", name, `"enabled": true, "token": "file:`+token+`", "apiBase": "`+api.URL+`", "allowFrom": ["7", "8"]`, &testAccount{
+			folder: "7", url: api.URL, telegram: api, marks: true, disconnected: api.AwaitDisconnected, album: len(fullAlbum()),
+			ask:      func(text string, files int) { askOnTelegram(api, 7, text, files) },
+			messages: func() []accountMessage { return telegramMessages(api, 7) },
+			receivers: func() (all []string) {
+				for _, c := range api.Calls("getUpdates") {
+					all = append(all, c.From)
 				}
 				return all
 			},
@@ -127,10 +158,13 @@ func newAccounts(t *testing.T, seed uint64) (all []*testAccount, cfg string) {
 		token := fmt.Sprintf("discord%d", i)
 		musttest.Do(t, os.WriteFile(filepath.Join(dir, token), []byte(api.Token), 0o600))
 		add("discord", name, `"enabled": true, "token": "file:`+token+`", "apiBase": "`+api.URL+`", "allowFrom": ["`+user+`"]`, &testAccount{
-			folder: chat, ask: func(text string) { api.UserSends(chat, user, text) },
-			texts: func() (all []string) {
+			folder: chat, url: api.URL, album: 3, receivers: func() []string { return api.Stats().From },
+			ask: func(text string, files int) {
+				api.UserSends(chat, user, text, slices.Repeat([]discordtest.File{{Name: "a.png", Content: telegramtest.PNG(30, 30)}}, files)...)
+			},
+			messages: func() (all []accountMessage) {
 				for _, m := range api.BotMessages(chat) {
-					all = append(all, m.Content)
+					all = append(all, accountMessage{m.Content, len(m.Attachments)})
 				}
 				return all
 			},
@@ -154,11 +188,26 @@ func newAccounts(t *testing.T, seed uint64) (all []*testAccount, cfg string) {
 	return all, cfg
 }
 
-// shown returns the answers and the reports of turns that were cut off too often, in order.
+// askOnTelegram sends a question: a text, a photo or an album.
+func askOnTelegram(api *telegramtest.Server, chat int64, text string, files int) {
+	p := telegramtest.UserPost{Chat: chat, Text: text}
+	switch media := fullAlbum(); files {
+	case len(media):
+		api.UserSendsAlbum(p, media...)
+	case 1:
+		p.Media = &media[0]
+		fallthrough
+	default:
+		api.UserPosts(p)
+	}
+}
+
+// shown returns the answers and the reports of turns that were cut off too often, in order. A board
+// stays when nobody got the answer to the call that has sent it.
 func (a *testAccount) shown() (all []string) {
-	for _, text := range a.texts() {
-		if !strings.HasPrefix(text, "Queued") {
-			all = append(all, text)
+	for _, m := range a.messages() {
+		if !strings.HasPrefix(m.text, "Queued") && !strings.HasPrefix(m.text, "⏳") {
+			all = append(all, m.text)
 		}
 	}
 	return all
@@ -180,25 +229,11 @@ func (a *testAccount) countAnswered() int {
 // check checks what the chat shows: the answers of its own agent, in order, each once.
 func (a *testAccount) check(t *testing.T, workspace string) {
 	t.Helper()
-	latest, reports, seen := 0, 0, map[int]bool{}
-	for _, text := range a.shown() {
-		text, marked := strings.CutPrefix(text, "↻ ")
-		if strings.HasPrefix(text, "I was restarted") {
-			reports++
-			continue
-		}
-		var agent, folder string
-		var n int
-		if _, err := fmt.Sscan(text, &agent, &n, &folder); err != nil || agent != a.agent || folder != a.folder || n < 1 || n > a.asked {
-			t.Errorf("%s shows %q", a.agent, text)
-		}
-		if seen[n] && (!marked || !a.marks) || !seen[n] && n < latest {
-			t.Errorf("%s shows the answer %d twice or too late: %q", a.agent, n, a.shown())
-		}
-		seen[n], latest = true, max(latest, n)
+	for _, fault := range a.findFaults() {
+		t.Errorf("%s, which shows %q", fault, a.shown())
 	}
-	if a.asked == 0 || len(seen)+reports < a.asked {
-		t.Errorf("%s: %d asked, %d answered, %d reported", a.agent, a.asked, len(seen), reports)
+	if a.asked == 0 || a.countAnswered() < a.asked {
+		t.Errorf("%s: %d asked, %d answered or reported", a.agent, a.asked, a.countAnswered())
 	}
 	log := musttest.Get(os.ReadFile(filepath.Join(workspace, "users", a.folder, "seen")))(t)
 	for line := range strings.Lines(string(log)) {
@@ -206,4 +241,29 @@ func (a *testAccount) check(t *testing.T, workspace string) {
 			t.Errorf("the folder %s was used by another agent: %q", a.folder, line)
 		}
 	}
+}
+
+// findFaults returns what the chat shows that it must not.
+func (a *testAccount) findFaults() (faults []string) {
+	latest, seen := 0, map[int]bool{}
+	for _, text := range a.shown() {
+		text, marked := strings.CutPrefix(text, "↻ ")
+		if strings.HasPrefix(text, "I was restarted") {
+			continue
+		}
+		var agent, folder string
+		var n int
+		if _, err := fmt.Sscan(text, &agent, &n, &folder); err != nil || agent != a.agent || folder != a.folder || n < 1 || n > a.asked {
+			faults = append(faults, fmt.Sprintf("%s: nobody said %q", a.agent, text))
+			continue
+		}
+		if seen[n] && (!marked || !a.marks) {
+			faults = append(faults, fmt.Sprintf("%s: the answer %d is there twice", a.agent, n))
+		}
+		if !seen[n] && n < latest {
+			faults = append(faults, fmt.Sprintf("%s: the answer %d is behind %d", a.agent, n, latest))
+		}
+		seen[n], latest = true, max(latest, n)
+	}
+	return faults
 }

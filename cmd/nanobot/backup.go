@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/backup"
@@ -25,6 +27,9 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
   nanobot backup - | ssh elsewhere 'cat > mybot.tar.gz'`,
 		Args: oneArgument("the FILE to write, or - for standard output"),
 	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
+		if err := refuseShared(cfg); err != nil {
+			return err
+		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
 		o := backupOptions(cfg, std)
@@ -35,6 +40,16 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE if it exists")
 	return cmd
+}
+
+// refuseShared says how a state in PostgreSQL is copied.
+func refuseShared(cfg *config.Config) error {
+	if cfg.Gateway.Store == "" {
+		return nil
+	}
+	return fmt.Errorf("the state is in PostgreSQL (gateway.store), so save and restore its schema nanobot_%s, or the "+
+		"whole database, with the database's own tools, such as pg_dump and pg_restore, and copy the "+
+		"workspace, with %s, at the same time", cfg.Gateway.Bot, cfg.SharedDir())
 }
 
 // backupOptions returns the options of backup and restore.
@@ -59,6 +74,9 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 			"systemctl start nanobot@mybot",
 		Args: oneArgument("the FILE that nanobot backup has written"),
 	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
+		if err := refuseShared(cfg); err != nil {
+			return err
+		}
 		ctx, stop := untilSignal(cmd.Context())
 		defer stop()
 		return backup.Restore(ctx, backupOptions(cfg, std), args[0])

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels/cli"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/terminal"
 )
@@ -57,6 +58,14 @@ type demoFrame struct {
 	Buttons []string `json:"buttons,omitempty"`
 }
 
+// stopKey names the other way to stop a turn: a key in a terminal, a button in a chat.
+func (d demoAgent) stopKey() string {
+	if strings.HasPrefix(d.envelope.SessionKey, cli.Name+":") {
+		return "Ctrl-C"
+	}
+	return "the button"
+}
+
 func (d demoAgent) printFrame(f demoFrame) { _ = d.out.Encode(f) }
 
 func (d demoAgent) printProgress(format string, args ...any) {
@@ -81,7 +90,7 @@ func (d demoAgent) handleMessage() error {
 		return exit.Error{Status: exit.Failed}
 	case "slow":
 		for i := range 60 {
-			d.printProgress("Working, step %d of 60 (stop me with /stop, the button or Ctrl-C)", i+1)
+			d.printProgress("Working, step %d of 60 (stop me with /stop or %s)", i+1, d.stopKey())
 			d.printFrame(demoFrame{Type: "log", Level: "info", Text: fmt.Sprintf("step %d is done", i+1)})
 		}
 		d.printFrame(demoFrame{Type: "message", Text: "Done at last."})

@@ -16,7 +16,6 @@ import (
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/config"
 	"nanobot/gateway"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -78,7 +77,7 @@ func addWiring(o doctor.Options) doctor.Options {
 		defer supervisor.Close()
 		settings, open, err := prepare(cfg, prepareOptions{
 			agentHost{supervisor: supervisor},
-			admitsNobody, dbfile.NewWatch(),
+			admitsNobody, nil, dbfile.NewWatch(),
 			zap.NewNop(),
 		})
 		if err != nil {
@@ -99,7 +98,8 @@ func addWiring(o doctor.Options) doctor.Options {
 		}
 		return newRunnerWith(cfg, wrap(protocol), agentHost{supervisor: supervisor, socket: socket}, zap.NewNop())
 	}
-	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
+	o.OpenStore = func(ctx context.Context, cfg *config.Config) (doctor.Store, error) { return openStore(ctx, cfg, true) }
+	o.Database = databaseOptions
 	o.PrivateFiles = privatePaths
 	o.Operator = localUser()
 	return o

@@ -41,6 +41,7 @@ type site struct {
 	log            *zap.Logger
 	metricsServer  *httpd.Server // serves metrics without a token; nil without http.metricsListen
 	metricsHandler http.Handler  // of metricsServer
+	standby        func() bool   // another member serves requests
 }
 
 // siteOptions are the parameters of openSite.
@@ -179,12 +180,16 @@ func (s *site) mountMetrics(h http.Handler) {
 func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
 	open map[string]channels.Channel,
 ) func(context.Context) {
+	s.standby = g.Standby
 	health := cachedHealth(g)
 	s.public.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		text, h := "ready", health()
 		if !h.OK {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			text = strings.Join(append([]string{"not ready"}, h.FailingChannels()...), " ")
+			if h.Leader != "" {
+				text = "not ready: " + h.Leader + " receives"
+			}
 		}
 		_, _ = io.WriteString(w, text+"\n")
 	})
@@ -237,7 +242,7 @@ func (s *site) run(ctx context.Context) error {
 	defer s.attempts.Close()
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error {
-		if err := s.server.Run(ctx, s.public); err != nil {
+		if err := s.server.Run(ctx, httpd.Standby(s.words, s.standby, s.public)); err != nil {
 			return fmt.Errorf("http.listen: %w", err)
 		}
 		return nil

@@ -12,7 +12,6 @@ import (
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/intake"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -60,7 +59,7 @@ func enabledChannels(cfg *config.Config) []channels.Description {
 
 // warnGoneAccounts returns a warning for each account that has chats in a state and is not in the
 // config.
-func warnGoneAccounts(ctx context.Context, cfg *config.Config, s *sqlite.Store) ([]string, error) {
+func warnGoneAccounts(ctx context.Context, cfg *config.Config, s stateStore) ([]string, error) {
 	names, err := s.Channels(ctx)
 	var all []string
 	for _, name := range names {

@@ -63,7 +63,7 @@ func newAPI(t *testing.T) *api {
 		"agent.sh": describedAgent, "token": webToken, "pic.png": a.picture,
 		"config.json": `{
 			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "format": "auto", "interactive": true},
-			"channels": {"web": {"enabled": true, "maxUpload": 1}, "net": {"allowFrom": ["*"]}},
+			"channels": {"web": {"enabled": true, "maxUpload": 1, "push": {"enabled": true, "allow": ["127.0.0.1"]}}, "net": {"allowFrom": ["*"]}},
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
 			"schedules": {
 				"past": {"at": "2020-01-01T00:00:00Z", "chat": "web:web-a-known-to-nobody-else", "text": "Happy new year!"},
@@ -134,20 +134,24 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	a.checkSignIn()
 	a.followEvents()
 	a.checkMessages()
+	a.checkChats()
+	a.checkPush()
 	a.checkPosts()
 	a.checkTurns()
 	a.checkDaemon()
 	a.checkCoverage(
-		"Said ", "Press ", "Asked ", "ToSend ", // are asked, not answered
-		"event reload", // for more than a thousand changes at once: see gateway/console
-		" 429", " 503", // there is too much of something, or the disk is broken
-		"TurnFacts memory", // not known of an agent that has less than we do
-		"Ready missed",     // for somebody who was away for long
-		"User username",    // which only other networks have
-		"Health store",     // again the disk
-		"Progress draft",   // of an agent that shows what it is writing
-		"Message details",  // of a turn with tool steps: see channels/web
-		"Button stays",     // of a protocol with commands of its own
+		"Said ", "Press ", "Asked ", "ToSend ", "ChatChange ", "Edit ", "PushSubscription ", // are asked, not answered
+		"/api/push 404", // without channels.web.push
+		"event reload",  // for more than a thousand changes at once: see gateway/console
+		" 429", " 503",  // there is too much of something, or the disk is broken
+		"TurnFacts memory",                     // not known of an agent that has less than we do
+		"Ready missed",                         // for somebody who was away for long
+		"User username",                        // which only other networks have
+		"Health store",                         // again the disk
+		"Progress draft",                       // of an agent that shows what it is writing
+		"Message details",                      // of a turn with tool steps: see channels/web
+		"Button stays",                         // of a protocol with commands of its own
+		"TurnFacts member", "Detail elsewhere", // with several members: see gateway
 	)
 }
 
@@ -160,7 +164,7 @@ func (a *api) checkSignIn() {
 		}
 		a.request(401, apiRequest{method: method, path: path, template: template})
 		switch {
-		case method == http.MethodPost:
+		case method != http.MethodGet:
 			a.request(403, apiRequest{as: a.ann, method: method, path: path, template: template, header: http.Header{"Origin": {"https://evil.example"}}})
 		case mapAt(op, "responses")["403"] != nil:
 			a.request(403, apiRequest{as: a.ann, method: method, path: path, template: template})

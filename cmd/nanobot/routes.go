@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +17,6 @@ import (
 	"nanobot/gateway/choice"
 	"nanobot/gateway/route"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 )
 
 // routesFlags are the facts of the message about which nanobot routes is asked.
@@ -144,10 +140,10 @@ func withChoices(ctx context.Context, cfg *config.Config, std stdio, f func(*cho
 		},
 		TypeOf: func(kind, _ string) string { return kind },
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Gateway.StateDir, sqlite.Database)); errors.Is(err, fs.ErrNotExist) {
+	if !hasState(cfg) {
 		return f(choice.New(o)) // the daemon was never started
 	}
-	var db *sqlite.Store
+	var db stateStore
 	err := asStateOwner(cfg, std, func() (err error) {
 		db, err = openStore(ctx, cfg, true)
 		return err

@@ -21,7 +21,6 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/runbook/shellstep"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -349,7 +348,7 @@ func (d runbookCommand) loadRun(ctx context.Context, runs runbook.Runs) (runbook
 
 // openOrCreateStore opens the state while a daemon may be running. If no daemon has ever run, it
 // creates the state first.
-func openOrCreateStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+func openOrCreateStore(ctx context.Context, cfg *config.Config) (stateStore, error) {
 	db, err := openStore(ctx, cfg, true)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return db, err

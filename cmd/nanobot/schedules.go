@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,7 +18,6 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
-	"nanobot/gateway/store/sqlite"
 )
 
 func newSchedulesCommand(std stdio) *cobra.Command {
@@ -51,7 +47,7 @@ occurrences of each, newest first.`,
 				}
 				return err
 			}
-			if _, err := os.Stat(filepath.Join(cfg.Gateway.StateDir, sqlite.Database)); errors.Is(err, fs.ErrNotExist) {
+			if !hasState(cfg) {
 				return report(nil) // the daemon was never started
 			}
 			return asStateOwner(cfg, std, func() error {

@@ -21,6 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	useTestClock()
+	if os.Getenv("TEST_CLOCK_SHOWN") != "" {
+		fmt.Println(time.Now().Format(time.RFC3339))
+		os.Exit(0)
+	}
 	if os.Getenv("TEST_ACP_AGENT") != "" {
 		os.Exit(acptest.Main(os.Args[1:]))
 	}

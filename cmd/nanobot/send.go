@@ -188,8 +188,7 @@ func (f *postFlags) dial(ctx context.Context) (*net.UnixConn, toolsocket.Welcome
 		}
 		path, err = findSocket(ctx, cfg.Gateway.StateDir)
 		if errors.Is(err, errNoDaemon) {
-			err = cmp.Or(checkConfigured(cfg, f.Chat), fmt.Errorf("no daemon uses the state %s; start it with nanobot serve",
-				cfg.Gateway.StateDir))
+			err = cmp.Or(checkConfigured(cfg, f.Chat), explainNoDaemon(cfg))
 		}
 		if err != nil {
 			return nil, toolsocket.Welcome{}, err
@@ -200,6 +199,15 @@ func (f *postFlags) dial(ctx context.Context) (*net.UnixConn, toolsocket.Welcome
 		return nil, welcome, fmt.Errorf("connect to the daemon: %w", err)
 	}
 	return conn, welcome, nil
+}
+
+// explainNoDaemon returns the error of a command that needs the daemon on this machine.
+func explainNoDaemon(cfg *config.Config) error {
+	if cfg.Gateway.Store != "" {
+		return fmt.Errorf("no member of gateway.store uses %s on this machine; start it with nanobot serve, or run this on "+
+			"the machine of a member that is up, which nanobot members lists", cfg.Gateway.StateDir)
+	}
+	return fmt.Errorf("no daemon uses the state %s; start it with nanobot serve", cfg.Gateway.StateDir)
 }
 
 // checkConfigured returns an error if the channel of a chat is not enabled in a config.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
 	"sync"
 	"syscall"
@@ -67,7 +68,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.ready = func(*site) { logLinkCommand(cfg, d.log) }
-	d.reload = func(g *gateway.Gateway, h agentHost) error { return d.reloadFrom(path, g, h) }
+	d.reload = func(g *gateway.Gateway, h agentHost, db stateStore) error { return d.reloadFrom(path, g, h, db) }
 	return d.run(ctx)
 }
 
@@ -76,8 +77,8 @@ type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
 	level      zap.AtomicLevel
-	reload     func(*gateway.Gateway, agentHost) error // called at SIGHUP; nil: SIGHUP ends the daemon
-	ready      func(*site)                             // called once the daemon is ready
+	reload     func(*gateway.Gateway, agentHost, stateStore) error // called at SIGHUP; nil: SIGHUP ends the daemon
+	ready      func(*site)                                         // called once the daemon is ready
 	supervisor *process.Supervisor
 	lists      map[string][]string // who may talk on each channel, as it was last configured
 }
@@ -88,10 +89,14 @@ func (d daemon) run(ctx context.Context) (err error) {
 	socket := d.openSocket()
 	defer closeSocket(socket)
 	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
-	var g *gateway.Gateway
+	var (
+		g     *gateway.Gateway
+		page  *site
+		watch func(context.Context)
+	)
 	files := dbfile.NewWatch()
 	settings, open, err := prepare(d.cfg, prepareOptions{
-		h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, files, d.log,
+		h, func(channel, user string) bool { return g.IsAdmitted(channel, user) }, signIns{&page}, files, d.log,
 	})
 	if err != nil {
 		return err
@@ -105,10 +110,11 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	lost := make(chan struct{})
 	defer func() { err = errors.Join(err, closeStore(db)) }()
 	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
-	page, err := openSite(ctx, siteOptions{d.cfg, open, db, words.New(settings.Words), d.log})
+	page, err = openSite(ctx, siteOptions{d.cfg, open, db, words.New(settings.Words), d.log})
 	if err != nil {
 		return err
 	}
@@ -118,18 +124,13 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer auditLog.Close()
-	options := gateway.Options{
-		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log,
-		Audit: auditLog.Write, PruneFiles: d.pruneFiles(db),
-	}
-	var watch func(context.Context)
+	options := d.gatewayOptions(open, db, lost)
+	options.Settings, options.Audit = settings, auditLog.Write
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
-	d.log.Info(d.supervisor.Describe())
-	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()),
-		zap.Int("channels", len(open)))
+	d.logStart(len(open))
 	work, ctx := errgroup.WithContext(ctx)
-	defer d.reloadOnHangup(ctx, sd, g, h)()
+	defer d.reloadOnHangup(ctx, sd, g, func(g *gateway.Gateway) error { return d.reload(g, h, db) })()
 	work.Go(func() error { return d.announceEnd(ctx, sd, g) })
 	// The web page is served until the turns are drained, so that people see their output.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
@@ -148,10 +149,25 @@ func (d daemon) run(ctx context.Context) (err error) {
 			work.Go(func() error { return d.serveTools(serving, socket, g, options) })
 		})
 	})
-	err = d.wait(work, files)
+	err = d.wait(work, files, lost)
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+func (d daemon) logStart(channels int) {
+	d.log.Info(d.supervisor.Describe())
+	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()),
+		zap.Int("channels", channels))
+}
+
+// gatewayOptions returns the options of the gateway, without those that have files of their own.
+// lost is closed when the lease was lost.
+func (d daemon) gatewayOptions(open map[string]channels.Channel, db store.Store, lost chan struct{}) gateway.Options {
+	return gateway.Options{
+		Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Log: d.log, PruneFiles: d.pruneFiles(db),
+		Labels: d.cfg.Gateway.Member.Labels, Lost: func() { d.loseLease(); close(lost) },
+	}
 }
 
 // logWarnings logs what is probably not intended in the config.
@@ -162,8 +178,8 @@ func (d daemon) logWarnings() {
 }
 
 // openState opens the state, and warns of accounts that are in it and not in the config.
-func (d daemon) openState(ctx context.Context, files *dbfile.Watch) (*sqlite.Store, error) {
-	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
+func (d daemon) openState(ctx context.Context, files *dbfile.Watch) (stateStore, error) {
+	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files}, d.log)
 	if err != nil {
 		return nil, err
 	}
@@ -187,11 +203,13 @@ func (d daemon) endSignals() []os.Signal {
 }
 
 // reloadOnHangup reloads the config at each SIGHUP until stop is called.
-func (d daemon) reloadOnHangup(ctx context.Context, sd *notifier, g *gateway.Gateway, h agentHost) (stop func()) {
+func (d daemon) reloadOnHangup(ctx context.Context, sd *notifier, g *gateway.Gateway,
+	reload func(*gateway.Gateway) error,
+) (stop func()) {
 	if d.reload == nil {
 		return func() {}
 	}
-	return onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })
+	return onHangup(ctx, func() { sd.reload(ctx, g, reload) })
 }
 
 // announceEnd says at the end of ctx that the daemon stops.
@@ -276,7 +294,7 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 
 // reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels
 // stay those of the start, and one that is gone keeps its access list.
-func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost) error {
+func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost, db stateStore) error {
 	cfg, err := loadConfig(path)
 	if err != nil {
 		return err
@@ -294,7 +312,12 @@ func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost) error {
 	if now := slices.Sorted(maps.Keys(allowedByConfig(cfg))); !slices.Equal(now, slices.Sorted(maps.Keys(d.lists))) {
 		d.log.Warn("the accounts in the config have changed; restart the daemon to use them", zap.Strings("accounts", now))
 	}
+	was, is := d.cfg.Gateway, cfg.Gateway
+	if was.Store != is.Store || was.Bot != is.Bot || !reflect.DeepEqual(was.Member, is.Member) {
+		d.log.Warn("gateway.store, gateway.bot or gateway.member has changed; restart the daemon to use it")
+		cfg.Gateway.Member = was.Member
+	}
 	d.level.SetLevel(parseLevel(cfg.Log.Level))
 	g.Reload(settings)
-	return nil
+	return describeMember(context.Background(), db, cfg) // the store bounds the call
 }

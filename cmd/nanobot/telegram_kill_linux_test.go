@@ -136,11 +136,17 @@ func startDaemon(t *testing.T, cfg string) *killtest.Child {
 	t.Helper()
 	log := musttest.Get(os.OpenFile(cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 	defer log.Close()
+	cmd := daemonCommand(cfg)
+	cmd.Stderr = log
+	return killtest.Start(t, cmd)
+}
+
+// daemonCommand returns the command of the real daemon.
+func daemonCommand(cfg string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Dir = filepath.Dir(cfg)
 	cmd.Env = append(environWithoutTestSettings(), "NANOBOT_TEST_MAIN=1", "TEST_ALBUM_QUIET=1h")
-	cmd.Stderr = log
-	return killtest.Start(t, cmd)
+	return cmd
 }
 
 // killRepeatedly kills one daemon after the other while people write.

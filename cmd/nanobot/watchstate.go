@@ -3,16 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/state"
+	"nanobot/gateway/beat"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/terminal/process"
 )
 
 const (
@@ -52,6 +56,9 @@ func stateLostError(w *dbfile.Watch) error { return fmt.Errorf("%w: %w", store.E
 
 // verifyState checks the databases completely, after the start: large ones would delay it.
 func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
+	if d.cfg.Gateway.Store != "" {
+		return
+	}
 	for _, path := range []string{
 		filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database),
 		state.WebHistory(d.cfg.Gateway.StateDir),
@@ -62,14 +69,27 @@ func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
 	}
 }
 
+// loseLease ends the agents and soon the daemon, when the lease could not be renewed for two thirds
+// of its time. Other members may adopt the work as soon as it has ended, so nothing may delay the
+// exit: neither a connection that does not answer nor a log that nobody reads.
+func (d daemon) loseLease() {
+	time.AfterFunc(time.Duration(d.cfg.Gateway.Member.TTL)*time.Second/12, func() { os.Exit(exit.NoLease) })
+	process.KillAll()
+}
+
 // wait waits until all goroutines have ended. After the state was lost nothing can be saved, so it
-// returns after lostStateTimeout at the latest.
-func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
+// returns after lostStateTimeout.
+func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch, lostLease <-chan struct{}) error {
 	done := make(chan error, 1)
 	go func() { done <- work.Wait() }()
 	select {
 	case err := <-done:
 		return err
+	case <-lostLease:
+		d.log.Error("the lease could not be renewed, so the agents are killed and the daemon exits; other members take over",
+			zap.Int("ttl", d.cfg.Gateway.Member.TTL))
+		<-done
+		return exit.Error{Status: exit.NoLease, Err: beat.ErrLost}
 	case <-w.Failed():
 		d.log.Error("the state can no longer be used, so the daemon exits; nothing more is received or confirmed",
 			zap.Error(w.Err()))

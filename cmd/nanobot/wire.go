@@ -22,7 +22,6 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/intake"
-	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
@@ -58,16 +57,15 @@ var protocols = []terminal.Description{
 }
 
 // openChannels opens the enabled channels. The error has the mistakes of all channels.
-func openChannels(cfg *config.Config, isAdmitted func(channel, user string) bool, state *dbfile.Watch,
-	log *zap.Logger,
-) (map[string]channels.Channel, error) {
+func openChannels(cfg *config.Config, s prepareOptions) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
-	var failures []error
+	database, err := channelDatabase(cfg)
+	failures := []error{err}
 	for _, n := range enabledChannels(cfg) {
 		ch, err := n.Open(channels.OpenOptions{
-			Channel: n.Name, Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state,
-			Requester: identifyUser, Log: log,
-			Admitted: func(user string) bool { return isAdmitted(n.Name, user) },
+			Channel: n.Name, Settings: cfg.Channels[n.Name], StateDir: cfg.SharedDir(), Database: database,
+			State: s.state, Requester: identifyUser, SignIns: s.signIns, Log: s.log,
+			Admitted: func(user string) bool { return s.isAdmitted(n.Name, user) },
 			Folder:   func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, n.Name, chat) },
 		})
 		if err != nil {
@@ -108,6 +106,17 @@ func checkTokens(cfg *config.Config) (mistakes []error) {
 func identifyUser(r *http.Request) (user string, operator bool) {
 	id := httpd.IdentityOf(r.Context())
 	return id.User, id.Role == httpd.Operator
+}
+
+// signIns are the sign-ins at the HTTP server.
+type signIns struct{ site **site }
+
+// Of returns the name of the sign-in of a request; "" for a script.
+func (signIns) Of(r *http.Request) string { return httpd.SignIn(r.Context()) }
+
+// Valid reports whether a sign-in has neither ended nor expired.
+func (s signIns) Valid(ctx context.Context, name string) (bool, error) {
+	return (*s.site).access.Grants().SignedIn(ctx, name)
 }
 
 var errNoChannel = errors.New("no channel is enabled, so nobody could talk to the bot; enable one in the config, or " +
@@ -188,6 +197,7 @@ func newAgents(cfg *config.Config, h agentHost, log *zap.Logger) (map[string]gat
 		agents[name] = gateway.Agent{
 			Runner: runner, Progress: turn.Progress(own.Terminal.Progress), PassHistory: own.Terminal.PassHistory,
 			Injectable: own.SupportsInject(), Approvers: own.Terminal.Approvers, Launch: launchRecord(runner),
+			Labels: own.Terminal.Labels,
 		}
 	}
 	return agents, cfg.Locate(errors.Join(failures...))
@@ -197,6 +207,7 @@ func newAgents(cfg *config.Config, h agentHost, log *zap.Logger) (map[string]gat
 type prepareOptions struct {
 	host       agentHost
 	isAdmitted func(channel, user string) bool // reports whether a user has access, once the gateway runs
+	signIns    channels.SignIns                // usable once the site is open
 	state      *dbfile.Watch
 	log        *zap.Logger
 }
@@ -205,7 +216,7 @@ type prepareOptions struct {
 // the secrets, checks the sandbox, and opens the channels. Its error has all mistakes.
 func prepare(cfg *config.Config, s prepareOptions) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.host, s.log)
-	open, openErr := openChannels(cfg, s.isAdmitted, s.state, s.log)
+	open, openErr := openChannels(cfg, s)
 	err = errors.Join(err, openErr)
 	if cfg.HTTP.Listen != "" {
 		_, tokenErr := cfg.HTTP.RevealToken()
@@ -223,7 +234,7 @@ func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	_, open, err := prepare(cfg.WithoutCredentials(),
-		prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, dbfile.NewWatch(), zap.NewNop()})
+		prepareOptions{agentHost{supervisor: supervisor}, admitsNobody, nil, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
 		return err
 	}
@@ -232,20 +243,6 @@ func checkStart(cfg *config.Config) error {
 
 // admitsNobody is the access list of channels that are opened only to be checked.
 func admitsNobody(_, _ string) bool { return false }
-
-// openStore opens the state: shared for a command that works while the daemon runs, else for the
-// daemon.
-func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.Store, error) {
-	return openWatched(ctx, cfg, sqlite.Options{Shared: shared})
-}
-
-func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sqlite.Store, error) {
-	s, err := sqlite.Open(ctx, cfg.Gateway.StateDir, o)
-	if err != nil {
-		return nil, state.Explain(cfg, err)
-	}
-	return s, nil
-}
 
 // newDirect makes the gateway of run and chat, which stores nothing. Its words are English.
 func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
@@ -329,6 +326,9 @@ func privatePaths(cfg *config.Config) []string {
 	}
 	if !containsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
 		paths = append(paths, dir)
+	}
+	if shared := cfg.SharedDir(); shared != dir {
+		paths = append(paths, filepath.Dir(shared)) // and the folders of other members beside it
 	}
 	return paths
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,7 +51,7 @@ const stopTimeout = 20 * time.Second
 func (o Options) awaitStopped(ctx context.Context, s store.Store) bool {
 	for until := time.Now().Add(stopTimeout); time.Now().Before(until); {
 		turns, sends, err := s.Dismissed(ctx)
-		if err != nil || len(turns)+len(sends) == 0 || !daemonRuns(o.Config.Gateway.StateDir) {
+		if err != nil || len(turns)+len(sends) == 0 || !o.daemonRuns(ctx, s) {
 			return err == nil
 		}
 		select {
@@ -62,9 +63,14 @@ func (o Options) awaitStopped(ctx context.Context, s store.Store) bool {
 	return false
 }
 
-// daemonRuns reports whether the process that used a state last is alive.
-func daemonRuns(state string) bool {
-	text, err := os.ReadFile(filepath.Join(state, sqlite.LockFile))
+// daemonRuns reports whether a daemon runs: a member of a shared store on any machine, or else the
+// process that used the state last.
+func (o Options) daemonRuns(ctx context.Context, s store.Store) bool {
+	if o.Config.Gateway.Store != "" {
+		all, err := s.ListMembers(ctx)
+		return err == nil && slices.ContainsFunc(all, func(m store.MemberStatus) bool { return m.State != store.Gone })
+	}
+	text, err := os.ReadFile(filepath.Join(o.Config.Gateway.StateDir, sqlite.LockFile))
 	if err != nil {
 		return false
 	}

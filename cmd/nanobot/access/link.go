@@ -2,7 +2,9 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"net/netip"
@@ -55,7 +57,8 @@ func ListLinks(ctx context.Context, o Options, asJSON bool) error {
 // version first.
 func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) error {
 	return o.withStore(ctx, func(s store.Store) error {
-		if err := httpd.Import(ctx, s, o.Config.Gateway.StateDir); err != nil {
+		err := httpd.Import(ctx, s, o.Config.Gateway.StateDir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shared store needs no folder on this machine
 			return err
 		}
 		return f(httpd.Grants{Records: s})

@@ -20,7 +20,8 @@ import (
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/hooks"
-	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/postgres"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
@@ -28,6 +29,13 @@ import (
 
 // DefaultCheckTime is enough to check databases of some hundred megabytes.
 const DefaultCheckTime = 20 * time.Second
+
+// Store is the state, in whichever engine.
+type Store interface {
+	store.Store
+	// MissingCopies counts the files that undelivered messages need, and those that are missing.
+	MissingCopies(ctx context.Context) (missing, all int, err error)
+}
 
 // Options say what to check, and provide the functions of the program's wiring.
 type Options struct {
@@ -56,7 +64,9 @@ type Options struct {
 	// called. connected is closed when an agent has connected. The socket is "" if there is none.
 	ServeTools func(*config.Config, *process.Supervisor) (socket string, connected <-chan struct{}, stop func())
 	// OpenStore opens the state while a daemon may be running.
-	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
+	OpenStore func(context.Context, *config.Config) (Store, error)
+	// Database returns how to open the shared store of a config that has one.
+	Database func(*config.Config) (postgres.Options, error)
 	// PrivateFiles returns the files that agents must not send: the config, the secrets and the
 	// files of the state.
 	PrivateFiles func(*config.Config) []string
@@ -82,6 +92,7 @@ type doctor struct {
 	unit          systemd.UnitState
 	unitName      string     // "" if no unit belongs to the config
 	daemonPID     int        // process ID of the daemon; 0 if it is not running
+	membersUp     bool       // daemons on any machine use the shared store
 	user          trust.User // the user of the daemon, if this process is root
 	startedByRoot bool       // this process was started by a doctor of root, see runAsUser
 	userErr       error      // why the user of the daemon is unknown
@@ -130,6 +141,7 @@ func (d *doctor) examine(ctx context.Context) int {
 		func() { d.add("daemon", d.findDaemon()) },
 		d.checkWorkspace,
 		func() { d.add("state", d.checkState(ctx)) },
+		func() { d.checkDatabase(ctx) },
 		func() { d.add("secrets", d.checkSecrets()) },
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
@@ -252,7 +264,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (Prepared, bool) {
 
 // checkNetworks lets all channels ask their networks about the bot, at the same time.
 func (d *doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
-	e := channels.ExamineOptions{Running: d.daemonPID != 0, Listen: d.Listen}
+	e := channels.ExamineOptions{Running: d.daemonPID != 0 || d.membersUp, Listen: d.Listen}
 	names := slices.Sorted(maps.Keys(open))
 	found := make([][]channels.Finding, len(names))
 	var work sync.WaitGroup

@@ -34,7 +34,7 @@ func (d *doctor) checkState(ctx context.Context) findings {
 	if !exists || err != nil {
 		return found
 	}
-	others := append(d.cfg.SecretFiles(), d.cfg.File())
+	others := append(d.cfg.SecretFiles(), d.cfg.File(), d.cfg.SharedDir()) // checkMount writes to the last one
 	for _, path := range d.PrivateFiles(d.cfg) {
 		if slices.Contains(others, path) {
 			continue // not a file of the state
@@ -44,6 +44,9 @@ func (d *doctor) checkState(ctx context.Context) findings {
 				trust.FileUID(folder)),
 				chownCommand(dir, trust.FileUID(folder)))...)
 		}
+	}
+	if d.cfg.Gateway.Store != "" {
+		return append(found, d.checkKeptProcesses(ctx)...)
 	}
 	path := filepath.Join(dir, sqlite.Database)
 	if err := dbfile.Inspect(path); dbfile.Unusable(err) {
@@ -109,14 +112,14 @@ func (d *doctor) checkDatabases(ctx context.Context, paths ...string) (found fin
 }
 
 // checkSpool checks that undelivered answers have their files.
-func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) findings {
+func (d *doctor) checkSpool(ctx context.Context, s Store) findings {
 	missing, all, err := s.MissingCopies(ctx)
 	switch {
 	case err != nil:
 		return d.assessError(err)
 	case missing > 0:
 		return doubtful(fmt.Sprintf("of the %d files of undelivered answers, %d are missing in %s", all, missing,
-			filepath.Join(d.cfg.Gateway.StateDir, "spool")),
+			filepath.Join(d.cfg.SharedDir(), "spool")),
 			"restore a backup if you have one; otherwise these answers cannot be delivered")
 	}
 	return nil

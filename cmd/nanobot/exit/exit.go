@@ -9,6 +9,7 @@ const (
 	Failed      = 1
 	Usage       = 2
 	Lost        = 74 // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
+	NoLease     = 75 // EX_TEMPFAIL: other members take over the work of this one; systemd restarts on it
 	Config      = 78 // EX_CONFIG: systemd is told not to restart on it
 	Timeout     = 124
 	NotRun      = 126 // the agent's command exists but cannot be run, as in shells

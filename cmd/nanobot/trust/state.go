@@ -28,6 +28,9 @@ func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	}
 	// Files that a command makes would belong to its user, and the daemon could not use them.
 	state := cfg.Gateway.StateDir
+	if cfg.Gateway.Store != "" {
+		return BecomeOwner(cfg, owner, stderr) // the state is in a database
+	}
 	if err := dbfile.Inspect(filepath.Join(state, sqlite.Database)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no state in %s: the bot was never started. Start it first", state)
 	}
@@ -51,7 +54,7 @@ func BecomeOwner(cfg *config.Config, owner Owner, stderr io.Writer) error {
 		return nil
 	}
 	state, user := cfg.Gateway.StateDir, UserOf(owner)
-	if errors.Is(user.Access(state, unix.X_OK), unix.EACCES) {
+	if cfg.Gateway.Store == "" && errors.Is(user.Access(state, unix.X_OK), unix.EACCES) {
 		if err := chrootState(cfg, user.UID, stderr); err != nil {
 			return fmt.Errorf("chroot to %s: %w", state, err)
 		}
