@@ -18,6 +18,7 @@ import (
 
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/postgrestest"
 )
 
 // dist is the folder in which the packages are built, once for all tests.
@@ -33,7 +34,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	dist = dir
-	return m.Run()
+	return postgrestest.Main(m)
 }
 
 var build = sync.OnceValue(func() error {

@@ -40,7 +40,7 @@ func TestTheContainersHealthCheckRecognizesARunningDaemon(t *testing.T) {
 		return cmd.Run()
 	}
 
-	address, stop := startAsInContainer(t)
+	address, stop := startAsInContainer(t, containerEnviron(t, t.TempDir(), t.TempDir()))
 	if err := healthy(address); err != nil {
 		t.Errorf("while it runs: %v", err)
 	}
@@ -50,15 +50,21 @@ func TestTheContainersHealthCheckRecognizesARunningDaemon(t *testing.T) {
 	}
 }
 
-// startAsInContainer runs the daemon with the container's environment, except for folders and port.
-func startAsInContainer(t *testing.T) (address string, stop func()) {
+// containerEnviron returns the environment of the container, with other folders and another port,
+// and writes a config.
+func containerEnviron(t *testing.T, bot, state string) []string {
 	t.Helper()
-	bot := t.TempDir()
 	config := `{"terminal": {"command": "cat"}, "channels": {"web": {"enabled": true}}}`
 	musttest.Do(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(config), 0o600))
-	environ := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+filepath.Join(bot, "state"), ":8080", ":0").Replace(instruction(t, "ENV"))
+	environ := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+state, ":8080", ":0").Replace(instruction(t, "ENV"))
+	return append(strings.Fields(environ), "PATH="+os.Getenv("PATH"))
+}
+
+// startAsInContainer runs the daemon with an environment.
+func startAsInContainer(t *testing.T, environ []string) (address string, stop func()) {
+	t.Helper()
 	cmd := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "serve")
-	cmd.Env = append(strings.Fields(environ), "PATH="+os.Getenv("PATH"))
+	cmd.Env = environ
 	stderr := musttest.Get(cmd.StderrPipe())(t)
 	musttest.Do(t, cmd.Start())
 	lines := bufio.NewScanner(stderr)

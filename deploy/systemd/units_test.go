@@ -86,6 +86,24 @@ func TestSystemdAcceptsTheUnitsAndRelaxConf(t *testing.T) {
 	}
 }
 
+func TestAUnitOnSeveralMachinesIsAcceptedAndStartsAgainWithoutALease(t *testing.T) {
+	_, page, _ := strings.Cut(readUnit(t, "../README.md"), "\n## One bot on several machines\n")
+	_, page, _ = strings.Cut(page, "```ini\n")
+	dropIn, _, found := strings.Cut(page, "```")
+	if !found {
+		t.Fatal("the page has no settings")
+	}
+	for _, unit := range units {
+		if out, err := verify(t, unit, dropIn); err != nil || out != "" {
+			t.Errorf("%s: %v\n%s", unit, err, out)
+		}
+		text := readUnit(t, unit)
+		if !strings.Contains(text, "\nRestart=on-failure\n") || !strings.Contains(text, "\nRestartPreventExitStatus=78\n") {
+			t.Errorf("%s does not start again after status 75", unit)
+		}
+	}
+}
+
 func TestTheTwoUnitsDifferOnlyInTheirPaths(t *testing.T) {
 	settings := func(text string) string {
 		text = strings.NewReplacer("/%i", "", " %i", "", "-%i", "", "/NAME", "").Replace(text)
