@@ -142,9 +142,9 @@ type Incoming struct {
 	// Pressed says that Text is the text of a button that the person pressed.
 	Pressed bool `json:"pressed,omitempty"`
 	// Change says that this is no new message: the one with this ID was edited, and Text and Media
-	// are its new content, or it was deleted, or the chat was. "" means a new message. Media is nil if the files
-	// stay. A change that is older than one before has no effect; the zero ChangedAt is never
-	// older.
+	// are its new content, or it was deleted, or the chat was. "" means a new message. Media is nil
+	// if the files stay. A change that is older than one before has no effect; the zero ChangedAt
+	// is never older.
 	Change    Change    `json:"change,omitempty"`
 	ChangedAt time.Time `json:"changed_at,omitzero"`
 	// Pieces are set if this message was made of several messages of the network.

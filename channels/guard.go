@@ -5,8 +5,8 @@ import "context"
 // guardKey is the context key of a guard.
 type guardKey struct{}
 
-// WithGuard returns a context whose network calls are made only while guard returns nil. A nil guard
-// allows all.
+// WithGuard returns a context whose network calls are made only while guard returns nil. A nil
+// guard allows all.
 func WithGuard(ctx context.Context, guard func() error) context.Context {
 	if guard == nil {
 		return ctx

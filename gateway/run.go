@@ -85,7 +85,8 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
-// renewLease renews the lease of this member until ctx ends, and returns beat.ErrLost when it is lost.
+// renewLease renews the lease of this member until ctx ends, and returns beat.ErrLost when it is
+// lost.
 func (g *Gateway) renewLease(ctx context.Context, listeners ...beat.Listener) error {
 	ready := func() bool { return !g.inPhase(resigned, ending) }
 	err := beat.Run(ctx, g.lease, ready, g.o.Log, listeners...)

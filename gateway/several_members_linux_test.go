@@ -30,7 +30,8 @@ func newSharedACPBot(t *testing.T, flags string) *sharedBot {
 	return b
 }
 
-// awaitAnswers waits until a chat was shown n messages that are no progress, and returns their texts.
+// awaitAnswers waits until a chat was shown n messages that are no progress, and returns their
+// texts.
 func (b *sharedBot) awaitAnswers(chat string, n int) []string {
 	b.t.Helper()
 	calls, ok := b.net.Await(chat, testTimeout, func(c []gatewaytest.Call) bool { return len(texts(c)) >= n })

@@ -21,8 +21,8 @@ const (
 	// maxChecksPerUser is how many subscriptions of a user may be checked at the same time, which
 	// looks up the address of their push service.
 	maxChecksPerUser = 2
-	// maxNotificationAge is how old a message may be that is told of. A member that begins to receive
-	// learns of messages that another member has told of.
+	// maxNotificationAge is how old a message may be that is told of. A member that begins to
+	// receive learns of messages that another member has told of.
 	maxNotificationAge = time.Minute
 )
 

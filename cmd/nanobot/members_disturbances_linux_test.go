@@ -20,7 +20,8 @@ import (
 // beyondLease is how long a member is cut off or suspended.
 const beyondLease = memberTTL + memberTTL/5
 
-// memberDisturbances are what happens to a member. half is a random duration of up to half a second.
+// memberDisturbances are what happens to a member. half is a random duration of up to half a
+// second.
 var memberDisturbances = []struct {
 	name   string
 	happen func(s *cluster, m *member, half time.Duration)

@@ -24,9 +24,9 @@ func (s *cluster) removeMember(i int) {
 }
 
 // TestMembersThatAreDisturbedLoseAndMixNothing disturbs three members while people write on five
-// chats: texts, photos and albums. Nothing is lost, reordered, or doubled without a mark; one member
-// receives at a time, and agents of one chat never run at the same time. With NANOBOT_LONG=1 there
-// are 200 disturbances.
+// chats: texts, photos and albums. Nothing is lost, reordered, or doubled without a mark; one
+// member receives at a time, and agents of one chat never run at the same time. With NANOBOT_LONG=1
+// there are 200 disturbances.
 func TestMembersThatAreDisturbedLoseAndMixNothing(t *testing.T) {
 	t.Parallel()
 	times := killtest.Rounds(t, len(memberDisturbances), 200)

@@ -23,8 +23,8 @@ func (p *browser) subscribe(b *pushtest.Browser) {
 	}
 }
 
-// TestNotificationsEndWithTheSignIn signs browsers out by themselves, beside the daemon and while it
-// is down.
+// TestNotificationsEndWithTheSignIn signs browsers out by themselves, beside the daemon and while
+// it is down.
 func TestNotificationsEndWithTheSignIn(t *testing.T) {
 	service := pushtest.NewService(t)
 	roots := filepath.Join(t.TempDir(), "roots.pem")

@@ -33,8 +33,8 @@ const (
 	// the turns in one. If there are more, watchers are asked to reload.
 	publishInterval = 100 * time.Millisecond
 	maxDirty        = 1000
-	// compareInterval is the time between two reads of the newest turns, which other members may have
-	// changed, and maxCompared their number.
+	// compareInterval is the time between two reads of the newest turns, which other members may
+	// have changed, and maxCompared their number.
 	compareInterval = time.Second
 	maxCompared     = 50
 )
@@ -52,7 +52,8 @@ type Console struct {
 	dirty map[int64]bool // changed turns that were not published yet
 	lost  bool           // more turns than maxDirty have changed
 
-	// versions are those of the newest turns, and compared is when they were read. Only Run uses them.
+	// versions are those of the newest turns, and compared is when they were read. Only Run uses
+	// them.
 	versions map[int64]version
 	compared time.Time
 }
@@ -108,8 +109,8 @@ func (c *Console) Run(ctx context.Context, publish func(event string, data any))
 	}
 }
 
-// compareTurns records which of the newest turns have changed: events tell only of the turns of this
-// member.
+// compareTurns records which of the newest turns have changed: events tell only of the turns of
+// this member.
 func (c *Console) compareTurns(ctx context.Context) {
 	newest, err := c.store.Turns(ctx, store.TurnFilter{Limit: maxCompared})
 	if err != nil {

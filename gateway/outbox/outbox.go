@@ -44,7 +44,8 @@ type Options struct {
 	// EndReaction returns the reaction to an inbound message whose turn has ended; false: there is
 	// none. It is called for the answers of an earlier run; nil: they lead to no reaction.
 	EndReaction func(store.Inbound) (channels.Reaction, bool)
-	// Guard is asked right before a message is sent, and forbids it with an error; nil: it does not.
+	// Guard is asked right before a message is sent, and forbids it with an error; nil: it does
+	// not.
 	Guard  func() error
 	Words  *words.Catalogue // nil: without the operator's settings
 	Log    *zap.Logger

@@ -69,8 +69,8 @@ type Beat struct {
 	Others, Forwarded bool
 	// Keeps are the chats that this member keeps without a turn.
 	Keeps []string
-	// Stopped are the inbound messages that this member runs and that were stopped, maybe by another
-	// one. Nil if there can be no other.
+	// Stopped are the inbound messages that this member runs and that were stopped, maybe by
+	// another one. Nil if there can be no other.
 	Stopped []int64
 	// Dismissed and DismissedDeliveries are those that Access.Dismissed returns and this member
 	// works on.

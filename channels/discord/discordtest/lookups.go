@@ -4,7 +4,8 @@ import (
 	"net/http"
 )
 
-// gatewayURL returns the URL of the gateway at the address that a bot has called, which may be a proxy's.
+// gatewayURL returns the URL of the gateway at the address that a bot has called, which may be a
+// proxy's.
 func gatewayURL(host string) string { return "ws://" + host + "/gateway/" }
 
 func (s *Server) getGateway(c *Call) (any, error) {

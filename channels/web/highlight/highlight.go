@@ -1,5 +1,5 @@
-// Package highlight marks the parts of source code with classes: k for keywords, s for strings, c for
-// comments, n for numbers and constants, f for names of functions, tags and keys, i and d for
+// Package highlight marks the parts of source code with classes: k for keywords, s for strings, c
+// for comments, n for numbers and constants, f for names of functions, tags and keys, i and d for
 // inserted and deleted lines. It knows nothing of pages and their colours.
 //
 // The lexers that chroma brings are not used: they take 9 to 22 ms at each start of the program and

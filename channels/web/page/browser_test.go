@@ -279,8 +279,8 @@ func (p *tab) send(text string) {
 	p.enter(chromedp.ModifierNone)
 }
 
-// typeText types into the box. chromedp.SendKeys would read the attributes of the box while the page
-// changes them.
+// typeText types into the box. chromedp.SendKeys would read the attributes of the box while the
+// page changes them.
 func (p *tab) typeText(text string) {
 	p.t.Helper()
 	p.until("(e => e?.checkVisibility() && (e.focus(), document.activeElement === e))(document.getElementById('text'))")

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// maxQueued is how many notifications may wait for the subscriptions of their owners, maxWaiting
-	// how many chats may wait for one subscription, maxParallel how many requests run at the same
-	// time.
+	// maxQueued is how many notifications may wait for the subscriptions of their owners,
+	// maxWaiting how many chats may wait for one subscription, maxParallel how many requests run at
+	// the same time.
 	maxQueued, maxWaiting, maxParallel = 256, 20, 64
 	// pruneInterval is how often the subscriptions of ended sign-ins are removed.
 	pruneInterval = time.Hour

@@ -77,8 +77,8 @@ func (s *state) storeCursors() {
 	}
 }
 
-// flushCursors stores the cursors now. A leader calls it before it resigns: later, its cursors would
-// replace those of the next leader.
+// flushCursors stores the cursors now. A leader calls it before it resigns: later, its cursors
+// would replace those of the next leader.
 func (s *state) flushCursors(ctx context.Context) error {
 	c := &s.cursors
 	c.flushing.Lock()

@@ -18,8 +18,8 @@ import (
 //go:embed tables.sql functions/*.sql
 var definitions embed.FS
 
-// migrations make the tables and the functions. Each step is a version, in the order of the names of
-// the files, and only adds to the version before it. A program with other functions has them in
+// migrations make the tables and the functions. Each step is a version, in the order of the names
+// of the files, and only adds to the version before it. A program with other functions has them in
 // another schema, so that members of two versions work side by side.
 type migrations struct {
 	steps     []string
