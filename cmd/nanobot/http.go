@@ -41,7 +41,7 @@ type site struct {
 	log            *zap.Logger
 	metricsServer  *httpd.Server // serves metrics without a token; nil without http.metricsListen
 	metricsHandler http.Handler  // of metricsServer
-	standby        func() bool   // another member serves requests
+	standby        func() bool   // another member serves requests; without a gateway, none does
 }
 
 // siteOptions are the parameters of openSite.
@@ -59,7 +59,7 @@ func openSite(ctx context.Context, o siteOptions) (*site, error) {
 	cfg, open, log := o.cfg, o.channels, o.log
 	s := &site{
 		public: http.NewServeMux(), authenticated: http.NewServeMux(), pages: http.NewServeMux(), words: o.words,
-		log: log,
+		log: log, standby: func() bool { return false },
 	}
 	webhooks, pages := channelMounts(open)
 	if cfg.HTTP.Listen == "" {
