@@ -112,6 +112,11 @@ func (n telegramNetwork) press(label string) {
 		for _, b := range m.Buttons() {
 			if b.Text == label {
 				n.api.UserPresses(adaOnTelegram, adaOnTelegram, m.ID, b.Data)
+				if _, ok := n.api.AwaitCalls("answerCallbackQuery", testTimeout, func(calls []telegramtest.Call) bool {
+					return len(calls) > 0 && calls[len(calls)-1].Done // a conversation has one press
+				}); !ok {
+					n.r.t.Fatal("the press was not answered")
+				}
 				return
 			}
 		}
