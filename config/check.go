@@ -102,7 +102,7 @@ func checkTerminal(t agentSection) []Problem {
 			})
 		}
 	}
-	return slices.Concat(all, checkWarm(t), checkSandbox(t))
+	return slices.Concat(all, checkWarm(t), checkSandbox(t), checkHear(t))
 }
 
 // checkProtocol reports settings that the agent's protocol does not support, and the problems that

@@ -77,6 +77,9 @@ type Terminal struct {
 	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
 	// Labels are inherited by the other agents like every key of terminal.
 	Labels      []string `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
+	Hear        map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text before a turn, by the type of the file, such as audio/* or application/pdf. {file} is replaced by the file as one word, and what the command prints is added to the message."`
+	HearTimeout int               `json:"hearTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a command of hear or speak may take."`
+	Speak       Speak             `json:"speak" jsonschema_description:"A command that makes a voice note of an answer."`
 	PassHistory int      `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
@@ -154,6 +157,7 @@ func Default() Config {
 			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{}, Labels: []string{},
 			MCPServers:   map[string]MCPServer{},
 			Warm:         Warm{For: 300, Watch: []string{}},
+			Hear:         map[string]string{}, HearTimeout: 300, Speak: Speak{When: SpeakVoice},
 			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{},
@@ -235,13 +239,14 @@ const (
 	UserDataDirVariable = "NANOBOT_USER_DATA_DIR"
 	TokenVariable       = "NANOBOT_CHAT_TOKEN" // authenticates the process and identifies its chat
 	SocketVariable      = "NANOBOT_SOCKET"     // path of the socket on which the daemon serves MCP tools
+	FileVariable        = "NANOBOT_FILE"       // path of the file of a command of hear and speak
 )
 
 // agentVariables lists every variable that nanobot sets for an agent. The last three identify the
 // turn, the daemon and the process.
 var agentVariables = []string{
 	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable,
-	SocketVariable,
+	SocketVariable, FileVariable,
 	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",
 }
 

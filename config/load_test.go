@@ -41,7 +41,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","stderr":"always","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"warm":{"chats":0,"spare":0,"for":300,"watch":[]},"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
-		`"sandboxRequired":false,"user":"","labels":[],"passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
+		`"sandboxRequired":false,"user":"","labels":[],"hear":{},"hearTimeout":300,"speak":{"command":"","when":"voice"},"passHistory":0,"approvers":[],"protect":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"name":"nanobot","picture":"","maxUpload":50,"push":{"enabled":false,"allow":[]}}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},"hooks":{},` +
@@ -103,6 +103,8 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Progress:  "message", Format: "code", Stderr: "onError", RevealErrors: config.Selection{Names: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
+			Hear: map[string]string{"audio/*": "whisper-cli -f {file}"}, HearTimeout: 60,
+			Speak: config.Speak{Command: "speak {file}", When: "always"},
 			Protocols: config.Protocols{blocks.Name: &blocks.Settings{
 				Agent: "person", Approve: "all", Timeout: 60, OutputLimit: 500, MaxRounds: 7,
 			}, keys.Name: &keys.Settings{

@@ -137,7 +137,9 @@ func (c *Config) checkMatchKey(path []string, key MatchKey) []Problem {
 	return all
 }
 
-// mediaPattern matches the types of files in rules.
+const mediaText = `must be a type of files, such as "image/png", "image/*" or "*/*"`
+
+// mediaPattern matches the types of files in rules and in hear.
 var mediaPattern = lazyregexp.New(`^(\*/\*|[a-zA-Z0-9.+-]+/(\*|[a-zA-Z0-9.+-]+))$`)
 
 // matchMistake returns why a key of a match cannot have a value, or "".
@@ -167,7 +169,7 @@ func (c *Config) matchMistake(key, value string) (text, hint string) {
 	case key == "command" && slices.Contains(c.extensions.Commands, strings.ToLower(value)):
 		return "is a command of nanobot itself; choose another word", ""
 	case key == "media" && !mediaPattern().MatchString(value):
-		return `must be a type of files, such as "image/png", "image/*" or "*/*"`, ""
+		return mediaText, ""
 	case key == "chat" || key == "topic" || key == "user":
 		return c.routedMistake(key, value)
 	}

@@ -40,6 +40,10 @@ type Chat interface {
 	// resume is nil where nobody can send messages. Protocols get a function also then, and the
 	// clock goes on.
 	AwaitPerson(ctx context.Context) (resume func(ctx context.Context) error)
+	// StepAside says that the turn needs no slot until back is called, and counts as not started
+	// meanwhile: after a crash it runs again. back waits for a slot, and returns an error if its ctx
+	// ends first. It is nil where there are no slots, and is not called if the agent has ended.
+	StepAside(ctx context.Context) (back func(ctx context.Context) error)
 	// Injections has messages that the person sends while the agent runs; nil: not in this turn. A
 	// protocol receives from it only while the agent reads its input, and never after the turn.
 	// Received injections that the agent has not read in the end are counted in Outcome.Unread. A
@@ -114,8 +118,10 @@ type MemoryKey string
 const (
 	// ConversationMemory ends when the person starts a new conversation.
 	ConversationMemory MemoryKey = "conversation"
-	// LastingMemory outlives conversations.
+	// LastingMemory outlives conversations, and so do the runner's own texts.
 	LastingMemory MemoryKey = "lasting"
+	HeardMemory   MemoryKey = "heard"
+	SpeechMemory  MemoryKey = "speech"
 )
 
 // SessionMemory is the key of a text about a session of an agent, which all chats of the gateway
@@ -160,6 +166,9 @@ func (NoChat) Ask(context.Context, Question) (Answer, error) { return Answer{}, 
 
 // AwaitPerson returns nil.
 func (NoChat) AwaitPerson(context.Context) (resume func(ctx context.Context) error) { return nil }
+
+// StepAside returns nil.
+func (NoChat) StepAside(context.Context) (back func(ctx context.Context) error) { return nil }
 
 // Injections returns nil.
 func (NoChat) Injections() <-chan Injection { return nil }

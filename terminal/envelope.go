@@ -37,6 +37,8 @@ type Envelope struct {
 	MediaNames []string   `json:"media_names,omitempty"`
 	RunID      string     `json:"run_id,omitempty"`
 	Attempt    int        `json:"attempt,omitempty"`
+	// Heard has the texts of files in Media, which Text ends with.
+	Heard []Heard `json:"heard,omitempty"`
 	// ConversationID changes with each /new; "": there was none.
 	ConversationID string `json:"conversation_id,omitempty"`
 

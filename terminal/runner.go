@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -43,7 +44,11 @@ type Options struct {
 	Supervisor *process.Supervisor
 	// FindLinks is Host.FindLinks; nil: none are found.
 	FindLinks func(markdown string) []Link
-	Log       *zap.Logger
+	// TypeOf returns the MIME type of a file, and SpokenText what is spoken of an answer. Without
+	// TypeOf no file is turned into text.
+	TypeOf     func(path, name string) string
+	SpokenText func(text string, format Format) string
+	Log        *zap.Logger
 }
 
 // Runner runs turns of the configured agent. It is safe for concurrent use. The embedded interfaces
@@ -66,6 +71,7 @@ type Runner struct {
 	warm       *warm.Waiting
 	places     chatPlaces
 	turns      sync.WaitGroup
+	beside     chan struct{} // has an element for each command of hear and speak that runs
 
 	restartWarning restartWarning
 }
@@ -80,6 +86,7 @@ func NewRunner(o Options) (*Runner, error) {
 		LeftCommandEnder: featureOf[LeftCommandEnder](o.Protocol),
 		o:                o, providers: map[string]Provider{},
 		places: chatPlaces{last: map[string]Place{}, trees: map[string]checkedTree{}},
+		beside: make(chan struct{}, max(2, runtime.NumCPU())), // one may use a whole core
 	}
 	var err error
 	var failures []error
@@ -159,7 +166,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	defer context.AfterFunc(ctx, func() { chat.Report(Cancelled{}) })()
 	chat.Report(ClockStarted{Pause: pause})
 	work := Turn{
-		Envelope: t.envelope(), Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
+		Run: cmp.Or(req.RunName, req.RunID) + req.Task, Words: req.Words,
 		FittingSize: req.FittingSize,
 		Settings: Settings{
 			Stdin: cfg.Stdin, Interactive: cfg.Interactive, PassMedia: cfg.PassMedia, MaxLine: cfg.MaxLine,
@@ -171,10 +178,20 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if err := t.preparePlace(ctx); err != nil {
 		return t.emitPlaceError(ctx, work, err)
 	}
+	if left, ok := t.unspoken(ctx); ok {
+		return left.Outcome, t.speak(ctx, left)
+	}
+	if err := t.hear(ctx); err != nil {
+		return t.emitPlaceError(ctx, work, err)
+	}
+	work.Envelope = t.envelope()
 	defer t.prepareNext()
 	out, err := r.o.Protocol.Turn(ctx, work)
 	if errors.Is(err, errCommandTooLong) {
 		return t.emitTooLong()
+	}
+	if err == nil {
+		err = t.speakAnswer(ctx, out)
 	}
 	used := t.used.total()
 	out.Memory, out.CPU = used.Memory, used.CPU
@@ -281,6 +298,10 @@ func (t *turn) envelope() Envelope {
 	}
 	if !t.o.Config.PassMedia {
 		e.Media, e.MediaNames = nil, nil
+		e.Heard = slices.Clone(e.Heard)
+		for i, h := range e.Heard {
+			e.Heard[i].File = h.Name
+		}
 		for i := range e.History {
 			e.History[i].Media = nil
 		}

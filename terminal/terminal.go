@@ -228,6 +228,10 @@ type Frame struct {
 	MediaRequired bool
 	// Own says that nanobot says the text of a Message, because the agent has said nothing.
 	Own bool
+	// Heard, of an Own Message, is shown instead of Text, and Speech says that Media has the answer
+	// as speech. All attempts at the person's message show each once, and no transcript has them.
+	Heard  []Heard
+	Speech bool
 	// Guessed says that Media were found in text, so that a missing file is no mistake.
 	Guessed bool
 	// Checked are the files of Media and Links that may be sent. The runner sets it for what an

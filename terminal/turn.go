@@ -37,8 +37,10 @@ type turn struct {
 	pause       func() (resume func()) // pauses the timeout of the turn
 	execEnvOnce func() ExecEnv
 	waiting     *process.Child // was started before the message; nil: none, or it is used
+	heard       heardMemory
 
 	mu      sync.Mutex
+	said    []string // by the agent, as it is spoken
 	answers []string // of the person, to the agent's questions
 }
 
@@ -109,6 +111,7 @@ func (t *turn) Emit(f Frame) error {
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
 	}
+	t.recordSaid(f)
 	return t.emitMedia(f, t.Chat.Emit)
 }
 

@@ -286,7 +286,8 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
 		Program: program, Supervisor: h.supervisor,
-		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks, Log: log,
+		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks,
+		TypeOf: channels.TypeOf, SpokenText: spokenText, Log: log,
 	})
 	if failures := append(cfg.CheckPrograms(), err); errors.Join(failures...) != nil {
 		return nil, cfg.Locate(errors.Join(failures...), cfg.AgentPath()...)
@@ -303,6 +304,11 @@ func findLinks(text string) (links []terminal.Link) {
 		links = append(links, terminal.Link(l))
 	}
 	return links
+}
+
+// spokenText returns what is spoken of an answer.
+func spokenText(text string, format terminal.Format) string {
+	return markdown.Spoken(text, channels.Format(format))
 }
 
 // readablePaths returns the paths that agents may read but not change: the runbooks, and the config

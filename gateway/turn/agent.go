@@ -134,6 +134,9 @@ func FrameMessage(f terminal.Frame) channels.Message {
 		m.Kind = channels.Failure
 	case terminal.Message, terminal.Partial, terminal.Log:
 	}
+	if f.Heard != nil {
+		m.Text = heardText(f.Heard)
+	}
 	for _, file := range f.Checked {
 		m.Media = append(m.Media, channels.File{
 			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Open: file.Open,

@@ -61,6 +61,12 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 	}
 	m.Notification = out.notificationOf(f)
 	m.Sequence, m.MediaRequired = out.nextSequence(f), f.MediaRequired
+	switch {
+	case f.Heard != nil:
+		m.Sequence, m.Once = outbox.HeardSequence, true
+	case f.Speech:
+		m.Sequence, m.Once = outbox.SpeechSequence, true
+	}
 	m.AddChoices(f.Choices)
 	m.CopyContext = func(size int64) context.Context { return out.copyContext(accepting, running, size) }
 	m.Copied = func(size int64) { out.countCopy(running, size) }

@@ -43,6 +43,10 @@ func (p *people) Inject(inbound store.Inbound) bool {
 	if p.injections.closed || p.working.hasEnded() {
 		return false
 	}
+	if p.hears(inbound.In) {
+		p.injections.closed = true
+		return false
+	}
 	req, err := p.injectedRequest(inbound)
 	if err != nil {
 		p.log.Warn("message not passed to the running agent", zap.Error(err))

@@ -127,12 +127,10 @@ func (t *facts) elapsed() time.Duration {
 // offered to its protocol. A turn that a shutdown cuts off during the wait runs again at the next
 // start, as one that had not started.
 func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) error) {
-	c.recordProcess(process.NewNotStartedRecord())
-	c.pid.Store(0)
+	back := c.StepAside(ctx)
 	c.personWait.begin()
 	c.clock.begin()
 	c.display.Refresh()
-	c.slot.Release()
 	waiting, end := context.WithCancel(ctx)
 	var offers sync.WaitGroup
 	offers.Go(func() { c.offerQueue(waiting) })
@@ -144,10 +142,20 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 		defer c.display.Refresh()
 		defer c.clock.end()
 		defer c.personWait.end()
+		err := back(ctx)
+		c.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
+		return err
+	}
+}
+
+// StepAside releases the slot, and reacquires it when back is called.
+func (c *chat) StepAside(context.Context) (back func(context.Context) error) {
+	c.recordProcess(process.NewNotStartedRecord())
+	c.pid.Store(0)
+	c.slot.Release()
+	return func(ctx context.Context) error {
 		if !c.slot.Retake(ctx) {
-			err := context.Cause(ctx)
-			c.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
-			return err
+			return context.Cause(ctx)
 		}
 		if c.working.hasEnded() { // Run may have released the slot for the last time already
 			c.slot.Release()

@@ -283,6 +283,16 @@ const (
 	NeedsTerminal  Key = "needsTerminal"
 	SwitchedOff    Key = "switchedOff"
 	MessageTooLong Key = "messageTooLong"
+	// Files that become text before a turn, and answers that are spoken.
+	Hearing       Key = "hearing"
+	NotHeard      Key = "notHeard"
+	HeardBinary   Key = "heardBinary"
+	HeardNothing  Key = "heardNothing"
+	HeardSlow     Key = "heardSlow"
+	HeardSaid     Key = "heardSaid"
+	Speaking      Key = "speaking"
+	NotSpoken     Key = "notSpoken"
+	SpokenNothing Key = "spokenNothing"
 	// Where the agent works: a folder below the workspace, or a worktree of a git repository.
 	PlaceUnusable        Key = "placeUnusable"
 	PlaceNotFolder       Key = "placeNotFolder"

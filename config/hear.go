@@ -1,0 +1,48 @@
+package config
+
+import (
+	"strings"
+
+	"nanobot/internal/lazyregexp"
+)
+
+// FilePlaceholder stands for a file in a command of hear or speak.
+const FilePlaceholder = "{file}"
+
+// Speak is a command that reads an answer on stdin and makes an audio file of it.
+type Speak struct {
+	Command string `json:"command" jsonschema_description:"The shell command. It reads the text on stdin and writes {file}, whose name ends in .ogg. Empty: no voice notes."`
+	When    string `json:"when" jsonschema:"enum=voice,enum=always" jsonschema_description:"Whether only messages with an audio file are answered by voice, too, or all."`
+}
+
+// The values of Speak.When.
+const (
+	SpeakVoice  = "voice"
+	SpeakAlways = "always"
+)
+
+// quotedFile matches a placeholder that is a part of a word, or in quotes.
+var quotedFile = lazyregexp.New(`[^\s;&|(=<>]\{file\}|\{file\}[^\s;&|)<>]`)
+
+// checkHear reports commands of hear and speak that would not get their file.
+func checkHear(t agentSection) (all []Problem) {
+	check := func(path []string, command string) {
+		switch {
+		case !strings.Contains(command, FilePlaceholder):
+			all = append(all, Problem{Path: path, Text: "must contain {file}, which is replaced by the file"})
+		case quotedFile().MatchString(command):
+			all = append(all, Problem{Path: path, Text: "must have {file} as a word of its own, without quotes: nanobot quotes it"})
+		}
+	}
+	for kind, command := range t.Hear {
+		path := joinPath(t.keyPath("hear"), kind)
+		if !mediaPattern().MatchString(kind) {
+			all = append(all, Problem{Path: path, Text: mediaText, AboutKey: true})
+		}
+		check(path, command)
+	}
+	if t.Speak.Command != "" {
+		check(t.keyPath("speak.command"), t.Speak.Command)
+	}
+	return all
+}
