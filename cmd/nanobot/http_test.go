@@ -115,7 +115,11 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 		got, _ := httpRequest(t, "POST", url+"/in")
 		status <- got
 	}()
-	<-began
+	select {
+	case <-began:
+	case got := <-status:
+		t.Fatalf("the request is answered %d, and never began", got)
+	}
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
 	for deadline := time.Now().Add(waitTimeout); ; { // until it takes nothing new
