@@ -23,7 +23,7 @@ func (g *Direct) saveProtocolFiles(chat channels.Chat, f terminal.Frame, log *za
 	var kept []terminal.File
 	for _, file := range f.Checked {
 		if f.ProtocolDir != "" && filepath.Dir(file.Path) == f.ProtocolDir {
-			path, err := g.writeToChat(chat, filepath.Base(file.Path), file.Open)
+			path, err := g.writeToChat(chat, f.NameOf(file), file.Open)
 			if err != nil {
 				log.Warn("file of the agent not kept", zap.Error(err))
 				f.Text = g.addNotSaved(f.Text, filepath.Base(file.Path))

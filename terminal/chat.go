@@ -41,8 +41,8 @@ type Chat interface {
 	// clock goes on.
 	AwaitPerson(ctx context.Context) (resume func(ctx context.Context) error)
 	// StepAside says that the turn needs no slot until back is called, and counts as not started
-	// meanwhile: after a crash it runs again. back waits for a slot, and returns an error if its ctx
-	// ends first. It is nil where there are no slots, and is not called if the agent has ended.
+	// meanwhile: after a crash it runs again. back waits for a slot, and returns an error if its
+	// ctx ends first. It is nil where there are no slots, and is not called if the agent has ended.
 	StepAside(ctx context.Context) (back func(ctx context.Context) error)
 	// Injections has messages that the person sends while the agent runs; nil: not in this turn. A
 	// protocol receives from it only while the agent reads its input, and never after the turn.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 
 	"go.uber.org/zap"
@@ -98,7 +98,7 @@ func (t *turn) speak(ctx context.Context, s speech) error {
 	name := ".speech-" + t.req.RunID + ".ogg"
 	_ = root.Remove(name)
 	defer func() { _ = root.Remove(name) }()
-	err = t.sendSpeech(ctx, root.Name()+string(os.PathSeparator)+name, s.Text)
+	err = t.sendSpeech(ctx, filepath.Join(root.Name(), name), s.Text)
 	if err == nil || ctx.Err() != nil { // a person who has stopped it needs no report
 		return nil
 	}
@@ -107,6 +107,14 @@ func (t *turn) speak(ctx context.Context, s speech) error {
 		Kind: Message, Own: true, Silent: true, Speech: true,
 		Text: t.req.Words.Text(words.NotSpoken, t.req.Words.Reason(err)),
 	})
+}
+
+// NameOf returns the name under which people get a file of the frame.
+func (f Frame) NameOf(file File) string {
+	if f.Speech {
+		return "answer.ogg"
+	}
+	return filepath.Base(file.Path)
 }
 
 func (t *turn) sendSpeech(ctx context.Context, path, text string) error {
@@ -131,6 +139,6 @@ func (t *turn) sendSpeech(ctx context.Context, path, text string) error {
 	defer CloseMedia([]File{file})
 	return t.Chat.Emit(Frame{
 		Kind: Message, Own: true, Silent: true, Speech: true, Media: []string{path}, MediaRequired: true,
-		Checked: []File{file},
+		Checked: []File{file}, ProtocolDir: filepath.Dir(path),
 	})
 }

@@ -101,6 +101,36 @@ func TestAVoiceNoteOnTelegramIsHeardQuotedAndAnsweredByVoice(t *testing.T) {
 	wanttest.Equal(t, "what ran", b.runs(), "hear agent speak agent")
 }
 
+func TestAReloadTakesOverHowFilesAreHeard(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: `, "hear": {"audio/*": "echo first # {file}"}`})
+	b.sendVoice(7, "", []byte("OggS one"))
+	b.api.WaitForText(t, 7, "You said first")
+	replaceConfig(t, b.program, b.cfg, "echo first", "echo second")
+	b.sendVoice(7, "", []byte("OggS one"))
+	b.api.WaitForText(t, 7, "You said second")
+	b.stopCleanly()
+}
+
+// TestAVoiceNoteDuringATurnWaitsForItsOwn has an agent that accepts messages while it runs.
+func TestAVoiceNoteDuringATurnWaitsForItsOwn(t *testing.T) {
+	t.Parallel()
+	agent := `read -r line; case $line in *begin*) echo '{"type":"message","text":"ready"}'; read -r more; echo '{"type":"message","text":"injected: '$(echo "$more" | jq -r .text)'"}';; *) ` + voiceAgent[len("read -r line; "):] + `;; esac`
+	b := startTelegramBot(t, telegramSetup{agent: agent, terminal: `, "interactive": true, "hear": {"audio/*": "echo words # {file}"}`, gateway: `, "whileRunning": "inject"`})
+	b.api.UserSends(7, "begin")
+	b.api.WaitForText(t, 7, "ready")
+	b.sendVoice(7, "", []byte("OggS one"))
+	b.api.UserSends(7, "after it")
+	b.api.WaitForText(t, 7, "Queued")
+	b.api.UserSends(7, "/stop")
+	b.api.WaitForText(t, 7, "You said words")
+	b.api.WaitForText(t, 7, "You said after it")
+	b.stopCleanly()
+	if all := strings.Join(b.texts(7), "|"); strings.Contains(all, "injected") {
+		t.Errorf("the running agent got a message: %s", all)
+	}
+}
+
 func (b *telegramBot) awaitVoices(chat int64, n int) {
 	b.t.Helper()
 	if _, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {

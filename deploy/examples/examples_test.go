@@ -203,6 +203,7 @@ var examples = map[string]example{
 		{text: "'; touch here; $(touch here) `touch here` \"", want: []line{message("The answer is in the log.")}, after: wantNoFile("here")},
 	}},
 
+	"voice": {steps: []step{{text: "typed", want: []line{message("You said: typed")}}}}, // and see voice_test.go
 	"media-plain": {needs: []string{"python3"}, steps: []step{
 		{text: "3 1 4 1.5", want: []line{message("4 numbers, up to 4: {workspace}/charts/e92deb7e1e53.png", "e92deb7e1e53.png")}, after: wantPictures(120, 160)},
 		{text: "'quoted' and none", want: []line{message("Send me some numbers, such as: 3 1 4 1 5")}},

@@ -27,8 +27,8 @@ const FoldSequence = DoneSequence + 1
 // WaitSequence is the sequence number of the message that nobody can run a turn.
 const WaitSequence = FoldSequence + 1
 
-// HeardSequence and SpeechSequence are the sequence numbers of the messages with what was understood
-// of a person's files, and with the answer as speech.
+// HeardSequence and SpeechSequence are the sequence numbers of the messages with what was
+// understood of a person's files, and with the answer as speech.
 const (
 	HeardSequence  = WaitSequence + 1
 	SpeechSequence = WaitSequence + 2

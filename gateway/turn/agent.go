@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 
@@ -139,7 +138,7 @@ func FrameMessage(f terminal.Frame) channels.Message {
 	}
 	for _, file := range f.Checked {
 		m.Media = append(m.Media, channels.File{
-			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Open: file.Open,
+			Path: file.Path, Name: f.NameOf(file), Size: file.Size, Kind: channels.KindOf(file.Path), Open: file.Open,
 		})
 	}
 	return m
