@@ -34,7 +34,8 @@ func cleanLine(text string) string {
 // composition and invisible characters.
 func foldName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		if !unicode.IsPrint(r) ||
+			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			return -1
 		}
 		return r
