@@ -3,9 +3,12 @@ package web_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -67,7 +70,7 @@ func TestANameAndAPinReachTheOtherBrowsersOfThePerson(t *testing.T) {
 		}{
 			{"bob", `{"title": "mine"}`, 404},
 			{"ann", `{"title": 7}`, 400},
-			{"ann", `{"title": " The\nplan ", "pinned": true}`, 200},
+			{"ann", `{"title": " The\u001b\nplan ", "pinned": true}`, 200},
 			{"operator", `{"title": "` + strings.Repeat("x", 20<<10) + `"}`, 400},
 		} {
 			wanttest.Equal(t, c.user+c.body[:10], r.status(c.user, "PATCH", "/api/chats/"+annsChat, c.body), c.want)
@@ -140,6 +143,9 @@ func TestADeletedChatIsGoneInAllBrowsersAndStaysGone(t *testing.T) {
 			}
 			if err := r.ch.Typing(t.Context(), m.Chat); err == nil {
 				t.Error("the bot types")
+			}
+			if err := r.ch.CheckChat(annsChat); err == nil {
+				t.Error("hooks and schedules can begin turns there")
 			}
 		}
 		checkGone()
@@ -286,6 +292,23 @@ func TestAnExportHasAllMessagesAndFilesOfAChat(t *testing.T) {
 		}
 		wanttest.Equal(t, "a chat without messages", r.status("ann", "GET", "/api/chats/"+otherChat+"/export", ""), 404)
 	})
+}
+
+func TestTheExportOfAChatThatIsDeletedMeanwhileIsAborted(t *testing.T) {
+	r := newFixture(t)
+	for range 24 { // more than the connection takes before somebody reads
+		text := make([]byte, 1<<19)
+		_, _ = rand.Read(text)
+		r.postText("ann", annsChat, hex.EncodeToString(text))
+	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), "GET", r.server.URL+"/api/chats/"+annsChat+"/export", nil))(t)
+	req.Header.Set("X-User", "ann")
+	resp := musttest.Get(r.client.Do(req))(t)
+	defer resp.Body.Close()
+	wanttest.Equal(t, "the request", r.status("ann", "DELETE", "/api/chats/"+annsChat, ""), 204)
+	if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Errorf("%d bytes look like all of it", n)
+	}
 }
 
 func TestAChatDeletedAtOneMemberIsGoneAtTheOthers(t *testing.T) {

@@ -84,6 +84,9 @@ func (e export) write(ctx context.Context, title string) error {
 	if err := e.each(ctx, e.writeFiles); err != nil {
 		return err
 	}
+	if _, _, err := e.h.ChatOwner(ctx, e.chat); err != nil { // some of it may be missing
+		return err
+	}
 	return e.zip.Close()
 }
 

@@ -36,6 +36,11 @@ func TestAPersonChoosesANameThatTheirMessagesCarry(t *testing.T) {
 		set(409, "bob", "ANN") // whom others know by her ID
 		set(200, "ann", "Ann")
 		set(200, "ann", "Ann Öst")
+		for _, alike := range []string{`Ann\u200b Öst`, `ANN O\u0308ST`, `Ａnn Öst`, `Ann\u00ad\u034f Öst\ufe0f`, `Ann Öst\u001b`, "Operator"} {
+			set(409, "bob", alike)
+		}
+		set(200, "bob", `\u200b\u0007`) // nothing that can be seen
+		wanttest.Equal(t, "his name", name("bob"), "")
 		set(400, "ann", `"`)
 		set(200, "bob", strings.Repeat("b", 100)+`\u202e`)
 		wanttest.Equal(t, "length of his name", len([]rune(name("bob"))), 60)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/channels/web/history"
 	"nanobot/channels/web/page"
 	"nanobot/channels/web/push"
 	"nanobot/config"
@@ -79,8 +82,20 @@ func (*Settings) CheckChat(id string) error {
 	return nil
 }
 
-// CheckChat returns an error if no chat can have an ID.
-func (*Channel) CheckChat(id string) error { return (*Settings)(nil).CheckChat(id) }
+// CheckChat returns an error if no chat can have an ID, or if the chat was deleted.
+func (c *Channel) CheckChat(id string) error {
+	if err := (*Settings)(nil).CheckChat(id); err != nil {
+		return err
+	}
+	h, err := c.openHistory()
+	if err == nil {
+		_, _, err = h.ChatOwner(context.Background(), id)
+	}
+	if errors.Is(err, history.ErrDeleted) {
+		return err
+	}
+	return nil // Send returns any other error, and is repeated
+}
 
 // NeedsHTTP says that the channel serves people over HTTP.
 func (s *Settings) NeedsHTTP() *config.HTTPNeed {

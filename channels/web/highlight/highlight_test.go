@@ -25,6 +25,7 @@ func TestPartsOfCodeHaveClasses(t *testing.T) {
 		"a fragment is no comment":    {"sh", "cat a#b $HOME ${X}", "f:$HOME f:${X}"},
 		"tags and attributes":         {"html", `<a href="x">1 if</a><!-- c -->`, `k:<a f:href s:"x" k:> k:</a k:> c:<!-- c -->`},
 		"a field is no keyword":       {"js", "a.default if_ x", ""},
+		"a decorator after lines":     {"python", "x\n\v\n@d.e f", "f:@d.e"}, // that no rule may read again and again
 		"changed lines":               {"diff", "@@ 1 @@\n-a\n+b\n c", "k:@@ 1 @@ d:-a i:+b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func BenchmarkLongestCode(b *testing.B) {
 	for name, line := range map[string]string{
 		"go": "\tif err := f(\"text\", 17); err != nil { return /* why */ err }\n",
 		// What rules may try again and again:
-		"css": "a:", "html": "a", "rust": "#[", "sh": "${", "make": "$(", "json": "\"\\", "python": " @", "yaml": "- ", "js": "'", "c": "/",
+		"css": "a:", "html": "a", "rust": "#[", "sh": "${", "make": "$(", "json": "\"\\", "python": "\v\n", "yaml": "- ", "js": "'", "c": "/",
 	} {
 		code := strings.Repeat(line, highlight.MaxCode/len(line))
 		b.Run(name, func(b *testing.B) {

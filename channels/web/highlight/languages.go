@@ -26,7 +26,7 @@ var languages = []language{
 	},
 	{
 		names: "python py python3 pyi",
-		first: keys(`(?m)^\s*@[\w.]+`), comment: "#", quotes: `" '`, raw: `""" '''`,
+		first: keys(`(?m)^[ \t]*@[\w.]+`), comment: "#", quotes: `" '`, raw: `""" '''`,
 		keywords: "" +
 			"and as assert async await break case class continue def del elif else except finally for from " +
 			"global if import in is lambda match nonlocal not or pass raise return self try while with " +

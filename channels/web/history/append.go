@@ -70,14 +70,8 @@ func (h *History) Append(ctx context.Context, d NewEvent) (e Event, added bool, 
 }
 
 func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
-	if d.Key != "" {
-		before, found, err := scanEvent(tx.Query(selectEvents+" WHERE e.key = $1", d.Key))
-		if found && err == nil && (before.Chat != d.Chat || !d.Actor.canUse(before.Owner)) {
-			return Event{}, false, refusal{ErrNotOwner}
-		}
-		if found || err != nil {
-			return before, false, err
-		}
+	if before, found, err := findRepeated(tx, d); found || err != nil {
+		return before, false, err
 	}
 	if d.User != "" {
 		var err error
@@ -118,6 +112,18 @@ func (h *History) appendTx(tx *sql.Tx, d NewEvent) (Event, bool, error) {
 	}
 	e.Seq, err = insertEvent(tx, e, d.Key, d.ForGateway)
 	return e, err == nil, err
+}
+
+// findRepeated returns the event with the idempotency key of a new one, if there is one.
+func findRepeated(tx *sql.Tx, d NewEvent) (before Event, found bool, err error) {
+	if d.Key == "" {
+		return Event{}, false, nil
+	}
+	before, found, err = scanEvent(tx.Query(selectEvents+" WHERE e.key = $1", d.Key))
+	if found && err == nil && (before.Chat != d.Chat || !d.Actor.canUse(before.Owner)) {
+		return Event{}, false, refusal{ErrNotOwner}
+	}
+	return before, found, err
 }
 
 // readOwner returns the owner of a chat, if the chat exists. It refuses an actor who may not use

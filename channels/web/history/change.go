@@ -64,14 +64,17 @@ func (h *History) RemoveContent(ctx context.Context, chat, id string) error {
 // message again, also with the same text.
 func (h *History) Edit(ctx context.Context, d NewEvent) (e Event, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
+		var found bool
+		if e, found, err = findRepeated(tx, d); found || err != nil { // its message may no longer be the last
+			return nil, err
+		}
 		m, err := editable(tx, d)
 		if err != nil {
 			return nil, err
 		}
 		text := d.Text
 		d.Type, d.ForGateway, d.Body = Edited, true, Body{From: m.From, User: m.User, Language: d.Language, Runs: m.Runs + 1}
-		var added bool
-		if e, added, err = h.appendTx(tx, d); !added {
+		if e, _, err = h.appendTx(tx, d); err != nil {
 			return nil, err
 		}
 		// The first message of a chat is its title.

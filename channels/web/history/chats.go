@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // ChatUpdate is a change of a chat; nil: the value stays.
@@ -34,7 +33,7 @@ func (h *History) UpdateChat(ctx context.Context, p Actor, chat string, u ChatUp
 			}
 			return false
 		}
-		changed := u.Title != nil && set("name", truncateTitle(strings.Join(strings.Fields(*u.Title), " ")))
+		changed := u.Title != nil && set("name", cleanLine(*u.Title))
 		if u.Pinned != nil && set("pinned", map[bool]int64{true: 1}[*u.Pinned]) {
 			changed = true
 		}

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"nanobot/channels"
 )
@@ -13,18 +16,47 @@ import (
 // ErrNameTaken says that a name is that of another person, or identifies one.
 var ErrNameTaken = errors.New("another person has this name")
 
+// operatorID is the ID of operators who have no name of their own.
+const operatorID = "operator"
+
+// cleanLine returns a text that a person has chosen on one line, without control characters.
+func cleanLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return truncateTitle(channels.SanitizeBidiText(strings.Join(strings.Fields(text), " ")))
+}
+
+// foldName returns what names that look alike have in common: they may differ in case, width,
+// composition and invisible characters.
+func foldName(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) ||
+			unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(name)))
+}
+
 // SetName sets the name of a person, which their later messages and answers carry, and returns it
 // as it is stored; "" removes it.
 func (h *History) SetName(ctx context.Context, person, name string) (string, error) {
-	name = truncateTitle(channels.SanitizeBidiText(strings.Join(strings.Fields(name), " ")))
-	folded := strings.ToLower(name)
+	name = cleanLine(name)
+	folded := foldName(name)
+	if folded == "" {
+		name = ""
+	}
 	return name, h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		var taken bool
 		err := tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM people WHERE folded = $1 AND id <> $2)
 			OR EXISTS (SELECT 1 FROM chats WHERE lower(owner) = $1 AND owner <> $2)`, folded, person).Scan(&taken)
 		switch {
 		case err != nil:
-		case taken:
+		case taken, folded == operatorID && person != operatorID:
 			return nil, refusal{ErrNameTaken}
 		case name == "":
 			_, err = tx.Exec("DELETE FROM people WHERE id = $1", person)

@@ -55,6 +55,14 @@ func (h *History) Unsubscribe(ctx context.Context, owner, endpoint string) error
 	})
 }
 
+// EndSignIn removes the subscriptions of a sign-in. Those whose browser has signed in again stay.
+func (h *History) EndSignIn(ctx context.Context, signIn string) error {
+	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
+		_, err := tx.Exec("DELETE FROM push_subscriptions WHERE sign_in = $1", signIn)
+		return nil, err
+	})
+}
+
 // Subscriptions returns the subscriptions of an owner, or with all set of everybody.
 func (h *History) Subscriptions(ctx context.Context, owner string, all bool) (found []Subscription, err error) {
 	rows, err := h.read.QueryContext(ctx, `SELECT endpoint, owner, sign_in, p256dh, auth, origin, detailed

@@ -98,6 +98,7 @@ export function chatView(onOpen, onError) {
 		current = '';
 		unsent.clear();
 		$('deleted').hidden = false;
+		$('cancel').click(); // a voice note
 		$('composer').hidden = true;
 		log.open('');
 		live.open('');

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +101,37 @@ func TestOnlyAPersonsScrollEndsFollowing(t *testing.T) {
 	p.send("my own")
 	p.awaitText("#log > li:last-child", "my own")
 	p.until(atEnd + " && document.getElementById('latest').hidden")
+}
+
+func TestEarlierMessagesThatCannotBeReadAreAskedForAgainOnlyByAScroll(t *testing.T) {
+	f, p := longChat(t)
+	for i := range 90 {
+		f.say("c1", fmt.Sprintf("more %d.", i), nil)
+	}
+	p.awaitText("#log > li:last-child", "more 89.")
+	p.do(reload)
+	p.awaitText("#log > li:last-child", "more 89.")
+	p.until(atEnd)
+	var asked atomic.Int32
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("before") != "" {
+			asked.Add(1)
+			reply(w, http.StatusServiceUnavailable, obj{"error": "The disk is full."})
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p.run("document.getElementById('scroll').scrollTop = 0")
+	p.awaitText("#line", "The disk is full")
+	p.run("(async () => { for (let i = 0; i < 20; i++) await fetch('api/chats'); window.asked = true })()")
+	p.until("window.asked")
+	if n := asked.Load(); n > 3 {
+		t.Errorf("%d requests", n)
+	}
+	f.serve(inner)
+	p.run("document.getElementById('scroll').scrollTop = 1")
+	p.awaitText("#log > li:first-child", "message 20.")
 }
 
 func TestTheButtonToTheNewestMessageCoversNothing(t *testing.T) {

@@ -99,6 +99,7 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 	// fetched calls use with a page of messages.
 	async function fetched(where, use) {
 		const mine = chat;
+		let failed = false;
 		loading++;
 		try {
 			const page = await history(mine, where);
@@ -107,12 +108,13 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 			if (where) atEnd = false;
 			steady(() => use(page));
 		} catch (e) {
+			failed = true;
 			if (e.status === 410) onGone(mine);
 			else onError(e);
 		} finally {
 			loading--;
 			onLoad();
-			follow();
+			failed || follow(); // it would repeat the request at once
 		}
 	}
 

@@ -32,6 +32,7 @@ function show(name) {
 	document.body.className = name;
 	for (const a of $('views').children) a.ariaCurrent = a.dataset.view === name ? 'page' : null;
 	menu(false);
+	if (name !== 'chat') $('cancel').click(); // a voice note
 }
 
 async function route() {

@@ -16,18 +16,21 @@ export function voiceNote(send, onError) {
 		const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch(() => {
 			throw new Error(text('pageNoMicrophone'));
 		});
+		const end = () => sound.getTracks().forEach((t) => t.stop());
+		if (!$('composer').offsetHeight) return end(); // the person has gone elsewhere
 		const parts = [], began = Date.now(), form = $('composer').classList;
 		const draw = () => ($('recorded').textContent = duration(Date.now() - began));
 		recorder = new MediaRecorder(sound, { mimeType: Object.keys(endings).find((t) => MediaRecorder.isTypeSupported(t)) });
 		recorder.ondataavailable = (e) => parts.push(e.data);
 		recorder.onstop = () => {
 			clearInterval(timer);
-			sound.getTracks().forEach((t) => t.stop());
+			end();
 			form.remove('records');
 			const [type] = recorder.mimeType.split(';');
 			if (kept) send(new File(parts, 'voice.' + endings[type], { type }));
 			$('text').focus();
 		};
+		kept = false; // also if the microphone is taken away
 		recorder.start();
 		timer = setInterval(draw, 1000);
 		draw();

@@ -139,7 +139,7 @@ func TestTheLastMessageIsEditedAndRunAgainInAllBrowsersAlsoAfterAKill(t *testing
 }
 
 func TestAVoiceNoteIsRecordedCancelledAndSent(t *testing.T) {
-	p := device{320, "touch"}.use(t, newDaemon(t).link(httpd.Chat))
+	p := device{320, "touch"}.use(t, newDaemon(t).link(httpd.Operator))
 	p.awaitText("#hello", "Say hello")
 	p.choose("#record")
 	p.awaitText("#recorded", "2.")
@@ -154,10 +154,47 @@ func TestAVoiceNoteIsRecordedCancelledAndSent(t *testing.T) {
 	p.awaitHidden("#recorder")
 	p.awaitText(".mine .file", "voice.")
 	p.until("document.querySelector('.mine audio')?.readyState > 0")
+	p.endsRecordings()
 	p.run("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'))")
 	p.choose("#record")
 	p.awaitText("#line", "Allow it in the settings of the browser")
 	p.run("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })") // as without https
 	p.choose("#record")
 	p.awaitText("#line", "only on pages with https")
+}
+
+// endsRecordings checks that nothing is recorded, nor sent, that the person no longer sees.
+func (p person) endsRecordings() {
+	p.t.Helper()
+	p.run(`{ const m = navigator.mediaDevices, get = m.getUserMedia.bind(m);
+		m.getUserMedia = async (o) => { await window.asks; return window.sound = await get(o) } }`)
+	isOff := "window.sound.getTracks().every((t) => t.readyState === 'ended') && !document.querySelector('#composer.records')"
+	sent := p.count("#log > .mine")
+	for name, gone := range map[string]string{
+		"the microphone is taken away": "window.sound.getTracks()[0].stop()",
+		"the console is opened":        "location.hash = '#/console'",
+	} {
+		p.choose("#record")
+		p.until("document.querySelector('#composer.records') && window.sound.active")
+		p.run(gone)
+		p.until(isOff)
+		p.run("location.hash = '#/'")
+		p.awaitHidden("#console")
+		wanttest.Equal(p.t, "messages after "+name+":", p.count("#log > .mine"), sent)
+	}
+	p.run("window.asks = new Promise((done) => (window.allow = done)); window.sound = null")
+	p.choose("#record")
+	p.run("location.hash = '#/console'")
+	p.awaitHidden("#chat")
+	p.run("window.allow()")
+	p.until("window.sound && " + isOff)
+	p.run("location.hash = '#/'")
+	p.awaitHidden("#console")
+	p.choose("#record")
+	p.until("document.querySelector('#composer.records')")
+	p.run("fetch('api/chats/' + location.hash.split('/')[2], { method: 'DELETE' })")
+	p.awaitText("#deleted", "deleted")
+	p.until(isOff)
+	p.run("location.hash = '#/new'")
+	p.awaitHidden("#deleted")
 }

@@ -173,7 +173,7 @@ func (s *Sender) isSignedIn(ctx context.Context, h *history.History, sub history
 	if ok || err != nil {
 		return ok, err
 	}
-	return false, h.Unsubscribe(ctx, sub.Owner, sub.Endpoint)
+	return false, h.EndSignIn(ctx, sub.SignIn)
 }
 
 // dispatch has a notification delivered to the subscriptions of the chat's owner.

@@ -305,6 +305,31 @@ func TestNothingIsPushedAfterTheSignInHasEnded(t *testing.T) {
 	wanttest.Equal(t, "further requests", len(f.service.Pending()), 0)
 }
 
+func TestABrowserThatSignsInAgainDuringTheCheckStaysSubscribed(t *testing.T) {
+	f := newFixture(t, nil)
+	b := f.service.NewBrowser()
+	f.subscribe("ann", b, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	checked := false
+	other := musttest.Get(push.New(push.Options{
+		History: func() (*history.History, error) {
+			if checked { // the next thing that Run does
+				cancel()
+			}
+			return f.history, nil
+		},
+		SignedIn: func(context.Context, string) (bool, error) {
+			checked = true
+			s := newSubscription("ann", b)
+			s.SignIn = "ann's second"
+			return false, f.history.Subscribe(t.Context(), s)
+		},
+	}))(t)
+	other.Notify(push.Notification{Owner: "bob", Chat: "b"})
+	other.Run(ctx)
+	wanttest.Equal(t, "subscriptions", f.subscribed("ann"), 1)
+}
+
 func TestTheSubscriptionsOfEndedSignInsAreRemovedAtTheStart(t *testing.T) {
 	f := newFixture(t, nil)
 	f.subscribe("ann", f.service.NewBrowser(), false)
