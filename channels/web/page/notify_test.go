@@ -73,7 +73,10 @@ func TestAHiddenPageNotifiesWithoutAPushService(t *testing.T) {
 	p.awaitText("#live", "Looking around")
 	p.setVisible(false)
 	d.write("go", nil)
-	wanttest.Equal(t, "notifications", p.awaitNotifications(), "wait for it:  true")
+	if got := p.awaitNotifications(); got != "wait for it:  true" {
+		t.Fatalf("notifications %q; the page: %s", got, eval[string](p, `[document.hidden, Notification.permission, localStorage.getItem('notify'),
+			document.getElementById('log').innerText, document.getElementById('live').innerText, document.getElementById('line').innerText].join('|')`))
+	}
 	p.setVisible(true)
 	p.do(reload)
 	p.until("document.getElementById('notify').textContent === 'Notify me: with the chat\\'s title'")

@@ -120,6 +120,9 @@ func (s *Service) Pending() (all []Push) {
 // ServeHTTP accepts a push message.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, err := s.read(r)
+	if err != nil && r.Context().Err() != nil { // a daemon that stops aborts its requests
+		return
+	}
 	if err != nil {
 		s.t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 		w.WriteHeader(http.StatusBadRequest)
