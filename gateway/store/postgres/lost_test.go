@@ -223,23 +223,26 @@ func TestBeatsGoOnAsSoonAsTheNetworkAlthoughAllOtherCallsHang(t *testing.T) {
 	group.Go(func() error { return beat.Run(running, s, func() bool { return true }, zaptest.NewLogger(t), beats) })
 	receive(t, "it beats", beats)
 	var healed atomic.Bool
-	hang := make(chan struct{}, 100)
+	var hung atomic.Int32
+	allHang := make(chan struct{})
 	proxy.Decide(func(request []byte) postgrestest.Fate {
 		switch {
 		case healed.Load():
 			return postgrestest.Pass
 		case bytes.Contains(request, []byte("net:")), bytes.Contains(request, []byte("change(")),
 			bytes.Contains(request, []byte("FROM memory")):
-			hang <- struct{}{}
-		case len(hang) == 0: // all of the others hang, so this is a beat
-			healed.Store(true)
+			if hung.Add(1) == calls {
+				close(allHang)
+			}
+			return postgrestest.Silent
+		case hung.Load() < calls: // a beat before all of the others hang
+			return postgrestest.Pass
 		}
+		healed.Store(true)
 		return postgrestest.Silent
 	})
 	hanging := callAll()
-	for range calls {
-		receive(t, "a call hangs", hang)
-	}
+	receive(t, "all calls hang", allHang)
 	execSQL(t, fmt.Sprintf(`SELECT pg_notify('%s', 'other')`, schemaOf(t)))
 	receive(t, "it beats after the silence", beats)
 	stop()
