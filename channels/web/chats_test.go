@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -292,6 +293,25 @@ func TestAnExportHasAllMessagesAndFilesOfAChat(t *testing.T) {
 		}
 		wanttest.Equal(t, "a chat without messages", r.status("ann", "GET", "/api/chats/"+otherChat+"/export", ""), 404)
 	})
+}
+
+func TestAnExportHasTheNamesOfPeopleAndOfTheBot(t *testing.T) {
+	r := newFixture(t)
+	r.name = "Ada *1*"
+	r.restart()
+	wanttest.Equal(t, "a name", r.status("ann", "PATCH", "/api/me", `{"name": "Ann_Öst"}`), 200)
+	r.postText("ann", annsChat, "hello")
+	r.sendAsBot(answerTo(annsChat, "hi"), "k1")
+	for user, want := range map[string][]string{"ann": {"**You:** ", `**Ada \*1\*:** `}, "operator": {`**Ann\_Öst:** `, `**Ada \*1\*:** `}} {
+		_, content, _ := r.request(user, "GET", "/api/chats/"+annsChat+"/export", "", nil)
+		archive := musttest.Get(zip.NewReader(strings.NewReader(content), int64(len(content))))(t)
+		text := string(musttest.Get(fs.ReadFile(archive, "chat.md"))(t))
+		for _, from := range want {
+			if !strings.Contains(text, "\n"+from) {
+				t.Errorf("%s reads no %q in\n%s", user, from, text)
+			}
+		}
+	}
 }
 
 func TestTheExportOfAChatThatIsDeletedMeanwhileIsAborted(t *testing.T) {

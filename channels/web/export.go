@@ -16,6 +16,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
+	"nanobot/channels/web/page"
 	"nanobot/internal/words"
 )
 
@@ -32,6 +33,7 @@ type export struct {
 	h     *history.History
 	chat  string
 	user  string // who reads it
+	bot   string // its name, as Markdown
 	words words.Words
 	zip   *zip.Writer
 }
@@ -57,7 +59,8 @@ func (c *Channel) getExport(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Disposition", contentDisposition("attachment", downloads.Name(title, "chat")+".zip"))
-	e := export{c, h, id, actor.User, texts, zip.NewWriter(w)}
+	bot := channels.EscapeMarkdown(cmp.Or(c.o.Name, page.DefaultName))
+	e := export{c, h, id, actor.User, bot, texts, zip.NewWriter(w)}
 	if err := e.write(r.Context(), title); err != nil {
 		if r.Context().Err() == nil {
 			c.log.Warn("export aborted", zap.String("chat", id), zap.Error(err))
@@ -118,12 +121,12 @@ func (e export) markdown(m history.Event) string {
 	if m.Removed && m.From == fromBot { // a screen that a newer message shows
 		return ""
 	}
-	from := "nanobot:"
+	from := e.bot + ":"
 	switch {
 	case m.From == fromUser && m.User == e.user:
 		from = e.words.Text(words.PageFromYou)
 	case m.From == fromUser:
-		from = channels.EscapeMarkdown(m.User) + ":"
+		from = channels.EscapeMarkdown(cmp.Or(m.Name, m.User)) + ":"
 	}
 	parts := []string{"\n---", fmt.Sprintf("**%s** %s", from, m.Time.UTC().Format(exportTime))}
 	switch {
