@@ -130,10 +130,13 @@ type ChatLocator interface {
 // ChatChecker is a channel that knows the form of its chats' IDs. Its settings implement it, too,
 // so that chats in the config can be checked.
 type ChatChecker interface {
-	// CheckChat returns an error for people if no chat can have this ID, or if the chat was deleted
-	// for good. It makes no network call: a chat with a possible ID need not exist.
+	// CheckChat returns an error for people if no chat can have this ID, and ErrChatDeleted if the
+	// chat was deleted for good. It makes no network call: a chat with a possible ID need not exist.
 	CheckChat(id string) error
 }
+
+// ErrChatDeleted says that a chat was deleted for good.
+var ErrChatDeleted = errors.New("the chat was deleted")
 
 // Resumer is a channel that continues from a cursor after a restart.
 type Resumer interface {

@@ -82,7 +82,7 @@ func (*Settings) CheckChat(id string) error {
 	return nil
 }
 
-// CheckChat returns an error if no chat can have an ID, or if the chat was deleted.
+// CheckChat returns an error if no chat can have an ID, or channels.ErrChatDeleted.
 func (c *Channel) CheckChat(id string) error {
 	if err := (*Settings)(nil).CheckChat(id); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *Channel) CheckChat(id string) error {
 		_, _, err = h.ChatOwner(context.Background(), id)
 	}
 	if errors.Is(err, history.ErrDeleted) {
-		return err
+		return channels.ErrChatDeleted
 	}
 	return nil // Send returns any other error, and is repeated
 }

@@ -37,6 +37,9 @@ func (a *api) checkChats() {
 		method, path, _ := strings.Cut(operation, " ")
 		call(410, a.ann, method, here+path, chatAt+path, `{"text": "late"}`)
 	}
+	for _, path := range []string{"/messages", "/sends"} { // by its key
+		call(410, a.op, "POST", "/api/chats/web:web-a-known-to-nobody-else"+path, chatAt+path, `{"text": "late"}`)
+	}
 }
 
 // checkEdits makes the edit of a message return every described answer.

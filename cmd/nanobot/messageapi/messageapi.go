@@ -88,6 +88,8 @@ func postStatus(err error) int {
 		return p.status
 	case errors.As(err, &tooBig), errors.Is(err, store.ErrTooLarge), downloads.IsRefusal(err):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, channels.ErrChatDeleted):
+		return http.StatusGone
 	case errors.Is(err, gateway.ErrBadChat), errors.Is(err, gateway.ErrBadButton), errors.Is(err, gateway.ErrEmpty):
 		return http.StatusBadRequest
 	case errors.Is(err, gateway.ErrNoChannel):
