@@ -44,6 +44,17 @@ func (r *fixture) messages(user, chat string) (texts []string) {
 	return texts
 }
 
+// senders returns the users who have sent a chat's messages.
+func (r *fixture) senders(user, chat string) (all []string) {
+	r.t.Helper()
+	var page struct{ Messages []struct{ User string } }
+	r.getJSON(user, "/api/chats/"+chat+"/messages", &page)
+	for _, m := range page.Messages {
+		all = append(all, m.User)
+	}
+	return all
+}
+
 func TestAnEditedMessageRunsAgainAndIsEditedInAllBrowsers(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, r *fixture) {
 		r.startGateway()
@@ -98,6 +109,7 @@ func TestOnlyOnesOwnLastMessageCanBeEdited(t *testing.T) {
 		first := r.postText("ann", annsChat, "first")["id"].(string)
 		last := r.postText("ann", annsChat, "last")["id"].(string)
 		operators := r.postText("operator", annsChat, "from the operator")["id"].(string)
+		wanttest.EqualSlices(t, "senders", r.senders("ann", annsChat), []string{"ann", "ann", "operator"})
 		bots := r.sendAsBot(answerTo(annsChat, "answer"), "k").ID
 		for _, c := range []struct {
 			user, message, text string

@@ -13,6 +13,7 @@ type message struct {
 	Chat    string            `json:"chat"`
 	ID      string            `json:"id"`
 	From    string            `json:"from"`
+	User    string            `json:"user,omitempty"` // who has sent a message of a person
 	Kind    string            `json:"kind"`
 	HTML    string            `json:"html,omitempty"` // messages of the bot only
 	Text    string            `json:"text"`
@@ -97,8 +98,9 @@ func (c *Channel) toStreamEvent(e history.Event) *streamEvent {
 
 func (c *Channel) toMessage(e history.Event) message {
 	m := message{
-		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Format: e.Format, Details: e.Details,
-		Media: []media{}, Buttons: nonNil(e.Buttons),
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, User: e.User, Kind: e.Kind, Text: e.Text, Format: e.Format,
+		Details: e.Details,
+		Media:   []media{}, Buttons: nonNil(e.Buttons),
 		Pressed: e.Pressed, Outcome: e.Outcome, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 		Edited: e.Edited, Removed: e.Removed, Silent: e.Silent, Owner: e.Owner,
 	}
