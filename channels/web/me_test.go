@@ -50,13 +50,21 @@ func TestAPersonChoosesANameThatTheirMessagesCarry(t *testing.T) {
 		wanttest.Equal(t, "name after a restart", name("ann"), "Ann Öst")
 		set(200, "ann", "")
 		r.postText("ann", annsChat, "third")
+		r.awaitIncoming(4)
+		set(200, "ann", "Ann")
+		wanttest.Equal(t, "deletion", r.status("ann", "DELETE", "/api/chats/"+annsChat, ""), 204)
 		var got []string
-		for _, in := range r.awaitIncoming(4) {
+		for _, in := range r.awaitIncoming(5) {
 			if in.User.ID == "ann" {
-				got = append(got, in.Text+" by "+in.User.Name)
+				got = append(got, in.Text+string(in.Change)+" by "+in.User.Name)
 			}
 		}
-		wanttest.Equal(t, "messages", strings.Join(got, ", "), "first by ann, second by Ann Öst, third by ann")
+		wanttest.Equal(t, "messages", strings.Join(got, ", "),
+			"first by ann, second by Ann Öst, third by ann, chat-deleted by Ann")
+		set(200, "bob", "Eve") // of whom nothing is known
+		r.postText("Eve", "web-e-known-to-nobody-else", "hello")
+		wanttest.Equal(t, "his name", name("bob"), "")
+		set(409, "bob", "EVE")
 	})
 }
 

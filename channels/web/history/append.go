@@ -144,7 +144,8 @@ func readOwner(tx *sql.Tx, chat string, p Actor) (owner string, found bool, err 
 	return owner, true, nil
 }
 
-// saveChat creates a chat, or sets the time of its last event.
+// saveChat creates a chat, or sets the time of its last event. An owner's ID is no longer the name
+// of somebody else.
 func saveChat(tx *sql.Tx, e Event, known bool) error {
 	var err error
 	if known {
@@ -153,6 +154,9 @@ func saveChat(tx *sql.Tx, e Event, known bool) error {
 	} else {
 		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES ($1, $2, $3, $4)", e.Chat, e.Owner,
 			chatTitle(e.Body), e.Time.UnixMilli())
+		if err == nil {
+			_, err = tx.Exec("DELETE FROM people WHERE folded = $1 AND id <> $2", foldName(e.Owner), e.Owner)
+		}
 	}
 	return err
 }

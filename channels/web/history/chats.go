@@ -80,6 +80,9 @@ func (h *History) DeleteChat(ctx context.Context, chat string, actor Actor, body
 		if err != nil {
 			return nil, err
 		}
+		if body.Name, err = scanName(tx.QueryRow(selectName, body.User)); err != nil {
+			return nil, err
+		}
 		h.writer.erased = true
 		e := Event{Chat: chat, Owner: owner, Type: Deleted, ID: body.Press, Time: h.now(), Body: body}
 		e.Seq, err = insertEvent(tx, e, "", true)
