@@ -93,7 +93,7 @@ func (a allowed) check(host string, ip netip.Addr) error {
 		slices.ContainsFunc(a.networks, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 		return nil
 	}
-	return ErrNotPublic
+	return fmt.Errorf("%w: %s is at %s", ErrNotPublic, host, ip)
 }
 
 // dial returns a function that connects only to addresses that the host may have. It checks the
@@ -139,7 +139,7 @@ func (s *Sender) Check(ctx context.Context, sub history.Subscription) error {
 	defer cancel()
 	ips, err := s.resolver().LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil {
-		return ErrNotPublic
+		return fmt.Errorf("%w: %w", ErrNotPublic, err)
 	}
 	for _, ip := range ips {
 		if err := s.allowed.check(u.Hostname(), ip); err != nil {

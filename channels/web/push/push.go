@@ -134,6 +134,7 @@ func (s *Sender) Notify(n Notification) {
 func (s *Sender) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer s.client.CloseIdleConnections()
+	defer s.dropQueued()
 	defer work.Wait()
 	prune := time.NewTicker(pruneInterval)
 	defer prune.Stop()
@@ -147,6 +148,17 @@ func (s *Sender) Run(ctx context.Context) {
 		case <-prune.C:
 			err = s.prune(ctx)
 		case <-ctx.Done():
+		}
+	}
+}
+
+// dropQueued drops what is waiting, so that a later Run does not send it.
+func (s *Sender) dropQueued() {
+	for {
+		select {
+		case <-s.queue:
+		default:
+			return
 		}
 	}
 }

@@ -330,6 +330,29 @@ func TestABrowserThatSignsInAgainDuringTheCheckStaysSubscribed(t *testing.T) {
 	wanttest.Equal(t, "subscriptions", f.subscribed("ann"), 1)
 }
 
+func TestWhatWaitsAtTheEndIsNotSentLater(t *testing.T) {
+	f := newFixture(t, nil)
+	f.answer("ann", "a")
+	f.answer("ann", "b")
+	f.subscribe("ann", f.service.NewBrowser(), true)
+	other := musttest.Get(push.New(push.Options{
+		History: func() (*history.History, error) { return f.history, nil }, Allow: []string{"127.0.0.1"}, Roots: f.service.Roots,
+		SignedIn: func(context.Context, string) (bool, error) { return true, nil },
+	}))(t)
+	other.Notify(push.Notification{Owner: "ann", Chat: "a", Text: "old"})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	other.Run(ended)
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	go func() { defer close(ran); other.Run(ctx) }()
+	other.Notify(push.Notification{Owner: "ann", Chat: "b", Text: "new"})
+	wanttest.Equal(t, "text", decode(t, f.service.Next()).Text, "new")
+	cancel()
+	<-ran
+	wanttest.Equal(t, "further requests", len(f.service.Pending()), 0)
+}
+
 func TestTheSubscriptionsOfEndedSignInsAreRemovedAtTheStart(t *testing.T) {
 	f := newFixture(t, nil)
 	f.subscribe("ann", f.service.NewBrowser(), false)
