@@ -6,7 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/web/history"
@@ -24,6 +27,9 @@ const (
 	// maxNotificationAge is how old a message may be that is told of. A member that begins to
 	// receive learns of messages that another member has told of.
 	maxNotificationAge = time.Minute
+	// maxNotified is how many bytes of a message are read for a notification, which shows 240
+	// characters.
+	maxNotified = 4 << 10
 )
 
 // newPush makes the sender of notifications, if there are any.
@@ -61,7 +67,16 @@ func (c *Channel) pushNotification(e history.Event) {
 		return
 	}
 	question := slices.ContainsFunc(e.Buttons, func(b channels.Button) bool { return b.Role == channels.Answers })
-	c.push.Notify(push.Notification{Owner: e.Owner, Chat: e.Chat, Text: e.Text, Question: question})
+	c.push.Notify(push.Notification{Owner: e.Owner, Chat: e.Chat, Text: notificationText(e.Body), Question: question})
+}
+
+// notificationText returns the beginning of a message without the marks of Markdown.
+func notificationText(b history.Body) string {
+	text := strings.ToValidUTF8(b.Text[:min(len(b.Text), maxNotified)], "")
+	if b.Format == channels.Markdown {
+		return plainText(text)
+	}
+	return text
 }
 
 var errNoPush = requestError{status: http.StatusNotFound, text: "Notifications are off (channels.web.push.enabled)."}
@@ -123,6 +138,7 @@ func (c *Channel) postPush(w http.ResponseWriter, r *http.Request) error {
 	defer c.inFlight.remove(name)
 	switch err := c.push.Check(r.Context(), s); {
 	case errors.Is(err, push.ErrNotPublic):
+		c.log.Info("subscription refused", zap.Error(err)) // the operator may allow the push service
 		return shownError(http.StatusBadRequest, words.PageNotifyRefused)
 	case err != nil:
 		return badRequest("%v.", err)

@@ -68,9 +68,14 @@ func TestAPersonIsNotifiedOfAnswersInTheirOwnChatsOnly(t *testing.T) {
 	progress.Kind = channels.Progress
 	r.sendAsBot(progress, "2")
 	r.sendAsBot(answerTo(bobChat, "for bob"), "3")
-	r.sendAsBot(answerTo(annChat, "for **ann**"), "4")
-	wanttest.Equal(t, "notification", pushed(t, service), annChat+" | What is new? | for **ann**")
-	r.sendAsBot(answerTo(annChat, "for **ann**"), "4") // a repetition
+	answer := answerTo(annChat, "for **ann** & `<bob>`\n- [a](https://example.com)\n- b")
+	r.sendAsBot(answer, "4")
+	wanttest.Equal(t, "notification", pushed(t, service), annChat+" | What is new? | for ann & <bob> a b")
+	r.sendAsBot(answer, "4") // a repetition
+	code := answerTo(annChat, "a **b**")
+	code.Format = channels.Code
+	r.sendAsBot(code, "code")
+	wanttest.Equal(t, "notification of code", pushed(t, service), annChat+" | What is new? | a **b**")
 	question := answerTo(annChat, "Which one?")
 	question.Buttons = []channels.Button{{Label: "Red", Data: "r", Role: channels.Answers}}
 	r.sendAsBot(question, "5")

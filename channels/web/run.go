@@ -203,7 +203,8 @@ func (c *Channel) purge(ctx context.Context, h *history.History) {
 func (c *Channel) discardFiles(chat string, media []history.Media) {
 	folder, err := c.downloads.Open(chat)
 	if err != nil {
-		return // the folder cannot be used by anybody
+		c.log.Warn("files of a deleted chat not removed", zap.String("chat", chat), zap.Error(err))
+		return
 	}
 	defer folder.Close() //nolint:errcheck // it was only read
 	var files []downloads.File

@@ -23,9 +23,9 @@ func (p *browser) subscribe(b *pushtest.Browser) {
 	}
 }
 
-// TestNotificationsEndWithTheSignIn signs browsers out by themselves, beside the daemon and while
-// it is down.
-func TestNotificationsEndWithTheSignIn(t *testing.T) {
+// newPushingBot returns a bot that pushes to a push service.
+func newPushingBot(t *testing.T) (*webBot, *pushtest.Service) {
+	t.Helper()
 	service := pushtest.NewService(t)
 	roots := filepath.Join(t.TempDir(), "roots.pem")
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Server.Certificate().Raw})
@@ -37,6 +37,13 @@ func TestNotificationsEndWithTheSignIn(t *testing.T) {
 	text = strings.Replace(text, `"maxUpload": 1`, `"maxUpload": 1, "push": {"enabled": true, "allow": ["127.0.0.0/8"]}`, 1)
 	musttest.Do(t, os.WriteFile(b.cfg, []byte(text), 0o600))
 	b.start()
+	return b, service
+}
+
+// TestNotificationsEndWithTheSignIn signs browsers out by themselves, beside the daemon and while
+// it is down.
+func TestNotificationsEndWithTheSignIn(t *testing.T) {
+	b, service := newPushingBot(t)
 	phone, bob := b.signIn("--user", "ann"), b.signIn("--user", "bob")
 	first := b.grants()[0].ID
 	laptop, other := b.signIn("--user", "ann"), b.signIn("--user", "ann")
@@ -53,7 +60,7 @@ func TestNotificationsEndWithTheSignIn(t *testing.T) {
 		t.Helper()
 		person.sendMessage(chat, text)
 		for range want {
-			if p := service.Next(); p.Path == bobs || !strings.Contains(p.Payload, "re **"+text+"**") {
+			if p := service.Next(); p.Path == bobs || !strings.Contains(p.Payload, `"re `+text+`"`) {
 				t.Errorf("got %+v", p)
 			}
 		}
