@@ -303,6 +303,20 @@ func TestTheWebChatNeedsASignIn(t *testing.T) {
 			t.Errorf("a stranger who asks for %s is answered %d", path, status)
 		}
 	}
+	const chat = "/api/chats/web-a-known-to-nobody-else"
+	signedOut := b.signIn("--user", "bob")
+	signedOut.sendMessage("web-a-known-to-nobody-else", "hello")
+	if status, _ := signedOut.request("POST", "/out", "", nil); status != http.StatusNoContent {
+		t.Fatalf("signing out is answered %d", status)
+	}
+	for _, p := range []*browser{stranger, signedOut} {
+		for _, call := range []string{"GET /menu", "GET /export", "PATCH /messages/x", "PATCH", "DELETE"} {
+			method, path, _ := strings.Cut(call, " ")
+			if status, _ := p.request(method, chat+path, isJSON, strings.NewReader(`{"text": "x"}`)); status != http.StatusUnauthorized {
+				t.Errorf("%s of somebody who is signed out is answered %d", call, status)
+			}
+		}
+	}
 	if status, body := stranger.request("GET", "/healthz", "", nil); status != http.StatusOK || body != "ok\n" {
 		t.Errorf("/healthz is answered %d %q", status, body)
 	}
