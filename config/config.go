@@ -76,11 +76,11 @@ type Terminal struct {
 	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
 	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
 	// Labels are inherited by the other agents like every key of terminal.
-	Labels      []string `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
+	Labels      []string          `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
 	Hear        map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text before a turn, by the type of the file, such as audio/* or application/pdf. {file} is replaced by the file as one word, and what the command prints is added to the message."`
 	HearTimeout int               `json:"hearTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a command of hear or speak may take."`
 	Speak       Speak             `json:"speak" jsonschema_description:"A command that makes a voice note of an answer."`
-	PassHistory int      `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
+	PassHistory int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
 	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
@@ -155,9 +155,9 @@ func Default() Config {
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit", Stderr: "always",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
 			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, Protect: []string{}, Labels: []string{},
-			MCPServers:   map[string]MCPServer{},
-			Warm:         Warm{For: 300, Watch: []string{}},
-			Hear:         map[string]string{}, HearTimeout: 300, Speak: Speak{When: SpeakVoice},
+			MCPServers: map[string]MCPServer{},
+			Warm:       Warm{For: 300, Watch: []string{}},
+			Hear:       map[string]string{}, HearTimeout: 300, Speak: Speak{When: SpeakVoice},
 			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{},
