@@ -30,6 +30,8 @@ func heardText(all []terminal.Heard) string {
 
 // hears reports whether files of a message become text before a turn of their own.
 func (p *people) hears(in channels.Incoming) bool {
-	r, ok := p.settings.Runner.(interface{ Hears(media, names []string) bool })
+	r, ok := p.settings.Runner.(interface {
+		Hears(media, names []string) bool
+	})
 	return ok && r.Hears(in.Media, in.MediaNames)
 }
