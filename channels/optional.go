@@ -131,7 +131,8 @@ type ChatLocator interface {
 // so that chats in the config can be checked.
 type ChatChecker interface {
 	// CheckChat returns an error for people if no chat can have this ID, and ErrChatDeleted if the
-	// chat was deleted for good. It makes no network call: a chat with a possible ID need not exist.
+	// chat was deleted for good. It makes no call to the network: a chat with a possible ID need
+	// not exist.
 	CheckChat(id string) error
 }
 

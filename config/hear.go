@@ -31,7 +31,9 @@ func checkHear(t agentSection) (all []Problem) {
 		case !strings.Contains(command, FilePlaceholder):
 			all = append(all, Problem{Path: path, Text: "must contain {file}, which is replaced by the file"})
 		case quotedFile().MatchString(command):
-			all = append(all, Problem{Path: path, Text: "must have {file} as a word of its own, without quotes: nanobot quotes it"})
+			all = append(all, Problem{
+				Path: path, Text: "must have {file} as a word of its own, without quotes: nanobot quotes it",
+			})
 		}
 	}
 	for kind, command := range t.Hear {

@@ -321,7 +321,7 @@ func TestTheExportOfAChatThatIsDeletedMeanwhileIsAborted(t *testing.T) {
 		_, _ = rand.Read(text)
 		r.postText("ann", annsChat, hex.EncodeToString(text))
 	}
-	req := musttest.Get(http.NewRequestWithContext(t.Context(), "GET", r.server.URL+"/api/chats/"+annsChat+"/export", nil))(t)
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/chats/"+annsChat+"/export", nil))(t)
 	req.Header.Set("X-User", "ann")
 	resp := musttest.Get(r.client.Do(req))(t)
 	defer resp.Body.Close()

@@ -213,7 +213,7 @@ func TestNotesBehindASlowCommandDelayNoOtherChat(t *testing.T) {
 	for i := range people {
 		b.api.WaitForText(t, int64(1000+i), "You said wait")
 	}
-	b.program.signal(syscall.SIGTERM)
+	b.signal(syscall.SIGTERM)
 	b.awaitExit()
 }
 
