@@ -109,6 +109,11 @@ func (a *Access) signIn(w http.ResponseWriter, r *http.Request, log *zap.Logger)
 		}
 		writeRefusal(w, r, texts, refusal{status: http.StatusNotFound, text: texts.Text(words.SignInLinkSpent) + " " + where})
 	default:
+		if signedIn && current.session != "" { // its notifications would reach the next user of the browser
+			if err := a.sessions.end(r.Context(), current, a.now()); err != nil {
+				log.Error("end of the earlier sign-in not stored", zap.String("user", current.User), zap.Error(err))
+			}
+		}
 		a.cookies.write(w, r, id)
 		log.Info("signed in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
 		http.Redirect(w, r, "/", http.StatusSeeOther)

@@ -27,6 +27,7 @@ func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 	r := newFixture(t)
 	b := newBrowser(t)
 	b.signIn(r.link("", httpd.Operator))
+	operator := header{"Cookie": b.cookies(r.url)}
 	link := r.link("mallory", httpd.Chat)
 	for _, address := range []string{link, link + "?as=mallory"} {
 		resp, body := b.signIn(address)
@@ -41,6 +42,9 @@ func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 	}
 	if resp, body := b.confirm(link, "mallory"); resp.status != 200 || body != "chat mallory" {
 		t.Errorf("having said yes she is answered %d %q", resp.status, body)
+	}
+	if resp, _ := newBrowser(t).request("GET", r.url, operator); resp.status != 401 {
+		t.Errorf("a copy of the operator's cookie is answered %d", resp.status)
 	}
 }
 
