@@ -7,8 +7,9 @@ import (
 	"nanobot/terminal"
 )
 
-// maxHeardShown is how much of a file's text the person sees, in characters.
-const maxHeardShown = 1000
+// maxHeardShown and maxHeardLines are how much of a file's text the person sees, in characters and
+// lines.
+const maxHeardShown, maxHeardLines = 1000, 20
 
 // heardText returns what was understood of a person's files as quotes, with the files' names if
 // there are several.
@@ -16,14 +17,21 @@ func heardText(all []terminal.Heard) string {
 	var parts []string
 	for _, h := range all {
 		if h.Problem != "" {
-			parts = append(parts, h.Problem)
+			parts = append(parts, channels.EscapeMarkdown(h.Problem))
 			continue
 		}
-		text := channels.EscapeMarkdown(terminal.Shorten(h.Text, maxHeardShown))
-		if len(all) > 1 {
-			text = "**" + channels.EscapeMarkdown(terminal.OneLine(h.Name, maxQuote)) + "**\n" + text
+		lines := strings.Split(channels.EscapeMarkdown(terminal.Shorten(h.Text, maxHeardShown)), "\n")
+		if len(lines) > maxHeardLines {
+			lines = append(lines[:maxHeardLines], "…")
 		}
-		parts = append(parts, "> "+strings.ReplaceAll(text, "\n", "\n> "))
+		for i, line := range lines {
+			lines[i] = "> " + strings.TrimSpace(line) // an indented line would be code
+		}
+		text := strings.Join(lines, "\n")
+		if len(all) > 1 {
+			text = "> **" + channels.EscapeMarkdown(h.Name) + "**\n" + text
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "\n\n")
 }
