@@ -118,10 +118,12 @@ type MemoryKey string
 const (
 	// ConversationMemory ends when the person starts a new conversation.
 	ConversationMemory MemoryKey = "conversation"
-	// LastingMemory outlives conversations, and so do the runner's own texts.
+	// HeardMemory is the runner's own, and ends with the conversation, too.
+	HeardMemory MemoryKey = "heard"
+	// LastingMemory outlives conversations.
 	LastingMemory MemoryKey = "lasting"
-	HeardMemory   MemoryKey = "heard"
-	SpeechMemory  MemoryKey = "speech"
+	// SpeechMemory is the runner's own, and outlives conversations, too.
+	SpeechMemory MemoryKey = "speech"
 )
 
 // SessionMemory is the key of a text about a session of an agent, which all chats of the gateway

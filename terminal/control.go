@@ -128,10 +128,11 @@ func (r *Runner) ReadsMessages() bool {
 	return ok
 }
 
-// ReadMessage offers a message to the agent's protocol.
+// ReadMessage offers a message to the agent's protocol, except one with files that become text at
+// the beginning of a turn.
 func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error) {
 	reader, ok := r.o.Protocol.(MessageReader)
-	if !ok {
+	if !ok || r.Hears(m.Media, nil) {
 		return false, nil
 	}
 	channel, id, _ := strings.Cut(m.Chat, ":")

@@ -39,13 +39,15 @@ const (
 	maxHeardMemory = 256 << 10
 	// progressDelay is how long a command runs before people see that it does.
 	progressDelay = 2 * time.Second
-	// maxReason limits the last line of stderr in a message, in characters.
-	maxReason = 200
+	// maxReason limits the last line of stderr in a message, and maxName the name of a file, in
+	// characters.
+	maxReason, maxName = 200, 60
 )
 
 var (
 	errBinary  = words.NewError(words.HeardBinary)
 	errNothing = words.NewError(words.HeardNothing)
+	errFailed  = words.NewError(words.HeardFailed)
 	errSlow    = words.NewError(words.HeardSlow)
 )
 
@@ -94,7 +96,7 @@ func (t *turn) hear(ctx context.Context) error {
 		if command := t.hearCommand(path, name); command != "" {
 			todo = append(todo, &hearing{
 				turn: t, command: command,
-				Heard: Heard{File: path, Name: cmp.Or(name, filepath.Base(path))},
+				Heard: Heard{File: path, Name: OneLine(cmp.Or(name, filepath.Base(path)), maxName)},
 			})
 		}
 	}
@@ -103,21 +105,16 @@ func (t *turn) hear(ctx context.Context) error {
 	}
 	var back func(context.Context) error
 	for _, h := range todo {
-		if h.digest = digestOf(h.File, h.command); t.heard.fill(h) {
-			continue
-		}
-		if back == nil {
-			back = t.stepAside(ctx)
-		}
-		if err := h.run(ctx); err != nil {
-			return errors.Join(err, back(ctx))
+		h.digest = digestOf(h.File, h.command)
+		if h.Text = t.heard.textOf(h.digest); h.Text == "" {
+			if back == nil {
+				back = t.stepAside(ctx)
+			}
+			if err := h.run(ctx); err != nil {
+				return errors.Join(err, back(ctx))
+			}
 		}
 		t.heard.add(ctx, h)
-	}
-	if back != nil {
-		if err := back(ctx); err != nil {
-			return err
-		}
 	}
 	texts := []string{t.req.Text}
 	f := Frame{Kind: Message, Own: true, Silent: true}
@@ -129,13 +126,17 @@ func (t *turn) hear(ctx context.Context) error {
 		f.Heard = append(f.Heard, h.Heard)
 	}
 	t.req.Text = strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
-	return t.Chat.Emit(f)
+	err := t.Chat.Emit(f) // before the wait for a slot
+	if back != nil {
+		err = errors.Join(err, back(ctx))
+	}
+	return err
 }
 
 // stepAside gives the turn's slot back and stops its clock until back is called.
 func (t *turn) stepAside(ctx context.Context) (back func(context.Context) error) {
 	restart := t.pause()
-	again := t.Chat.StepAside(ctx)
+	again := t.StepAside(ctx)
 	return func(ctx context.Context) error {
 		defer restart()
 		if again == nil {
@@ -173,7 +174,7 @@ func (h *hearing) run(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		h.Problem = h.req.Words.Text(words.NotHeard, h.Name, h.req.Words.Reason(err))
+		h.Problem = h.req.Words.Text(words.NotHeard, h.Name, h.reason(err))
 		h.log.Warn("file not turned into text", zap.String("file", h.File), zap.Error(err))
 	}
 	return nil
@@ -209,7 +210,7 @@ func (t *turn) runBeside(ctx context.Context, command, file string, input []byte
 		[]string{config.FileVariable + "=" + file})
 	o := process.Options{
 		Args: []string{t.o.Config.Shell, "-c", strings.ReplaceAll(command, config.FilePlaceholder, `"$`+config.FileVariable+`"`)},
-		Dir:  t.workspace, Env: env, Input: input, NoInput: input == nil, WholeSession: true,
+		Dir:  t.o.Workspace, Env: env, Input: input, NoInput: input == nil, WholeSession: true,
 	}
 	child, err := launch(ctx, t.sandboxed(o), nil)
 	if err != nil {
@@ -220,16 +221,23 @@ func (t *turn) runBeside(ctx context.Context, command, file string, input []byte
 	return out, exit, err
 }
 
-// failure returns why a command has failed, in its own words where it has said something.
+// failure returns why a command has failed: the last line of its stderr, if there is one.
 func (t *turn) failure(exit AgentExit) error {
 	if exit.Forced && errors.Is(exit.Cause, ErrTimeout) {
 		return errSlow
 	}
 	said := strings.TrimSpace(Clean(exit.Stderr.String()))
-	if last := said[strings.LastIndexByte(said, '\n')+1:]; last != "" {
-		return words.NewError(words.HeardSaid, Shorten(last, maxReason))
+	last := Shorten(said[strings.LastIndexByte(said, '\n')+1:], maxReason)
+	return errors.New(cmp.Or(last, exit.Description(t.req.Words)))
+}
+
+// reason returns an error as the person reads it. What a program or the machine says may be shown
+// to few people.
+func (t *turn) reason(err error) string {
+	if _, ours := errors.AsType[*words.Error](err); !ours && (!t.reveal || t.o.Config.Stderr == stderrNever) {
+		err = errFailed
 	}
-	return words.NewError(words.HeardSaid, exit.Description(t.req.Words))
+	return t.req.Words.Reason(err)
 }
 
 // heardText checks and cleans the output of a command.
@@ -291,31 +299,37 @@ func (t *turn) recallHeard(ctx context.Context) {
 	}
 	for i, e := range t.req.History {
 		for _, file := range e.Media {
-			at := slices.IndexFunc(t.heard.Files, func(f rememberedFile) bool { return f.File == file })
-			if at >= 0 {
-				e.Text = strings.TrimLeft(e.Text+"\n\n"+t.heard.Files[at].Text, "\n")
+			if text := t.heard.find(func(f rememberedFile) bool { return f.File == file }).Text; text != "" {
+				e.Text = strings.TrimLeft(e.Text+"\n\n"+text, "\n")
 			}
 		}
 		t.req.History[i].Text = e.Text
 	}
 }
 
-// fill sets the text of a file that the memory has.
-func (m *heardMemory) fill(h *hearing) bool {
-	at := slices.IndexFunc(m.Files, func(f rememberedFile) bool { return f.Digest == h.digest && h.digest != "" })
-	if at >= 0 {
-		h.Text = m.Files[at].Text
+// find returns the newest matching file, or none.
+func (m *heardMemory) find(matches func(rememberedFile) bool) rememberedFile {
+	for _, f := range slices.Backward(m.Files) {
+		if matches(f) {
+			return f
+		}
 	}
-	return at >= 0
+	return rememberedFile{}
+}
+
+// textOf returns the text of a file with this digest, or "".
+func (m *heardMemory) textOf(digest string) string {
+	return m.find(func(f rememberedFile) bool { return digest != "" && f.Digest == digest }).Text
 }
 
 // add remembers the text of a file, and forgets the oldest ones beyond maxHeardMemory. A text that
 // cannot be stored is only made again after a crash.
 func (m *heardMemory) add(ctx context.Context, h *hearing) {
-	if h.Problem != "" || h.digest == "" {
+	f := rememberedFile{Digest: h.digest, File: h.File, Text: h.Text}
+	if h.Problem != "" || h.digest == "" || slices.Contains(m.Files, f) {
 		return
 	}
-	m.Files = append(m.Files, rememberedFile{Digest: h.digest, File: h.File, Text: h.Text})
+	m.Files = append(m.Files, f)
 	size := 0
 	for i, f := range slices.Backward(m.Files) {
 		if size += len(f.Text) + len(f.File); size > maxHeardMemory {

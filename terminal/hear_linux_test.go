@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
 	"nanobot/channels/markdown"
+	"nanobot/config"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
@@ -150,7 +153,7 @@ func TestTheNameOfAFileIsNoCode(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{`a b.ogg`, `$(touch pwned).ogg`, "`touch pwned`.ogg", `'; touch pwned; '.ogg`, `"; touch pwned; ".ogg`, "-rf *.ogg", "new\nline.ogg", `\'.ogg`} {
 		b := newHearing(t, map[string]string{"audio/*": "cat {file}"}).attach(name, "words")
-		b.run().expectHeard(name + ": words")
+		b.run().expectHeard(strings.ReplaceAll(name, "\n", " ") + ": words")
 		if _, err := os.Lstat(filepath.Join(b.workspace, "pwned")); err == nil {
 			t.Errorf("%q was executed", name)
 		}
@@ -168,6 +171,9 @@ func TestAFileIsHeardOnceAndRememberedByItsContent(t *testing.T) {
 		b.attach(name, "words").run().expectHeard(name + ": words")
 	}
 	wanttest.Equal(t, "runs", runs(), 1)
+	b.req.History = []terminal.HistoryEntry{{Role: "user", Media: b.req.Media}}
+	b.opts.Config.Command = `jq -r '.history[].text'`
+	wanttest.Equal(t, "the history of a file that was heard under another name", b.run().answer(), "words")
 	b.attach("a.ogg", "other words").run().expectHeard("a.ogg: other words")
 	wanttest.Equal(t, "runs with other content", runs(), 2)
 	for i := range 6 { // each is a fifth of what is remembered
@@ -194,6 +200,43 @@ func TestTheHistoryHasTheTextsOfFiles(t *testing.T) {
 	wanttest.Equal(t, "the history", b.run().answer(), "spoken words\nan answer")
 }
 
+func TestReasonsOfFailuresAreHiddenLikeOtherErrors(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"echo a-token >&2; exit 1 # {file}", "kill -9 $$ # {file}"} {
+		b := newHearing(t, map[string]string{"audio/*": command}).attach("a.ogg", "x")
+		if b.opts.Config.RevealErrors = (config.Selection{}); strings.HasPrefix(command, "kill") {
+			b.opts.Config.RevealErrors.All, b.opts.Config.Stderr = true, "never"
+		}
+		b.opts.Config.Command, b.opts.Config.Speak = "echo words", config.Speak{Command: command, When: "always"}
+		b.run().expectHeard("a.ogg: Could not hear a.ogg: the command failed")
+		wanttest.Equal(t, "of speech", b.answer(), "Could not speak the answer: the command failed")
+		wanttest.Equal(t, "logged reasons", b.logs.FilterField(zap.Error(errors.New("a-token"))).Len()+b.logs.FilterField(zap.Error(errors.New("killed by SIGKILL"))).Len(), 2)
+	}
+}
+
+// TestWhatWasHeardIsShownBeforeTheWaitForASlot has the chat be out of slots when the file was heard.
+func TestWhatWasHeardIsShownBeforeTheWaitForASlot(t *testing.T) {
+	t.Parallel()
+	b := newHearing(t, map[string]string{"audio/*": "cat {file}"}).attach("a.ogg", "words")
+	shown := -1
+	b.chat.OnAside = func(context.Context) func(context.Context) error {
+		return func(context.Context) error {
+			shown = len(b.frames)
+			return nil
+		}
+	}
+	wanttest.Equal(t, "answer", b.run().answer(), "words")
+	wanttest.Equal(t, "messages before the slot", shown, 1)
+}
+
+func TestACommandRunsInTheWorkspaceWhereverTheAgentWorks(t *testing.T) {
+	t.Parallel()
+	b := newHearing(t, map[string]string{"audio/*": "sh hear.sh {file}"}).attach("a.ogg", "words")
+	b.putFile("hear.sh", "cat \"$1\"")
+	b.req.Place.Workspace = "projects/x"
+	b.run().expectHeard("a.ogg: words")
+}
+
 func TestHearingStopsWithItsTurn(t *testing.T) {
 	t.Parallel()
 	b := newHearing(t, map[string]string{"audio/*": "echo $$ >pid; sleep 3600 # {file}"}).attach("a.ogg", "x")
@@ -214,8 +257,8 @@ func TestHearingStopsWithItsTurn(t *testing.T) {
 	wanttest.Equal(t, "status", b.out.Status, terminal.Stopped)
 }
 
+// TestTheSandboxHoldsForHearing is not parallel, since its supervisor reaps processes of all tests.
 func TestTheSandboxHoldsForHearing(t *testing.T) {
-	t.Parallel()
 	b := newHearing(t, map[string]string{"audio/*": `cat {file}; cat ../secret; echo x >../file; echo mine >users/local/f; ulimit -n`}).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
 	b.attach("a.ogg", "words ").run().expectHeard("a.ogg: words 99")
@@ -314,7 +357,50 @@ func TestAnAnswerIsSpokenAfterACrash(t *testing.T) {
 	b.emit = nil
 	b.run().expectFrames(terminal.Done, "message:  [.speech-run.ogg]")
 	wanttest.Equal(t, "what ran", b.runs(), "agent spoken spoken")
+	b.run() // once more, after the answer was spoken
+	wanttest.Equal(t, "what ran", b.runs(), "agent spoken spoken")
+	wanttest.Equal(t, "messages", len(b.frames), 0)
+	if left := b.chat.Remember.(*texts).all[terminal.SpeechMemory]; strings.Contains(left, "words") {
+		t.Errorf("the memory has %s", left)
+	}
 	b.req.Attempt = 2 // the person has it run again
 	wanttest.Equal(t, "messages", len(b.run().frames), 2)
 	wanttest.Equal(t, "what ran at last", b.runs(), "agent spoken spoken agent spoken")
+}
+
+// TestASpeechThatIsCutOffIsNotDone tells the gateway that the turn has not ended by itself, so that
+// the next start speaks the answer.
+func TestASpeechThatIsCutOffIsNotDone(t *testing.T) {
+	t.Parallel()
+	b := newSpeaking(t, "always")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	b.opts.Config.Speak.Command = "echo waits >>runs; exec sleep 3600 # {file}"
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for b.runs() != "agent waits" {
+			time.Sleep(5 * time.Millisecond)
+		}
+		stop()
+	})
+	b.runUntil(ctx)
+	watch.Wait()
+	wanttest.Equal(t, "status", b.out.Status, terminal.Stopped)
+	wanttest.Equal(t, "messages", len(b.frames), 1)
+	b.opts.Config.Speak.Command = speakToFile
+	b.run().expectFrames(terminal.Done, "message:  [.speech-run.ogg]")
+	wanttest.Equal(t, "what ran", b.runs(), "agent waits spoken")
+}
+
+func TestAMessageWithAFileToHearGetsATurnOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newHearing(t, map[string]string{"audio/*": "cat {file}"})
+	b.opts.Protocol = readerProtocol{}
+	r := musttest.Get(terminal.NewRunner(b.opts))(t)
+	for file, want := range map[string]bool{"note.ogg": false, "answer.txt": true} {
+		read, err := r.ReadMessage(t.Context(), terminal.PersonMessage{Text: "read me", Media: []string{file}})
+		if read != want || err != nil {
+			t.Errorf("%s was read: %v, %v", file, read, err)
+		}
+	}
 }

@@ -85,7 +85,8 @@ func TestAVoiceNoteOnTelegramIsHeardQuotedAndAnsweredByVoice(t *testing.T) {
 	t.Parallel()
 	needVoices(t)
 	b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: voiceSettings("voice")})
-	b.sendVoice(7, "", voiceNote(t, "buy some milk"))
+	note := voiceNote(t, "buy some milk")
+	b.sendVoice(7, "", note)
 	b.api.WaitForText(t, 7, "You said buy some milk")
 	b.awaitVoices(7, 1)
 	wanttest.Equal(t, "quote and answer", strings.Join(withoutProgress(b.texts(7)), "|"), "buy some milk|You said buy some milk|")
@@ -97,13 +98,18 @@ func TestAVoiceNoteOnTelegramIsHeardQuotedAndAnsweredByVoice(t *testing.T) {
 	wanttest.Equal(t, "what was spoken", said, "You said buy some milk")
 	b.api.UserSends(7, "typed")
 	b.api.WaitForText(t, 7, "You said typed")
+	b.sendVoice(7, "", note)
+	b.awaitVoices(7, 2)
+	b.api.UserSends(7, "/new")
+	b.sendVoice(7, "", note)
+	b.awaitVoices(7, 3)
 	b.stopCleanly()
-	wanttest.Equal(t, "what ran", b.runs(), "hear agent speak agent")
+	wanttest.Equal(t, "what ran", b.runs(), "hear agent speak agent agent speak hear agent speak")
 }
 
 func TestAReloadTakesOverHowFilesAreHeard(t *testing.T) {
 	t.Parallel()
-	b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: `, "hear": {"audio/*": "echo first # {file}"}`})
+	b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: `, "hear": {"audio/*": "echo first; : {file}"}`})
 	b.sendVoice(7, "", []byte("OggS one"))
 	b.api.WaitForText(t, 7, "You said first")
 	replaceConfig(t, b.program, b.cfg, "echo first", "echo second")
@@ -116,7 +122,7 @@ func TestAReloadTakesOverHowFilesAreHeard(t *testing.T) {
 func TestAVoiceNoteDuringATurnWaitsForItsOwn(t *testing.T) {
 	t.Parallel()
 	agent := `read -r line; case $line in *begin*) echo '{"type":"message","text":"ready"}'; read -r more; echo '{"type":"message","text":"injected: '$(echo "$more" | jq -r .text)'"}';; *) ` + voiceAgent[len("read -r line; "):] + `;; esac`
-	b := startTelegramBot(t, telegramSetup{agent: agent, terminal: `, "interactive": true, "hear": {"audio/*": "echo words # {file}"}`, gateway: `, "whileRunning": "inject"`})
+	b := startTelegramBot(t, telegramSetup{agent: agent, terminal: `, "interactive": true, "hear": {"audio/*": "echo words; : {file}"}`, gateway: `, "whileRunning": "inject"`})
 	b.api.UserSends(7, "begin")
 	b.api.WaitForText(t, 7, "ready")
 	b.sendVoice(7, "", []byte("OggS one"))
@@ -140,27 +146,32 @@ func (b *telegramBot) awaitVoices(chat int64, n int) {
 	}
 }
 
-// TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse kills the daemon in each of the
-// two commands.
+// TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse ends the daemon in each of the two
+// commands.
 func TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse(t *testing.T) {
 	t.Parallel()
 	needVoices(t)
-	b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: voiceSettings("voice")})
-	releaseHear, releaseSpeak := b.hold("hear"), b.hold("speak")
-	b.sendVoice(7, "", voiceNote(t, "hello"))
-	b.awaitRuns("hear")
-	b.restart(syscall.SIGKILL, func() {})
-	b.awaitRuns("hear hear")
-	releaseHear()
-	b.awaitRuns("hear hear agent speak")
-	b.awaitReceipts()
-	b.restart(syscall.SIGKILL, func() {})
-	b.awaitRuns("hear hear agent speak speak")
-	releaseSpeak()
-	b.awaitVoices(7, 1)
-	b.stopCleanly()
-	wanttest.Equal(t, "messages", strings.Join(withoutProgress(b.texts(7)), "|"), "hello|You said hello|")
-	wanttest.Equal(t, "what ran", b.runs(), "hear hear agent speak speak")
+	for _, end := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		t.Run(end.String(), func(t *testing.T) {
+			t.Parallel()
+			b := startTelegramBot(t, telegramSetup{agent: voiceAgent, terminal: voiceSettings("voice"), gateway: `, "drainTimeout": 1`})
+			releaseHear, releaseSpeak := b.hold("hear"), b.hold("speak")
+			b.sendVoice(7, "", voiceNote(t, "hello"))
+			b.awaitRuns("hear")
+			b.restart(end, func() {})
+			b.awaitRuns("hear hear")
+			releaseHear()
+			b.awaitRuns("hear hear agent speak")
+			b.awaitReceipts()
+			b.restart(end, func() {})
+			b.awaitRuns("hear hear agent speak speak")
+			releaseSpeak()
+			b.awaitVoices(7, 1)
+			b.stopCleanly()
+			wanttest.Equal(t, "messages", strings.Join(withoutProgress(b.texts(7)), "|"), "hello|You said hello|")
+			wanttest.Equal(t, "what ran", b.runs(), "hear hear agent speak speak")
+		})
+	}
 }
 
 func (b *telegramBot) awaitRuns(want string) {

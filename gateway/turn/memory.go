@@ -50,7 +50,9 @@ func (m *memory) Load(ctx context.Context, key terminal.MemoryKey) (string, erro
 		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, agentMemory))
 	case terminal.LastingMemory:
 		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, lastingMemory))
-	case terminal.HeardMemory, terminal.SpeechMemory:
+	case terminal.HeardMemory:
+		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, string(key)))
+	case terminal.SpeechMemory:
 		return m.store.Recall(ctx, m.chat, memoryKey(m.agent, store.LastingPrefix+string(key)))
 	}
 	return m.store.Recall(ctx, channels.Chat{}, string(key)) // shared by all chats
@@ -63,7 +65,9 @@ func (m *memory) Save(ctx context.Context, key terminal.MemoryKey, text string) 
 		return m.remember(ctx, agentMemory, text)
 	case terminal.LastingMemory:
 		return m.store.Remember(ctx, m.chat, memoryKey(m.agent, lastingMemory), text)
-	case terminal.HeardMemory, terminal.SpeechMemory:
+	case terminal.HeardMemory:
+		return m.remember(ctx, string(key), text)
+	case terminal.SpeechMemory:
 		return m.store.Remember(ctx, m.chat, memoryKey(m.agent, store.LastingPrefix+string(key)), text)
 	}
 	return m.store.Remember(ctx, channels.Chat{}, string(key), text)

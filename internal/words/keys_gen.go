@@ -289,7 +289,7 @@ const (
 	HeardBinary   Key = "heardBinary"
 	HeardNothing  Key = "heardNothing"
 	HeardSlow     Key = "heardSlow"
-	HeardSaid     Key = "heardSaid"
+	HeardFailed   Key = "heardFailed"
 	Speaking      Key = "speaking"
 	NotSpoken     Key = "notSpoken"
 	SpokenNothing Key = "spokenNothing"

@@ -19,6 +19,7 @@ type Chat struct {
 	OnAsk    Ask
 	OnPush   func(terminal.Frame) error
 	OnAwait  func(context.Context) (resume func(context.Context) error)
+	OnAside  func(context.Context) (back func(context.Context) error)
 	OnReport func(terminal.Report)
 	Hidden   bool // the board is
 	Inject   <-chan terminal.Injection
@@ -83,6 +84,14 @@ func (c *Chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 		return nil
 	}
 	return c.OnAwait(ctx)
+}
+
+// StepAside calls OnAside.
+func (c *Chat) StepAside(ctx context.Context) (back func(context.Context) error) {
+	if c.OnAside == nil {
+		return nil
+	}
+	return c.OnAside(ctx)
 }
 
 // Injections returns Inject.

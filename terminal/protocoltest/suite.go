@@ -72,6 +72,7 @@ func Run(t *testing.T, s Suite) {
 		{"the error of a message that is not stored ends the turn", testNotStored},
 		{"the agent does not get the secrets of the gateway", testSecrets},
 		{"the agent works in the place of its message", testPlace},
+		{"the agent gets the text of a file", testHeard},
 		{"the turn goes on with the answer to a question", testQuestion},
 		{"the time that a person takes to answer does not count", testTimeOfPerson},
 		{"a question is withdrawn when the turn is stopped", testWithdrawn},
@@ -175,6 +176,16 @@ func testPlace(t *testing.T, s Suite) {
 	}
 	r.stop()
 	r.expect(terminal.Stopped)
+}
+
+func testHeard(t *testing.T, s Suite) {
+	r := s.prepare(t, Script{Says: []string{"alpha"}, Ends: Finishes})
+	r.speaks = true
+	r.begin()
+	r.expect(terminal.Done)
+	if shown := r.shown(); !strings.Contains(shown, "alpha") {
+		t.Errorf("shown:\n%s", shown)
+	}
 }
 
 func testQuestion(t *testing.T, s Suite) {

@@ -39,6 +39,7 @@ type turn struct {
 	chat   Chat
 	ctx    context.Context //nolint:containedctx // it is the turn's
 	stop   context.CancelFunc
+	speaks bool  // the person sends the text as a voice note
 	refuse error // of messages and errors
 	runner *terminal.Runner
 	ended  chan result
@@ -96,17 +97,27 @@ func (r *turn) begin() {
 	r.t.Helper()
 	var err error
 	r.workspace = r.t.TempDir()
+	req := terminal.Request{Envelope: terminal.Envelope{
+		Channel: "cli", ChatID: "1", Text: r.agent.Text, RunID: "run", Attempt: 1,
+	}, Place: r.place}
+	if r.speaks {
+		note := filepath.Join(r.workspace, "note.ogg")
+		if err := os.WriteFile(note, []byte(req.Text), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+		req.Text, req.Media = "", []string{note}
+		r.agent.Config.Hear = map[string]string{"audio/*": "cat {file}"}
+	}
 	r.runner, err = terminal.NewRunner(terminal.Options{
 		Config: r.agent.Config, Workspace: r.workspace, Protocol: r.agent.Protocol, Supervisor: r.suite.Supervisor, Log: zap.NewNop(),
 		Environ: append(os.Environ(), "PROTOCOLTEST_OTHER=x"+secret), Secrets: []config.Secret{secret},
+		TypeOf: func(string, string) string { return "audio/ogg" },
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	go func() {
-		out, err := r.runner.Turn(r.ctx, terminal.Request{Envelope: terminal.Envelope{
-			Channel: "cli", ChatID: "1", Text: r.agent.Text, RunID: "run", Attempt: 1,
-		}, Place: r.place}, &r.chat)
+		out, err := r.runner.Turn(r.ctx, req, &r.chat)
 		r.ended <- result{out, err}
 	}()
 }
