@@ -179,7 +179,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 		return t.emitPlaceError(ctx, work, err)
 	}
 	if left, ok := t.unspoken(ctx); ok {
-		return left.Outcome, t.speak(ctx, left)
+		return t.speak(ctx, left)
 	}
 	if err := t.hear(ctx); err != nil {
 		return t.emitPlaceError(ctx, work, err)
@@ -191,7 +191,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 		return t.emitTooLong()
 	}
 	if err == nil {
-		err = t.speakAnswer(ctx, out)
+		out, err = t.speakAnswer(ctx, out)
 	}
 	used := t.used.total()
 	out.Memory, out.CPU = used.Memory, used.CPU

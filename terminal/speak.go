@@ -20,7 +20,7 @@ import (
 type speech struct {
 	Run     string  `json:"run"`
 	Attempt int     `json:"attempt"`
-	Text    string  `json:"text"` // "": nothing is to be said
+	Text    string  `json:"text"` // "": it was spoken
 	Outcome Outcome `json:"outcome"`
 }
 
@@ -62,51 +62,57 @@ func (t *turn) unspoken(ctx context.Context) (left speech, ok bool) {
 	if err != nil {
 		t.log.Warn("unspoken answer not read", zap.Error(err))
 	}
-	return left, err == nil && left.Run == t.req.RunID && left.Attempt == t.req.Attempt && left.Text != ""
+	return left, err == nil && left.Run == t.req.RunID && left.Attempt == t.req.Attempt
 }
 
 // speakAnswer stores that the agent has answered, and speaks the answer.
-func (t *turn) speakAnswer(ctx context.Context, out Outcome) error {
+func (t *turn) speakAnswer(ctx context.Context, out Outcome) (Outcome, error) {
 	t.mu.Lock()
 	s := speech{Run: t.req.RunID, Attempt: t.req.Attempt, Text: strings.Join(t.said, "\n\n"), Outcome: out}
 	t.mu.Unlock()
-	if out.Status != Done || s.Text == "" || ctx.Err() != nil || !t.speaks() {
-		return nil
-	}
-	encoded, err := json.Marshal(s)
-	if err == nil {
-		err = t.Memory().Save(ctx, SpeechMemory, string(encoded))
-	}
-	if err != nil { // a crash would run the agent again
-		t.log.Warn("answer is not spoken", zap.Error(err))
-		return nil
+	// without the record, a crash would run the agent again
+	if out.Status != Done || s.Text == "" || !t.speaks() || !t.record(ctx, s) {
+		return out, nil
 	}
 	return t.speak(ctx, s)
 }
 
-// speak has the command make a file of the text and sends it. The turn needs no slot any more, and
-// counts as not started.
-func (t *turn) speak(ctx context.Context, s speech) error {
-	defer t.pause()()
-	t.Chat.StepAside(ctx)
-	root, err := UserRoot(t.o.Workspace, t.req.Channel, t.req.ChatID)
+// record stores what is to be spoken, and reports whether that was possible.
+func (t *turn) record(ctx context.Context, s speech) bool {
+	encoded, err := json.Marshal(s)
+	if err == nil {
+		err = t.Memory().Save(context.WithoutCancel(ctx), SpeechMemory, string(encoded))
+	}
 	if err != nil {
-		return err
+		t.log.Warn("spoken answer not recorded", zap.Error(err))
 	}
-	defer root.Close()
-	// No symbolic link that an agent has put there is followed, and a crash leaves no second file.
-	name := ".speech-" + t.req.RunID + ".ogg"
-	_ = root.Remove(name)
-	defer func() { _ = root.Remove(name) }()
-	err = t.sendSpeech(ctx, filepath.Join(root.Name(), name), s.Text)
-	if err == nil || ctx.Err() != nil { // a person who has stopped it needs no report
-		return nil
+	return err == nil
+}
+
+// speak sends the answer as speech. The turn needs no slot any more, and counts as not started: one
+// that a shutdown cuts off only speaks at the next start.
+func (t *turn) speak(ctx context.Context, s speech) (Outcome, error) {
+	if s.Text == "" {
+		return s.Outcome, nil
 	}
-	t.log.Warn("answer is not spoken", zap.Error(err))
-	return t.Chat.Emit(Frame{
-		Kind: Message, Own: true, Silent: true, Speech: true,
-		Text: t.req.Words.Text(words.NotSpoken, t.req.Words.Reason(err)),
-	})
+	defer t.pause()()
+	t.StepAside(ctx)
+	err := t.sendSpeech(ctx, s.Text)
+	if err != nil && ctx.Err() != nil { // a person who has stopped it needs no report
+		s.Outcome.Status = Stopped
+		return s.Outcome, nil
+	}
+	if err != nil {
+		t.log.Warn("answer is not spoken", zap.Error(err))
+		err = t.Chat.Emit(Frame{
+			Kind: Message, Own: true, Silent: true, Speech: true, Format: FormatText,
+			Text: t.req.Words.Text(words.NotSpoken, t.reason(err)),
+		})
+	}
+	if s.Text = ""; err == nil {
+		t.record(ctx, s)
+	}
+	return s.Outcome, err
 }
 
 // NameOf returns the name under which people get a file of the frame.
@@ -117,7 +123,18 @@ func (f Frame) NameOf(file File) string {
 	return filepath.Base(file.Path)
 }
 
-func (t *turn) sendSpeech(ctx context.Context, path, text string) error {
+// sendSpeech has the command make a file of the text, and sends it.
+func (t *turn) sendSpeech(ctx context.Context, text string) error {
+	root, err := UserRoot(t.o.Workspace, t.req.Channel, t.req.ChatID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	// No symbolic link that an agent has put there is followed, and a crash leaves no second file.
+	name := ".speech-" + t.req.RunID + ".ogg"
+	path := filepath.Join(root.Name(), name)
+	_ = root.Remove(name)
+	defer func() { _ = root.Remove(name) }()
 	ended := t.showLater(t.req.Words.Text(words.Speaking))
 	_, exit, err := t.runBeside(ctx, "exec >/dev/null; "+t.o.Config.Speak.Command, path, []byte(text))
 	ended()

@@ -76,10 +76,10 @@ func (out *output) emit(accepting, running context.Context, f terminal.Frame) er
 	return out.post(accepting, m)
 }
 
-// isSaid reports whether a frame is a message of the agent itself. A quiet turn shows nothing else,
-// except that a person has stopped it.
+// isSaid reports whether a frame is a message of the agent itself, in text or as speech. A quiet
+// turn shows nothing else, except that a person has stopped it.
 func isSaid(f terminal.Frame) bool {
-	return f.Kind == terminal.Message && !f.Own || f.Code == terminal.StoppedCode
+	return f.Kind == terminal.Message && (!f.Own || f.Speech) || f.Code == terminal.StoppedCode
 }
 
 // setHeading sets the heading of all further progress.

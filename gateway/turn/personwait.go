@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,7 +21,6 @@ var errIntakeClosed = errors.New("the gateway no longer receives messages")
 // personWait is the state of a turn that waits for messages of a person.
 type personWait struct {
 	offerAgain chan struct{} // asks offerQueue to offer the queue again
-	cutOff     atomic.Bool   // EndPersonWaits has ended the turn
 
 	mu    sync.Mutex
 	since time.Time // when the wait began; zero: the turn does not wait
@@ -142,14 +140,13 @@ func (c *chat) AwaitPerson(ctx context.Context) (resume func(context.Context) er
 		defer c.display.Refresh()
 		defer c.clock.end()
 		defer c.personWait.end()
-		err := back(ctx)
-		c.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
-		return err
+		return back(ctx)
 	}
 }
 
 // StepAside releases the slot, and reacquires it when back is called.
 func (c *chat) StepAside(context.Context) (back func(context.Context) error) {
+	c.aside.Store(true)
 	c.recordProcess(process.NewNotStartedRecord())
 	c.pid.Store(0)
 	c.slot.Release()
@@ -162,6 +159,7 @@ func (c *chat) StepAside(context.Context) (back func(context.Context) error) {
 			return context.Canceled
 		}
 		c.recordProcess(process.NewStartingRecord())
+		c.aside.Store(false)
 		return nil
 	}
 }
@@ -171,7 +169,7 @@ func (c *chat) StepAside(context.Context) (back func(context.Context) error) {
 func (p *people) requeueTurn(untilKilled context.Context) {
 	err := p.stage.o.Store.Requeue(context.WithoutCancel(untilKilled), p.inbound.ID, true)
 	if err != nil && !p.isFenced(err) {
-		p.log.Warn("cannot requeue a turn that waits for a person", zap.Error(err)) // the turn stays running on disk
+		p.log.Warn("cannot requeue a turn whose agent does not run", zap.Error(err)) // the turn stays running on disk
 	}
 }
 

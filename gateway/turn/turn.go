@@ -60,6 +60,7 @@ type facts struct {
 	clock    waitClock
 	kill     context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
 	lost     atomic.Bool             // another member has the turn's message
+	aside    atomic.Bool             // the turn has no slot and counts as not started; see chat.StepAside
 
 	// working ends when the turn is told to end. accepting ends when the turn's output is no longer
 	// accepted, because the gateway shuts down or the chat continues without the turn.
@@ -295,7 +296,7 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 	t.auditEnd(out, err, cut, lasted)
 	if cut && !t.lost.Load() {
 		t.log.Warn("turn cut off by shutdown", took)
-		if t.personWait.cutOff.Load() {
+		if t.aside.Load() {
 			t.requeueTurn(untilKilled)
 		}
 	}
