@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"nanobot/internal/lazyregexp"
+	"nanobot/internal/placeholder"
 )
 
 // FilePlaceholder stands for a file in a command of hear or speak.
@@ -21,16 +21,13 @@ const (
 	SpeakAlways = "always"
 )
 
-// quotedFile matches a placeholder that is a part of a word, or in quotes.
-var quotedFile = lazyregexp.New(`[^\s;&|(=<>]\{file\}|\{file\}[^\s;&|)<>]`)
-
 // checkHear reports commands of hear and speak that would not get their file.
 func checkHear(t agentSection) (all []Problem) {
 	check := func(path []string, command string) {
 		switch {
 		case !strings.Contains(command, FilePlaceholder):
 			all = append(all, Problem{Path: path, Text: "must contain {file}, which is replaced by the file"})
-		case quotedFile().MatchString(command):
+		case !placeholder.EndsWords(t.Shell, command, FilePlaceholder):
 			all = append(all, Problem{
 				Path: path, Text: "must have {file} as a word of its own, without quotes: nanobot quotes it",
 			})

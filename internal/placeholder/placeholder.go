@@ -75,6 +75,36 @@ func Parse(shell, command string) (Command, error) {
 	return c, nil
 }
 
+// EndsWords reports whether a placeholder only stands at the ends of words outside of quotes, so
+// that a quoted word can replace it.
+func EndsWords(shell, command, placeholder string) bool {
+	segments := strings.Split(command, placeholder)
+	withMarkers, prefix := insertMarkers(segments)
+	parser := syntax.NewParser(syntax.Variant(shellVariants[filepath.Base(shell)]))
+	file, err := parser.Parse(strings.NewReader(withMarkers), "")
+	if err != nil {
+		return false
+	}
+	found := 1
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if w, ok := node.(*syntax.Word); ok {
+			last, _ := w.Parts[len(w.Parts)-1].(*syntax.Lit)
+			if last != nil && endsWithMarker(last.Value, prefix) {
+				found++
+			}
+		}
+		_, expansion := node.(*syntax.ParamExp) // may be in quotes
+		return !expansion
+	})
+	return found == len(segments)
+}
+
+// endsWithMarker reports whether an unquoted part of a word has one marker, at its end.
+func endsWithMarker(text, prefix string) bool {
+	before, number, found := strings.Cut(text, prefix)
+	return found && len(number) == markerDigits && !strings.HasSuffix(before, "\\")
+}
+
 // insertMarkers joins the segments with a plain word for each placeholder, because the shell parser
 // gives { a meaning of its own. Markers end in a number of fixed length, so that no marker contains
 // another.

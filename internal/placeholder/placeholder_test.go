@@ -153,3 +153,16 @@ func commandStructure(variant syntax.LangVariant, command string) string {
 	})
 	return b.String()
 }
+
+func TestAFileMayOnlyReplaceTheEndOfAnUnquotedWord(t *testing.T) {
+	for command, want := range map[string]bool{
+		"cat {file}": true, "cat <{file}": true, "x --in={file} | y": true, `f={file}; cat "$f"`: true, `echo "$(cat {file})"`: true,
+		"cat {file};tr a b <{file}": true, "case {file} in *) ;; esac": true,
+		`sh -c "cat {file} -"`: false, `cat '{file}'`: false, `cat " {file} "`: false, "cat {file}.wav": false, "cat {file}{file}": false,
+		`cat \{file}`: false, "cat <<E\n{file}\nE": false, "cat # {file}": false, `echo "${x:-{file}}"`: false, "if {file}": false,
+	} {
+		if got := placeholder.EndsWords("/bin/sh", command, "{file}"); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+	}
+}
