@@ -1,5 +1,5 @@
 // The conversation: the list of chats, the messages, what runs, and the form.
-import { $, button, update, announce } from './dom.js';
+import { $, h, button, icon, update, announce } from './dom.js';
 import { press } from './api.js';
 import { isQuestion, sending } from './message.js';
 import { composer } from './composer.js';
@@ -7,7 +7,6 @@ import { chatList } from './list.js';
 import { liveView } from './live.js';
 import { messageLog } from './log.js';
 import { outbox, random } from './outbox.js';
-import { ownTools } from './own.js';
 import { searchBox } from './search.js';
 import { text } from './text.js';
 
@@ -23,10 +22,13 @@ export function chatView(onOpen, onError) {
 		const e = [...$('log').querySelectorAll('.mine')].at(-1);
 		return (e?.message || e?.unsent)?.text || '';
 	}, onError);
-	const drawTools = ownTools((m) => input.edit(m), (m) => {
+	// The buttons of the person's last message.
+	const lastOwn = () => [...$('log').querySelectorAll('.mine')].findLast((e) => e.message);
+	const tool = (name, label, does) => button('icon', () => does(lastOwn().message), { 'aria-label': label }, icon(name));
+	const tools = h('span', tool('edit', text('pageEdit'), (m) => input.edit(m)), tool('again', text('buttonRunAgain'), (m) => {
 		submit(m.text, [], m.id);
 		focus();
-	});
+	}));
 	const asks = (chat) => [...questions.values()].includes(chat);
 	const log = messageLog(choose, shown, drawState, gone, onError);
 	const live = liveView(choose, asks, log.insert, log.drawWelcome);
@@ -59,6 +61,13 @@ export function chatView(onOpen, onError) {
 		const words = { waiting: text('pageRetries', { reason: item.why }), failed: text('pageNotSent', { reason: item.why }), gone: text('pageSent') }[item.state] || text('pageSending') + ' ' + item.why;
 		e.classList.toggle('stuck', stuck);
 		update(e.lastChild, words, () => [words, stuck && button('soft', () => out.retry(item), text('pageTryAgain')), stuck && button('soft', () => out.drop(item.id), text('pageDiscard'))]);
+	}
+
+	// drawTools moves the buttons to the last message.
+	function drawTools() {
+		const e = lastOwn(), row = !e?.message.removed && e?.querySelector('.tools');
+		if (!row) tools.remove();
+		else if (tools.parentNode !== row) row.append(tools);
 	}
 
 	function dropUnsent(id) {

@@ -68,7 +68,6 @@ type MakeChoices = (submit: (text: string) => void, onFill: () => void) => {
 	key(e: KeyboardEvent): boolean;
 };
 type MakeVoice = (send: (file: File) => void, onError: Failed) => () => void;
-type MakeOwn = (edit: (m: Message) => void, rerun: (m: Message) => void) => () => void;
 type MakeOutbox = (changed: (item: Item) => void) => {
 	add(chat: string, text: string, files: File[], edits?: string, id?: string): void;
 	of(chat: string): Item[];
