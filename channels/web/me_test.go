@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"os"
@@ -72,7 +73,7 @@ func TestThePageShowsTheNameAndThePictureOfTheBot(t *testing.T) {
 	dir := t.TempDir()
 	picture := filepath.Join(dir, "ada.png")
 	var drawn bytes.Buffer
-	musttest.Do(t, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 2, 2))))
+	musttest.Do(t, png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 4, 2))))
 	musttest.Do(t, os.WriteFile(picture, drawn.Bytes(), 0o600))
 	s := web.NewSettings()
 	s.Name, s.Picture = "Ada & <b>", "ada.png"
@@ -90,6 +91,22 @@ func TestThePageShowsTheNameAndThePictureOfTheBot(t *testing.T) {
 	status, content, header := r.request("ann", "GET", "/picture", "", nil)
 	if status != 200 || header.Get("Content-Type") != "image/png" || content != string(musttest.Get(os.ReadFile(picture))(t)) {
 		t.Errorf("the picture is %d, %s, %d bytes", status, header.Get("Content-Type"), len(content))
+	}
+	_, manifest, _ := r.request("ann", "GET", "/manifest.webmanifest", "", nil)
+	for name, size := range map[string]int{"icon-192.png": 192, "icon-512.png": 512} {
+		_, content, header := r.request("ann", "GET", "/"+name, "", nil)
+		icon, err := png.Decode(strings.NewReader(content))
+		if err != nil || icon.Bounds() != image.Rect(0, 0, size, size) || header.Get("Content-Type") != "image/png" {
+			t.Fatalf("%s is %v, %v", name, icon, err)
+		}
+		_, _, _, above := icon.At(size/2, size/8).RGBA()
+		_, _, _, middle := icon.At(size/2, size/2).RGBA()
+		if above != 0 || middle != 0xffff {
+			t.Errorf("%s does not have the whole picture in its middle: the alphas are %d and %d", name, above, middle)
+		}
+		if want := fmt.Sprintf(`"purpose":"any","sizes":"%[2]dx%[2]d","src":"%[1]s"`, name, size); !strings.Contains(manifest, want) {
+			t.Errorf("no %s in %s", want, manifest)
+		}
 	}
 	musttest.Do(t, os.WriteFile(picture, []byte("<svg/>"), 0o600))
 	wanttest.Equal(t, "warnings", strings.Join(s.Warnings(config.Scope{}), ""),

@@ -117,6 +117,11 @@ func (c *Channel) requestedAsset(r *http.Request) (asset, error) {
 	if r.URL.Path == picturePath && c.picture != nil {
 		return *c.picture, nil
 	}
+	if _, ok := page.IconSizes[strings.TrimPrefix(r.URL.Path, "/")]; ok && c.picture != nil {
+		if icon, ok := c.icons()[r.URL.Path]; ok {
+			return icon, nil
+		}
+	}
 	if r.URL.Path == "/"+manifestName {
 		manifest, err := c.documents.bot.Manifest()
 		if err != nil {

@@ -75,7 +75,8 @@ type Channel struct {
 
 	rendered  renderCache
 	documents documentCache
-	picture   *asset // of the bot; nil: that of nanobot
+	picture   *asset                  // of the bot; nil: that of nanobot
+	icons     func() map[string]asset // drawn from picture, by path, at first use
 	words     *words.Catalogue
 	readMenu  channels.MenuSource // nil: there are no menus
 
@@ -134,6 +135,7 @@ func New(o Options) (*Channel, error) {
 	if o.Picture != "" {
 		if picture, err := loadPicture(o.Picture); err == nil { // Settings.Warnings says why not
 			c.picture, c.documents.bot.Picture = &picture, picturePath[1:]
+			c.icons = sync.OnceValue(func() map[string]asset { return newIcons(picture.content) })
 		}
 	}
 	return c, c.newPush()

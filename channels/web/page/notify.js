@@ -62,7 +62,7 @@ export function notifier(say, onError) {
 		async message(m) {
 			if (m.from !== 'bot' || m.silent || m.kind === 'progress' || m.owner !== user || !document.hidden || pushed || level() === 'off') return;
 			const title = document.querySelector(`#chats [href="#/c/${m.chat}"] .name`)?.textContent || $('bot').textContent;
-			(await worker.ready).showNotification(title, { body: level() === 'text' ? m.text.slice(0, 240) : '', tag: m.chat, icon: 'icon.svg', data: m.chat });
+			(await worker.ready).showNotification(title, { body: level() === 'text' ? m.text.slice(0, 240) : '', tag: m.chat, icon: 'icon-192.png', data: m.chat });
 		},
 		// forget ends notifications, because the person signs out.
 		forget() {

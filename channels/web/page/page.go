@@ -1,4 +1,4 @@
-// Package page holds the files of the chat page: one HTML file, one style sheet, an icon and a few
+// Package page holds the files of the chat page: one HTML file, one style sheet, icons and a few
 // ES modules. They are served from the root of the server, under a content security policy without
 // inline scripts and styles. It knows nothing of the server.
 package page
@@ -7,7 +7,10 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"html"
+	"maps"
+	"slices"
 	"strings"
 
 	"nanobot/internal/lazyregexp"
@@ -17,20 +20,28 @@ import (
 // Files are the page. The document is index.html, whose texts Document fills in; all other files
 // are served unchanged.
 //
-//go:embed index.html style.css icon.svg *.js
+//go:embed index.html style.css icon.svg icon-192.png icon-512.png *.js
 var Files embed.FS
+
+// IconSizes are the widths and heights of the icons of the installed app by name. Notifications show
+// the smaller one. A bot with a picture of its own has others under the same names.
+var IconSizes = map[string]int{"icon-192.png": 192, "icon-512.png": 512}
 
 // Manifest returns the description of the page as an app that can be installed.
 func (b Bot) Manifest() ([]byte, error) {
-	icon := map[string]string{"src": "icon.svg", "type": "image/svg+xml", "sizes": "any"}
-	if b.Picture != "" {
-		icon = map[string]string{"src": b.Picture, "sizes": "any"}
+	purpose := "any"
+	if b.Picture == "" {
+		purpose = "any maskable" // the system may cut off the corners of nanobot's
+	}
+	var icons []map[string]string
+	for _, name := range slices.Sorted(maps.Keys(IconSizes)) {
+		sizes := fmt.Sprintf("%[1]dx%[1]d", IconSizes[name])
+		icons = append(icons, map[string]string{"src": name, "type": "image/png", "sizes": sizes, "purpose": purpose})
 	}
 	name := cmp.Or(b.Name, DefaultName)
 	return json.Marshal(map[string]any{
 		"name": name, "short_name": name, "id": ".", "start_url": ".", "scope": ".", "display": "standalone",
-		"background_color": "#ffffff", "theme_color": "#ffffff",
-		"icons": []map[string]string{icon},
+		"background_color": "#ffffff", "theme_color": "#ffffff", "icons": icons,
 	})
 }
 

@@ -7,7 +7,7 @@ oninstall = () => skipWaiting();
 onpush = (e) => {
 	const { chat, title, text } = e.data.json();
 	e.waitUntil(pages().then((all) => all.some((p) => p.visibilityState === 'visible')
-		|| registration.showNotification(title, { body: text, tag: chat, icon: 'icon.svg', data: chat })));
+		|| registration.showNotification(title, { body: text, tag: chat, icon: 'icon-192.png', data: chat })));
 };
 
 onnotificationclick = (e) => {
