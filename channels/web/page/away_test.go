@@ -315,7 +315,7 @@ func TestTheNextUserOfABrowserSeesNoChatsOfTheLastOne(t *testing.T) {
 	}
 }
 
-func TestAttachedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
+func TestAttachedAndDroppedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
 	p := open(t, f.url()+"#/c/c1")
@@ -325,8 +325,21 @@ func TestAttachedFilesStayWhenAnotherChatIsOpened(t *testing.T) {
 	p.awaitText("#chosen", "notes.txt")
 	p.run("location.hash = '#/c/c2'")
 	p.awaitHidden("#chosen")
+	drop(p, path, 300)
+	p.awaitText("#chosen", "notes.txt")
 	p.run("location.hash = '#/c/c1'")
 	p.awaitText("#chosen", "notes.txt")
+	handled := func(item string) string {
+		return eval[string](p, fmt.Sprintf(`['dragover', 'drop'].map((type) => { const d = new DataTransfer(); d.items.add(%s);
+			const e = new DragEvent(type, { dataTransfer: d, bubbles: true, cancelable: true }); document.getElementById('bar').dispatchEvent(e); return e.defaultPrevented }).join()`, item))
+	}
+	wanttest.Equal(t, "a dropped text is left to the browser:", handled("'words', 'text/plain'"), "false,false")
+	p.run("location.hash = '#/console'")
+	p.awaitHidden("#chat")
+	wanttest.Equal(t, "a file that is dropped on the console does not replace the page:", handled("new File(['x'], 'x.txt')"), "true,true")
+	p.run("location.hash = '#/c/c1'")
+	p.awaitText("#chosen", "notes.txt")
+	wanttest.Equal(t, "files to send", p.count("#chosen li"), 1)
 }
 
 func TestAMessageWrittenBeforeTheScriptIsLoadedIsNotLost(t *testing.T) {

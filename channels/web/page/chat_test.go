@@ -125,7 +125,7 @@ func attachThree(p *tab, dir string) {
 	p.until("document.querySelector('#chosen img')?.naturalWidth === 30")
 	p.click("#chosen li:nth-child(2) button")
 	p.until("document.querySelectorAll('#chosen li').length === 1")
-	drop(p, paths[1])
+	drop(p, paths[1], 20) // on the header
 	p.awaitText("#chosen", "b.png")
 	p.awaitHidden("#dropzone")
 	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'pasted.txt', {type: 'text/plain'}));
@@ -133,13 +133,13 @@ func attachThree(p *tab, dir string) {
 	p.awaitText("#chosen", "pasted.txt")
 }
 
-// drop drags a file over the page and lets it fall.
-func drop(p *tab, path string) {
+// drop drags a file over the page, at a height of it, and lets it fall.
+func drop(p *tab, path string, y float64) {
 	p.t.Helper()
 	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
 		must(p, kind, func(ctx context.Context, kind input.DispatchDragEventType) error {
 			data := &input.DragData{Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1}
-			_, err := chromedp.Call(ctx, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 700, Y: 300, Data: data})
+			_, err := chromedp.Call(ctx, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 700, Y: y, Data: data})
 			return err
 		})
 		if kind == input.DispatchDragEventTypeDragOver {

@@ -63,6 +63,7 @@ export function composer(submit, recall, onError) {
 		}
 		box.value = '';
 		choose([]);
+		menu.typed(); // hides the list
 		submit(words, along);
 		box.focus();
 	};
@@ -97,18 +98,19 @@ export function composer(submit, recall, onError) {
 		$('files').value = '';
 	};
 
-	const area = $('chat'), over = (on) => ($('dropzone').hidden = !on);
-	area.ondragover = (e) => {
-		if (!e.dataTransfer.types.includes('Files')) return;
+	// A file is dropped anywhere: beside the chat the browser would open it in place of the page.
+	const over = (on) => ($('dropzone').hidden = !on);
+	const has = (/** @type {DragEvent} */ e, does) => {
+		if (!e.dataTransfer.types.includes('Files')) return; // a text
 		e.preventDefault();
-		over(true);
+		does();
 	};
-	area.ondragleave = (/** @type {any} */ e) => area.contains(e.relatedTarget) || over(false);
-	area.ondrop = (e) => {
-		e.preventDefault();
+	document.ondragover = (e) => has(e, () => over(true));
+	document.ondragleave = (/** @type {any} */ e) => e.relatedTarget || over(false);
+	document.ondrop = (e) => has(e, () => {
 		over(false);
-		attach([...e.dataTransfer.files]);
-	};
+		if (form.offsetHeight) attach([...e.dataTransfer.files]);
+	});
 
 	return {
 		open(chat) {

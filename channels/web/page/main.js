@@ -36,8 +36,9 @@ function show(name) {
 }
 
 async function route() {
-	const [, where, id = '', seq] = location.hash.split('/');
+	const { hash } = location, [, where, id = '', seq] = hash.split('/');
 	if (where === 'console') await operator;
+	if (hash !== location.hash) return; // the person has gone elsewhere meanwhile
 	if (where === 'console' && opView) {
 		show('console');
 		return opView.open(id);
@@ -64,6 +65,7 @@ document.onkeydown = (e) => {
 	$('menu').focus();
 };
 $('main').onclick = () => menu(false);
+$('side').onclick = (e) => /** @type {Element} */ (e.target).closest('[aria-current]') && route(); // the address stays
 // reset removes all data of the user and reloads.
 async function reset() {
 	await bell.forget();
