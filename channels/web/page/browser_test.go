@@ -97,13 +97,19 @@ func open(t *testing.T, url string) *tab {
 func openGerman(t *testing.T, url string) *tab {
 	t.Helper()
 	p := openBlank(t)
-	agent := emulation.SetUserAgentOverrideParams{UserAgent: eval[string](p, "navigator.userAgent"), AcceptLanguage: "de-AT,de,en"}
+	p.setLanguages("de-AT,de,en")
+	p.do(chromedp.Navigate(url))
+	return p
+}
+
+// setLanguages sets the languages of the person, the preferred first.
+func (p *tab) setLanguages(accept string) {
+	p.t.Helper()
+	agent := emulation.SetUserAgentOverrideParams{UserAgent: eval[string](p, "navigator.userAgent"), AcceptLanguage: accept}
 	must(p, agent, func(ctx context.Context, v emulation.SetUserAgentOverrideParams) error {
 		_, err := chromedp.Call(ctx, emulation.SetUserAgentOverride, v)
 		return err
 	})
-	p.do(chromedp.Navigate(url))
-	return p
 }
 
 func openBlank(t *testing.T) *tab {

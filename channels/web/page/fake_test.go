@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,6 +125,7 @@ func (f *fake) handler() http.Handler {
 	mux.HandleFunc("POST /api/chats/{id}/press", f.press)
 	mux.HandleFunc("GET /api/chats/{id}/menu", func(w http.ResponseWriter, _ *http.Request) { f.locked(func() { reply(w, 200, f.menu) }) })
 	mux.HandleFunc("GET /api/media/{id}", f.serveMedia)
+	mux.HandleFunc("GET /api/search", f.search)
 	mux.HandleFunc("GET /api/events", f.events)
 	mux.HandleFunc("GET /api/health", func(w http.ResponseWriter, _ *http.Request) { f.locked(func() { reply(w, 200, f.health) }) })
 	mux.HandleFunc("GET /api/undelivered", func(w http.ResponseWriter, _ *http.Request) {
@@ -210,6 +212,19 @@ func (f *fake) history(w http.ResponseWriter, r *http.Request) {
 		all = all[len(all)-limit:]
 	}
 	reply(w, 200, obj{"messages": all, "more": more})
+}
+
+// search finds a text in what people have written.
+func (f *fake) search(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	results := []obj{}
+	for _, e := range f.log {
+		if text, _ := e["text"].(string); e["from"] == "user" && strings.Contains(text, r.URL.Query().Get("q")) {
+			results = append(results, obj{"chat": e["chat"], "title": f.chats[e["chat"].(string)], "seq": e["seq"], "message": e["id"], "excerpt": text, "time": e["time"]})
+		}
+	}
+	reply(w, 200, obj{"results": results, "more": false})
 }
 
 func (f *fake) post(w http.ResponseWriter, r *http.Request) {
@@ -355,7 +370,7 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.Atoi(r.URL.Query().Get("after"))
 	c := make(chan obj, 1000)
 	f.mu.Lock()
-	ready := obj{"event": "ready", "user": f.user}
+	ready := obj{"event": "ready", "user": f.user, "name": ""}
 	if err == nil && after < f.begins {
 		after, ready["missed"] = f.begins, true
 	}

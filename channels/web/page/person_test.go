@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -13,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 )
 
 // person acts on a page in one manner: by mouse, by touch, or by keyboard alone.
@@ -27,9 +29,10 @@ type device struct {
 	manner string
 }
 
+// devices are those on which the checks that take long are made.
 var devices = []device{{320, "touch"}, {390, "keyboard"}, {768, "touch"}, {1280, "mouse"}}
 
-func (d device) String() string { return fmt.Sprintf("%d px by %s", d.width, d.manner) }
+var widths = []int64{320, 390, 768, 1280}
 
 // use opens a page on the device.
 func (d device) use(t *testing.T, url string) person {
@@ -95,8 +98,12 @@ func (p person) tabTo(selector string) {
 // their text, and that targets are large enough for a finger.
 func (p person) checkLayout(scene string) {
 	p.t.Helper()
-	for _, w := range eval[[]string](p.tab, layoutCheck) {
-		p.t.Errorf("%s: %s", scene, w)
+	for _, theme := range []string{"light", "dark"} {
+		wrong := eval[[]string](p.tab, fmt.Sprintf(`(() => { const root = document.documentElement.dataset, chosen = root.theme;
+			root.theme = %q; const wrong = %s; root.theme = chosen; return wrong })()`, theme, layoutCheck))
+		for _, w := range wrong {
+			p.t.Errorf("%s, %s: %s", scene, theme, w)
+		}
 	}
 }
 
@@ -126,15 +133,16 @@ const layoutCheck = `(() => {
 const wideTable = "<p>Stops</p><table><thead><tr><th>Stop name</th><th align=center>Platform</th><th align=right>Minutes</th><th>Next departure</th><th>And then</th><th>Operator name</th></tr></thead>" +
 	"<tbody><tr><td>Montana lower</td><td align=center>14 b</td><td align=right>1</td><td>at noon sharp</td><td>in the evening</td><td>Skyss and sons</td></tr></tbody></table>"
 
-func TestAPersonUsesEveryViewAtEveryWidth(t *testing.T) {
+func TestAPersonUsesEveryViewAtEveryWidthInEveryManner(t *testing.T) {
 	t.Parallel()
-	for _, d := range devices {
-		t.Run(d.String(), func(t *testing.T) { walk(t, d) })
+	for _, manner := range []string{"mouse", "touch", "keyboard"} {
+		t.Run(manner, func(t *testing.T) { walkAtEveryWidth(t, manner) })
 	}
 }
 
-// walk goes through the states of the page, and checks each of them.
-func walk(t *testing.T, d device) {
+// walkAtEveryWidth goes through the states of the page in one browser, whose window changes its size.
+// Those who touch the smallest window are German, whose words are the longest.
+func walkAtEveryWidth(t *testing.T, manner string) {
 	f := newFake(t)
 	scene(f)
 	f.say("trip", "Stops", obj{"html": wideTable})
@@ -147,15 +155,44 @@ func walk(t *testing.T, d device) {
 		f.live["tripp9"] = waits
 		f.publish(waits)
 	})
-	p := d.use(t, f.url()+"#/c/trip")
+	p := device{widths[0], manner}.use(t, f.url()+"#/c/trip")
+	for i, width := range widths {
+		german := width == 320 && manner == "touch"
+		if german {
+			p.setLanguages("de-AT,de,en")
+			p.do(reload)
+		}
+		p.size(width, 800)
+		p.media([]string{"light", "dark"}[i%2])
+		p.walk(t, f, width, slices.Contains(devices, device{width, manner}))
+		if german {
+			wanttest.Equal(t, "the language is", eval[string](p.tab, "document.documentElement.lang"), "de")
+			p.setLanguages("en-GB,en")
+			p.do(reload)
+		}
+	}
+}
+
+// walk goes through the states of the page at one width, and measures each of them. With thorough it
+// also checks them for what keeps people out, which takes longer.
+func (p person) walk(t *testing.T, f *fake, width int64, thorough bool) {
+	t.Helper()
+	measure := func(scene string) {
+		t.Helper()
+		p.checkLayout(fmt.Sprintf("%s, %d px by %s", scene, width, p.manner))
+	}
 	check := func(scene string) {
 		t.Helper()
+		measure(scene)
+		if !thorough {
+			return
+		}
 		checkAccess(t, p.tab, scene)
-		p.checkLayout(scene)
-		if d.width == 320 || d.width == 1280 {
+		if width == 320 || width == 1280 {
 			checkKeyboard(t, p.tab, scene)
 		}
 	}
+	p.run("location.hash = '#/c/trip'")
 	p.awaitText("#log", "it broke")
 	p.awaitText("#now", "Asking")
 	p.awaitText("#queue", "Queued.")
@@ -163,11 +200,10 @@ func walk(t *testing.T, d device) {
 	if got := eval[[]string](p.tab, "[...[...document.querySelectorAll('.wide')].at(-1).querySelectorAll('th, td')].slice(0, 9).map((e) => getComputedStyle(e).textAlign.replace('-webkit-', ''))"); fmt.Sprint(got) != "[left center right left left left start center right]" {
 		t.Errorf("the cells of a table are aligned %q", got)
 	}
-	if into := os.Getenv("NANOBOT_SHOTS"); into != "" && d.width == 390 {
+	if into := os.Getenv("NANOBOT_SHOTS"); into != "" && width == 390 && p.manner == "keyboard" {
 		p.media("dark")
 		p.run("[...document.querySelectorAll('.wide')].at(-1).scrollIntoView({ block: 'center' })")
 		shoot(p.tab, filepath.Join(into, "phone-dark.png"))
-		p.media("light")
 	}
 	p.choose("#acts button")
 	if press := <-f.presses; press["data"] != "stop:p1" {
@@ -177,13 +213,39 @@ func walk(t *testing.T, d device) {
 	if press := <-f.presses; press["data"] != "cancel:9" {
 		t.Errorf("pressed was %v", press)
 	}
+	p.choose("#log .tools span button:first-child")
+	p.awaitText("#editing span", "")
+	measure("an edit")
+	p.choose("#unedit")
+	p.awaitHidden("#editing")
 	p.choose(".gallery button")
 	p.until("document.getElementById('lightbox').open")
 	check("the lightbox")
 	p.choose("#shut")
 	p.openMenu(check)
+	p.choose("#search")
+	p.do(chromedp.KeyEvent("hut"))
+	p.awaitText("#found p mark", "hut")
+	measure("results of a search")
+	p.choose("#found li:has(p) a")
+	p.awaitText("#log .hit", "Book the hut")
+	p.openMenu(nil)
+	p.choose("#search")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.awaitText("#chats", "Bergen")
+	p.choose("#chats [aria-current]") // shown already
+	p.until("!document.body.classList.contains('menu')")
+	p.openMenu(nil)
+	p.choose("#chats li:first-child > button")
+	p.awaitText("#chats .options", "")
+	measure("the actions of a chat")
+	p.choose("#chats .options button")
+	p.until("document.activeElement.matches('dialog input')")
+	measure("the name of a chat")
+	p.choose(".ask .soft")
+	p.awaitHidden(".ask")
 	p.choose("#new")
-	p.awaitText("#hello", "Say hello")
+	p.awaitText("#hello h2", "")
 	check("a new chat")
 	p.choose("#views a:last-child")
 	p.awaitText("#turns", "and the bus timetable")
@@ -201,7 +263,9 @@ func (p person) openMenu(check func(scene string)) {
 	}
 	p.choose("#menu")
 	p.until("document.body.classList.contains('menu')")
-	check("the menu")
+	if check != nil {
+		check("the menu")
+	}
 }
 
 func TestTheChosenThemeIsThereBeforeThePageIsDrawnAndStays(t *testing.T) {

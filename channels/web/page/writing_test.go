@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,32 +13,40 @@ import (
 	"nanobot/internal/wanttest"
 )
 
-func TestCommandsAndAgentsAreChosenInAListAtEveryWidth(t *testing.T) {
+func TestCommandsAndAgentsAreChosenInAListAtEveryWidthInEveryManner(t *testing.T) {
 	t.Parallel()
-	for _, d := range devices {
-		t.Run(d.String(), func(t *testing.T) { chooseCommands(t, d) })
+	for _, manner := range []string{"mouse", "touch", "keyboard"} {
+		t.Run(manner, func(t *testing.T) {
+			f := newFake(t)
+			f.say("trip", "hello", nil)
+			p := device{widths[0], manner}.use(t, f.url()+"#/c/trip")
+			p.awaitText("#log", "hello")
+			for _, width := range widths {
+				p.size(width, 800)
+				p.chooseCommands(t, f, slices.Contains(devices, device{width, manner}))
+			}
+		})
 	}
 }
 
-func chooseCommands(t *testing.T, d device) {
-	f := newFake(t)
+func (p person) chooseCommands(t *testing.T, f *fake, thorough bool) {
+	t.Helper()
 	sent := make(chan string, 10)
 	f.onText = func(_, text string, _ []string) { sent <- text }
 	commands := []obj{{"name": "stop", "help": "stop the turn", "args": true}, {"name": "status", "help": "what runs", "args": false}, {"name": "plan", "help": strings.Repeat("plans ", 40), "args": true}}
-	f.menu = obj{"commands": commands, "agent": "coder", "agents": []string{"coder", "writer"}}
-	f.say("trip", "hello", nil)
-	p := d.use(t, f.url()+"#/c/trip")
-	p.awaitText("#log", "hello")
-	p.awaitText("#agent", "coder")
+	f.locked(func() { f.menu = obj{"commands": commands, "agent": "coder", "agents": []string{"coder", "writer"}} })
 	box := func(keys string) { p.typeText(keys) }
 	shown := func() string {
 		return eval[string](p.tab, "[...document.querySelectorAll('#commands:not([hidden]) > li')].map((e) => (e.ariaSelected === 'true' ? '>' : '') + e.firstChild.textContent).join(' ')")
 	}
-	box("/")
+	box("/") // reads the menu
 	p.until("document.querySelectorAll('#commands li').length === 3")
+	p.awaitText("#agent", "coder")
 	wanttest.Equal(t, "all commands:", shown(), ">/stop /status /plan")
 	p.until("document.getElementById('text').getAttribute('aria-activedescendant') === 'command-0'")
-	checkAccess(t, p.tab, "the commands")
+	if thorough {
+		checkAccess(t, p.tab, "the commands")
+	}
 	p.checkLayout("the commands")
 	box("st")
 	wanttest.Equal(t, "commands with st:", shown(), ">/stop /status")
@@ -48,7 +57,7 @@ func chooseCommands(t *testing.T, d device) {
 	box(kb.Backspace + kb.Backspace + kb.Backspace + "/")
 	p.until("document.querySelectorAll('#commands:not([hidden]) li').length === 3")
 	status := "#commands li:nth-child(2)"
-	switch d.manner {
+	switch p.manner {
 	case "mouse":
 		p.click(status)
 	case "touch":
@@ -67,7 +76,7 @@ func chooseCommands(t *testing.T, d device) {
 	box("/stop")
 	p.enter(chromedp.ModifierNone)
 	wanttest.Equal(t, "sent", <-sent, "/stop")
-	if d.manner == "keyboard" {
+	if p.manner == "keyboard" {
 		p.tabTo("#agent")
 		p.do(chromedp.KeyEvent(kb.ArrowDown))
 	} else {
