@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"nanobot/channels/web/page"
 	"nanobot/channels/web/push/pushtest"
 	"nanobot/internal/httpd"
 	"nanobot/internal/musttest"
@@ -136,4 +139,52 @@ func (p *tab) deliver(origin, payload string) {
 			_, err := chromedp.Call(ctx, serviceworker.DeliverPushMessage, v)
 			return err
 		})
+}
+
+// clickByPush has the service worker click on what it shows when a message is pushed, and report
+// what it opens: a browser without a screen has no notifications to click on.
+const clickByPush = `
+WindowClient.prototype.focus = async function () { await fetch('opened?the page'); return this; };
+clients.openWindow = (url) => fetch('opened?' + encodeURIComponent(new URL(url, registration.scope)));
+addEventListener('push', (e) => e.waitUntil((async () => {
+	while (e.data.json().chat && (await pages()).length); // the page may not have gone yet
+	const [notification] = await registration.getNotifications();
+	await new Promise((done) => onnotificationclick({ notification, waitUntil: (opened) => opened.then(done) }));
+})()));`
+
+func TestAClickOnANotificationOpensItsChatInThePageOrANewOne(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
+	f.say("c1", "in one", nil)
+	f.say("c2", "in two", nil)
+	opened, inner := make(chan string, 10), f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/opened":
+			opened <- musttest.Get(url.QueryUnescape(r.URL.RawQuery))(t)
+		case "/sw.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = w.Write(append(musttest.Get(page.Files.ReadFile("sw.js"))(t), clickByPush...))
+		default:
+			inner.ServeHTTP(w, r)
+		}
+	}))
+	p := openBlank(t)
+	p.setNotifications(permission.PermissionSettingGranted)
+	p.do(chromedp.Navigate(f.url() + "#/c/c1"))
+	p.awaitText("#log", "in one")
+	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('Two', { tag: 'c2', data: 'c2' })).then(() => true)")
+	wanttest.Equal(t, "notification", p.awaitNotifications(), "Two:  true")
+	p.deliver(f.url(), `{}`) // nothing is shown while the page is visible
+	wanttest.Equal(t, "opened", <-opened, "the page")
+	p.awaitText("#log", "in two")
+	wanttest.Equal(t, "notifications after the click", p.notifications(), "")
+	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('One', { tag: 'c1', data: 'c1' })).then(() => true)")
+	wanttest.Equal(t, "notification", p.awaitNotifications(), "One:  true")
+	p.do(chromedp.Navigate("about:blank"))
+	p.deliver(f.url(), `{"chat": "c1", "title": "One", "text": ""}`)
+	address := <-opened
+	wanttest.Equal(t, "opened", address, f.url()+"#/c/c1")
+	p.do(chromedp.Navigate(address))
+	p.awaitText("#log", "in one")
 }

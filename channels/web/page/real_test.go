@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -38,6 +39,9 @@ const daemonFolder = "NANOBOT_PAGE_TEST"
 
 // pushes is the variable that has the daemon push notifications.
 const pushes = "NANOBOT_PAGE_PUSH"
+
+// secondAgent is the variable that gives the daemon an agent named writer besides its own.
+const secondAgent = "NANOBOT_PAGE_AGENT"
 
 // daemon is a gateway with real agents behind the real channel, in a process of its own that can be
 // killed.
@@ -149,10 +153,14 @@ func beDaemon(dir, addr string) error {
 	if err != nil {
 		return err
 	}
+	agents := map[string]gateway.Agent{"default": {Runner: runner, Progress: "edit"}}
+	if os.Getenv(secondAgent) != "" {
+		agents["writer"] = agents["default"]
+	}
 	watch := console.New(store, log)
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{web.Name: ch}, Store: store, MaxConcurrent: 4, Log: log, Events: watch.Observe,
-		Settings: gateway.Settings{Agents: map[string]gateway.Agent{"default": {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: time.Second},
+		Settings: gateway.Settings{Agents: agents, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: time.Second},
 	})
 	mux := http.NewServeMux()
 	access.Mount(mux, log)
@@ -409,5 +417,72 @@ func TestScriptsInAnAgentsAnswerDoNotRun(t *testing.T) {
 	p.run("document.querySelectorAll('#log .theirs *').forEach(e => e.click?.())")
 	if p.count("#log script, #log img, #log [onclick], #log a[href^=javascript]") > 0 || eval[bool](p, "'hacked' in window") {
 		t.Errorf("the agent's script came through: %s", eval[string](p, "document.querySelector('#log .theirs').outerHTML"))
+	}
+}
+
+// TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart kills the daemon twice, while the page waits for the
+// person: for a name, a result of a search to be chosen, and the end of a voice note; and then while the person
+// runs a message again and chooses an agent.
+func TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart(t *testing.T) {
+	d := newDaemon(t, secondAgent+"=1")
+	p, other := device{1280, "mouse"}.use(t, d.linkAs("ann", httpd.Chat)), device{320, "touch"}.use(t, d.linkAs("ann", httpd.Chat))
+	p.awaitText("#hello", "Say hello")
+	p.send("first")
+	p.awaitText("#log .theirs", "Answer to first")
+	other.run("location.hash = '#/c/" + p.chat() + "'")
+	other.awaitText("#log .theirs", "Answer to first")
+	restart := func(whileDown func()) {
+		t.Helper()
+		d.kill()
+		p.awaitText("#line", "Reconnecting")
+		other.awaitText("#line", "Reconnecting")
+		whileDown()
+		d.start()
+		p.awaitHidden("#line:not(:empty)")
+		other.awaitHidden("#line:not(:empty)")
+	}
+
+	p.choose("#search")
+	p.do(chromedp.KeyEvent("first"))
+	p.awaitText("#found mark", "first")
+	p.choose("#me")
+	p.until("document.activeElement.matches('dialog input')")
+	p.do(chromedp.KeyEvent("Ann Lee"))
+	other.choose("#theme")
+	other.choose("#theme")
+	other.choose("#record")
+	other.awaitText("#recorded", "1.")
+	restart(func() {
+		other.choose("#keep")
+		other.awaitText(".stuck .file, .stuck .chosen", "voice.")
+	})
+	p.enter(chromedp.ModifierNone)
+	p.awaitText("#me", "Your name: Ann Lee")
+	p.choose("#found li:has(p) a")
+	p.awaitText("#log .hit", "first")
+	for _, x := range []person{p, other} {
+		x.until("document.querySelector('.mine audio')?.readyState > 0 && document.querySelectorAll('.mine').length === 2")
+	}
+
+	p.send("second")
+	p.awaitText("#log .theirs", "Answer to second")
+	p.awaitText("#agent", "default")
+	other.awaitText("#log .theirs", "Answer to second")
+	restart(func() {
+		p.choose("#log [aria-label='Run again']")
+		p.awaitText(".stuck", "Not sent yet")
+		p.run("{ const a = document.getElementById('agent'); a.value = 'writer'; a.dispatchEvent(new Event('change')) }")
+	})
+	for _, x := range []person{p, other} {
+		x.until("[...document.querySelectorAll('#log .theirs')].filter((e) => e.innerText.includes('Answer to second')).length === 2")
+		x.until("document.getElementById('agent').value === 'writer'")
+		x.do(reload)
+		x.until("document.getElementById('agent').value === 'writer' && document.querySelector('.mine audio')")
+		x.until("document.getElementById('me').textContent === 'Your name: Ann Lee'")
+	}
+	wanttest.Equal(t, "themes", eval[string](p.tab, "document.documentElement.dataset.theme")+" "+eval[string](other.tab, "document.documentElement.dataset.theme"), "system dark")
+	files := eval[string](other.tab, "fetch('api/chats/' + location.hash.split('/')[2] + '/export').then((r) => r.text()).then((zip) => String(zip.match(/voice\\.\\w+/)))")
+	if !strings.HasPrefix(files, "voice.") {
+		t.Errorf("the export has %s", files)
 	}
 }

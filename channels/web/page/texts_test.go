@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -10,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	permission "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"nanobot/channels/web/page"
 	"nanobot/internal/musttest"
@@ -52,7 +57,7 @@ func TestTheDocumentNamesOnlyTextsOfTheCatalogue(t *testing.T) {
 const foreignTexts = `(() => {
 	const found = [];
 	const check = (e, text) => {
-		if (e.closest('script, noscript, #console, #acts, #me, time, .day, small')) return; // buttons of the gateway, names, times, sizes
+		if (e.closest('script, noscript, #console, #acts, #me, #recorded, time, .day, small')) return; // buttons of the gateway, names, times, sizes
 		const rest = text.replace(/«[^»]*»/g, '').replace(/nanobot:?/g, '');
 		if (/\p{L}/u.test(rest)) found.push(e.tagName + ' ' + text);
 	};
@@ -73,6 +78,7 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 	}
 	f.words = words.New(words.Settings{Overrides: marked})
 	f.locked(func() { f.chats["c1"], f.chats["c2"] = "", "«Two»" })
+	f.menu = obj{"commands": []obj{{"name": "«plan»", "help": "«plans»", "args": true}}, "agent": "«a»", "agents": []string{"«a»", "«b»"}}
 	p := open(t, f.url()+"#/c/c1")
 	check := func(scene, selector, text string) {
 		t.Helper()
@@ -99,6 +105,39 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 	p.click("#shut")
 	p.run(`const d = new DataTransfer(); d.items.add(new File(['x'], '«file»')); document.getElementById('files').files = d.files; document.getElementById('files').onchange()`)
 	check("a file", "#chosen", "«file»")
+	p.click("#chosen button")
+	p.setNotifications(permission.PermissionSettingGranted)
+	for _, level := range []string{"«pageNotifyTitle»", "«pageNotifyText»"} {
+		p.click("#notify")
+		check("notifications", "#notify", level)
+	}
+	p.click("#theme")
+	p.typeText("/")
+	check("commands and agents", "#commands", "«plans»")
+	p.do(chromedp.KeyEvent(kb.Backspace))
+	p.send("«mine»")
+	p.click("#log .tools span button")
+	check("an edit", "#editing", "«pageEditing»")
+	p.click("#unedit")
+	p.click("#record")
+	check("a recording", "#recorder", "ms")
+	p.click("#cancel")
+	for i, dialog := range map[int]string{1: "«pageRenameChat»", 4: "«pageDeleteChat»"} {
+		p.click("#chats > li:first-child > button")
+		check("the actions of a chat", "#chats .options", "«pageExport»")
+		p.click(fmt.Sprintf(".options > :nth-child(%d)", i))
+		check("a question of the page", "dialog.ask", dialog)
+		p.do(chromedp.KeyEvent(kb.Escape))
+	}
+	p.click("#me")
+	check("one's name", "dialog.ask", "«pageChooseName»")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.click("#search")
+	p.do(chromedp.KeyEvent("«mine»"))
+	check("a search", "#found", "«pageFound»")
+	f.locked(func() { f.publish(obj{"event": "deleted", "chat": "c1"}) })
+	check("a deleted chat", "#deleted", "«pageChatDeleted»")
+	p.run("location.hash = '#/c/c2'")
 	f.stop()
 	check("no connection", "#line", "«pageReconnecting»")
 	p.send("«lost»")
