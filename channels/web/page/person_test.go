@@ -82,14 +82,19 @@ func (p person) tap(selector string) {
 	}
 }
 
-// tabTo presses the Tab key until an element has the focus.
+// tabTo presses the Tab key until an element has the focus, with Shift if the element is before the one
+// that has it.
 func (p person) tabTo(selector string) {
 	p.t.Helper()
 	for range 100 {
-		if eval[bool](p.tab, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+		switch eval[int](p.tab, fmt.Sprintf("document.activeElement.matches(%q) ? -1 : document.activeElement.compareDocumentPosition(document.querySelector(%[1]q)) & Node.DOCUMENT_POSITION_PRECEDING", selector)) {
+		case -1:
 			return
+		case 0:
+			p.do(chromedp.KeyEvent(kb.Tab))
+		default:
+			p.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))
 		}
-		p.do(chromedp.KeyEvent(kb.Tab))
 	}
 	p.t.Fatalf("the Tab key does not reach %s", selector)
 }
@@ -318,13 +323,13 @@ func axe(t *testing.T) string {
 	return string(musttest.Get(os.ReadFile(path))(t))
 }
 
-// axeViolations lists what axe-core finds.
-func axeViolations(p *tab) []string {
+// axeViolations lists what axe-core finds by some rules; "undefined" means all.
+func axeViolations(p *tab, rules string) []string {
 	p.t.Helper()
 	script := axe(p.t)
 	if script == "" {
 		return nil
 	}
 	p.run("window.axe || (() => {" + script + "})()")
-	return eval[[]string](p, `axe.run(document, { resultTypes: ['violations'], elementRef: false }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => 'axe: ' + v.id + ': ' + n.target + ': ' + n.failureSummary.split('\n').slice(1, 2))))`)
+	return eval[[]string](p, `axe.run(document, { runOnly: `+rules+`, resultTypes: ['violations'], elementRef: false }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => 'axe: ' + v.id + ': ' + n.target + ': ' + n.failureSummary.split('\n').slice(1, 2))))`)
 }
