@@ -214,7 +214,7 @@ func TestReasonsOfFailuresAreHiddenLikeOtherErrors(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeardIsShownBeforeTheWaitForASlot has the chat be out of slots when the file was heard.
+// TestWhatWasHeardIsShownBeforeTheWaitForASlot has no free slot when the file was heard.
 func TestWhatWasHeardIsShownBeforeTheWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := newHearing(t, map[string]string{"audio/*": "cat {file}"}).attach("a.ogg", "words")

@@ -146,8 +146,8 @@ func (b *telegramBot) awaitVoices(chat int64, n int) {
 	}
 }
 
-// TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse ends the daemon in each of the two
-// commands.
+// TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse ends the daemon in each of the
+// two commands.
 func TestKillsWhileFilesAreHeardAndAnswersAreSpokenRepeatNothingElse(t *testing.T) {
 	t.Parallel()
 	needVoices(t)

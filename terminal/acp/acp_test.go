@@ -249,6 +249,7 @@ func (m *memory) Load(_ context.Context, key terminal.MemoryKey) (string, error)
 		return m.s, m.err
 	case terminal.LastingMemory:
 		return m.lasting, m.err
+	case terminal.HeardMemory, terminal.SpeechMemory: // the runner's
 	}
 	text, _ := m.ofChats.Load(key)
 	shared, _ := text.(string)

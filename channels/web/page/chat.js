@@ -13,7 +13,7 @@ import { text } from './text.js';
 // chatView calls onOpen(chat) when it shows a chat, and onError(error).
 /** @type {MakeChat} */
 export function chatView(onOpen, onError) {
-	let current = '';
+	let current = '', user = '';
 	/** @type {Map<string, Element>} */
 	const unsent = new Map(); // id of an item in the outbox → its element
 	const questions = new Map(); // id of a message with an open question → its chat
@@ -65,7 +65,7 @@ export function chatView(onOpen, onError) {
 
 	// drawTools moves the buttons to the last message.
 	function drawTools() {
-		const e = lastOwn(), row = !e?.message.removed && e?.querySelector('.tools');
+		const e = lastOwn(), m = e?.message, row = m?.user === user && !m.removed && e.querySelector('.tools');
 		if (!row) tools.remove();
 		else if (tools.parentNode !== row) row.append(tools);
 	}
@@ -177,11 +177,13 @@ export function chatView(onOpen, onError) {
 	return {
 		open,
 		// connected is called when the stream starts. All transient messages are sent again.
-		connected(missed) {
-			if (missed) log.missed();
+		connected(up) {
+			({ user } = up);
+			if (up.missed) log.missed();
 			live.clear();
 			list.load();
 			if (current) log.load();
+			drawTools();
 			out.retry();
 		},
 		focus,

@@ -110,7 +110,7 @@ const connect = stream({ ...chat.on, message: (m) => [chat.on.message(m), bell.m
 	offline = !up;
 	if (!up) return get('api/chats').catch((e) => e.status === 401 && onError(e));
 	bell.ready(up);
-	chat.connected(up.missed);
+	chat.connected(up);
 	opView?.reload();
 	if ($('login').hidden) return;
 	operator = loadConsole();

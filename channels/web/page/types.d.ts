@@ -6,7 +6,7 @@ interface Media { id: string; name: string; type: string; size: number; width?: 
 interface Message {
 	id: string; chat: string; seq: number; time: string; from: 'user' | 'bot'; kind: 'message' | 'error' | 'progress';
 	text: string; html?: string; media?: Media[]; buttons?: Button[]; client_id?: string;
-	pressed?: string; outcome?: string; removed?: boolean; edited?: boolean; owner: string; silent?: boolean;
+	pressed?: string; outcome?: string; removed?: boolean; edited?: boolean; owner: string; user?: string; silent?: boolean;
 }
 interface Progress { id: string; chat: string; text: string; html: string; since: string; buttons: Button[]; draft?: boolean; e?: Element }
 interface Chat { id: string; title: string; pinned?: boolean; updated: string }
@@ -117,7 +117,7 @@ type MakeNotifier = (say: (text: string) => void, onError: Failed) => {
 };
 type MakeChat = (onOpen: (id: string) => void, onError: Failed) => {
 	open(id: string, wantsNew?: boolean, seq?: number): Promise<unknown>;
-	connected(missed: boolean): void;
+	connected(up: Ready): void;
 	focus(): void;
 	stop(): void;
 	busy(): boolean;

@@ -145,6 +145,14 @@ func TestTheLastMessageIsEditedAndRunAgainInAllBrowsersAlsoAfterAKill(t *testing
 	p.run("document.querySelector('#log > .theirs:last-child').focus()")
 	p.choose("#log > .theirs:last-child [aria-label=Copy]")
 	p.awaitText("#say", "Copied")
+	// Only the person who has sent a message can edit it.
+	ann := d.enter(httpd.Chat)
+	ann.send("mine")
+	ann.awaitText("#log .theirs", "Answer to mine")
+	wanttest.Equal(t, "messages that ann may edit", ann.count("#log [aria-label=Edit]"), 1)
+	p.run("location.hash = '#/c/" + ann.chat() + "'")
+	p.awaitText("#log .theirs", "Answer to mine")
+	wanttest.Equal(t, "messages of ann that the operator may edit", p.count("#log [aria-label=Edit]"), 0)
 }
 
 func TestAVoiceNoteIsRecordedCancelledAndSent(t *testing.T) {
