@@ -2,7 +2,10 @@ package page_test
 
 import (
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -364,4 +367,41 @@ func TestAMessageWrittenBeforeTheScriptIsLoadedIsNotLost(t *testing.T) {
 	p.until("document.getElementById('text').value === 'early' && !document.getElementById('send').disabled")
 	p.click("#send")
 	p.awaitText("#log .mine", "early")
+}
+
+func TestAnAnswerThatIsOlderThanAnEditDoesNotReplaceIt(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Trip" })
+	said := f.say("c1", "first text", nil)
+	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	var hold atomic.Bool
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !hold.Load() || !strings.HasSuffix(r.URL.Path, "/messages") {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		inner.ServeHTTP(answer, r)
+		asked <- struct{}{}
+		<-release
+		mark := `{"id": "mark", "chat": "c1", "seq": 0, "from": "bot", "kind": "message", "text": "mark", "html": "mark", "time": "2026-01-01T00:00:00Z"}, `
+		_, _ = io.WriteString(w, strings.Replace(answer.Body.String(), `"messages":[`, `"messages":[`+mark, 1))
+	}))
+	p := open(t, f.url())
+	p.awaitText("#log > li", "first text")
+	hold.Store(true)
+	f.stop()
+	p.awaitText("#line", "Reconnecting")
+	f.start(f.addr)
+	<-asked
+	f.locked(func() {
+		edited := maps.Clone(said)
+		edited["event"], edited["text"], edited["html"], edited["edited"] = "edited", "second text", "<p>second text</p>", true
+		f.publish(edited)
+	})
+	p.awaitText("#log > li", "second text")
+	close(release)
+	p.awaitText("#log", "mark")
+	shows(p, "li", "mark", "second text")
 }

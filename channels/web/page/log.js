@@ -15,6 +15,8 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 	let newer = false; // newer messages are not shown
 	/** @type {Map<string, HTMLElement>} */
 	const shown = new Map(); // message id → its element
+	/** @type {Set<string>} */
+	const streamed = new Set(); // ids of messages that came during a request, whose answer may be older
 	const scroll = $('scroll');
 
 	// insert sorts an element by its sequence number; those without are last.
@@ -48,11 +50,14 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 		drawDay(e.nextElementSibling);
 	}
 
+	const addAll = (page) => page.messages.forEach((m) => (shown.has(m.id) && streamed.has(m.id)) || add(m));
+
 	const stored = () => [...$('log').children].filter((e) => e.message);
 
 	// show adds a message that has just come, unless it belongs to a part that is not shown.
 	function show(m) {
 		const all = stored(), seq = (e) => e?.message.seq;
+		if (loading) streamed.add(m.id);
 		if (!shown.has(m.id) && (newer && m.seq > seq(all.at(-1)) || !$('older').hidden && m.seq < seq(all[0]))) return;
 		steady(() => {
 			add(m);
@@ -112,7 +117,7 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 			if (e.status === 410) onGone(mine);
 			else onError(e);
 		} finally {
-			loading--;
+			if (!--loading) streamed.clear();
 			onLoad();
 			failed || follow(); // it would repeat the request at once
 		}
@@ -124,7 +129,7 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 		// If no message is known, there is a gap before them.
 		if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear();
 		const all = before || !shown.size;
-		page.messages.forEach(add);
+		addAll(page);
 		if (all) $('older').hidden = !page.more;
 		trim(!before);
 	});
@@ -132,7 +137,7 @@ export function messageLog(choose, onShow, onLoad, onGone, onError) {
 	// loadNewer fetches the messages after a number.
 	const loadNewer = (after) => fetched('&after=' + after, (page) => {
 		newer = page.more;
-		page.messages.forEach(add);
+		addAll(page);
 		trim(true);
 	});
 
