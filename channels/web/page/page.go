@@ -23,8 +23,8 @@ import (
 //go:embed index.html style.css icon.svg icon-192.png icon-512.png *.js
 var Files embed.FS
 
-// IconSizes are the widths and heights of the icons of the installed app by name. Notifications show
-// the smaller one. A bot with a picture of its own has others under the same names.
+// IconSizes are the widths and heights of the icons of the installed app by name. Notifications
+// show the smaller one. A bot with a picture of its own has others under the same names.
 var IconSizes = map[string]int{"icon-192.png": 192, "icon-512.png": 512}
 
 // Manifest returns the description of the page as an app that can be installed.

@@ -82,8 +82,8 @@ func (p person) tap(selector string) {
 	}
 }
 
-// tabTo presses the Tab key until an element has the focus, with Shift if the element is before the one
-// that has it.
+// tabTo presses the Tab key until an element has the focus, with Shift if the element is before
+// the one that has it.
 func (p person) tabTo(selector string) {
 	p.t.Helper()
 	for range 100 {
@@ -145,8 +145,8 @@ func TestAPersonUsesEveryViewAtEveryWidthInEveryManner(t *testing.T) {
 	}
 }
 
-// walkAtEveryWidth goes through the states of the page in one browser, whose window changes its size.
-// Those who touch the smallest window are German, whose words are the longest.
+// walkAtEveryWidth goes through the states of the page in one browser, whose window changes its
+// size. Those who touch the smallest window are German, whose words are the longest.
 func walkAtEveryWidth(t *testing.T, manner string) {
 	f := newFake(t)
 	scene(f)
@@ -178,8 +178,8 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 	}
 }
 
-// walk goes through the states of the page at one width, and measures each of them. With thorough it
-// also checks them for what keeps people out, which takes longer.
+// walk goes through the states of the page at one width, and measures each of them. With thorough
+// it also checks them for what keeps people out, which takes longer.
 func (p person) walk(t *testing.T, f *fake, width int64, thorough bool) {
 	t.Helper()
 	measure := func(scene string) {

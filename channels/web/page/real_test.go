@@ -420,9 +420,9 @@ func TestScriptsInAnAgentsAnswerDoNotRun(t *testing.T) {
 	}
 }
 
-// TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart kills the daemon twice, while the page waits for the
-// person: for a name, a result of a search to be chosen, and the end of a voice note; and then while the person
-// runs a message again and chooses an agent.
+// TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart kills the daemon twice, while the page
+// waits for the person: for a name, a result of a search to be chosen, and the end of a voice
+// note; and then while the person runs a message again and chooses an agent.
 func TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart(t *testing.T) {
 	d := newDaemon(t, secondAgent+"=1")
 	p, other := device{1280, "mouse"}.use(t, d.linkAs("ann", httpd.Chat)), device{320, "touch"}.use(t, d.linkAs("ann", httpd.Chat))
