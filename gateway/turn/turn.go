@@ -118,6 +118,13 @@ func (l *lifetime) hasEnded() bool {
 	return l.ended
 }
 
+// causeOfEnd returns the cause with which end was called first; nil also if it was not called.
+func (l *lifetime) causeOfEnd() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause
+}
+
 // end cancels the context. The first cause counts.
 func (l *lifetime) end(cause error) {
 	l.mu.Lock()
@@ -296,7 +303,7 @@ func (t *Turn) finish(untilKilled, accepting context.Context, out terminal.Outco
 	t.auditEnd(out, err, cut, lasted)
 	if cut && !t.lost.Load() {
 		t.log.Warn("turn cut off by shutdown", took)
-		if t.aside.Load() {
+		if t.aside.Load() && t.working.causeOfEnd() == nil { // nobody had told it to end before
 			t.requeueTurn(untilKilled)
 		}
 	}
