@@ -131,6 +131,9 @@ func isBusy(err error) bool {
 	}
 }
 
+// isSlow reports whether a call failed because the server, or this program, took too long.
+func isSlow(err error) bool { return pgconn.Timeout(err) || isBusy(err) || errorCode(err) == "25P03" }
+
 // errorCode returns PostgreSQL's code of an error, "" if the server did not answer.
 func errorCode(err error) string {
 	var answer *pgconn.PgError

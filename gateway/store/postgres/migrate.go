@@ -73,10 +73,9 @@ func (s *state) migrate(ctx context.Context, command bool) error {
 	case have == 0 && command:
 		return fmt.Errorf("there is no schema %s yet, which the daemon creates: %w", s.schema, fs.ErrNotExist)
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(t pgx.Tx) error {
-		if _, err := t.Exec(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
-			return err
-		}
+	// The timeouts of the session are shorter than the lease, which this member does not have yet.
+	begin := "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '1min'"
+	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{BeginQuery: begin}, func(t pgx.Tx) error {
 		if _, err := t.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", s.schema); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,4 +201,19 @@ func TestAMemberLeavesAServerThatNoLongerWrites(t *testing.T) {
 	var changed bool
 	musttest.Do(t, s.Call(ctx, "refuse", "net:a", false, &changed)) // on another connection
 	wanttest.Equal(t, "it was changed", changed, true)
+}
+
+func TestAServerThatIsSlowAtTheStartIsWaitedFor(t *testing.T) {
+	proxy := postgrestest.NewProxy(t)
+	var unanswered atomic.Int32
+	proxy.Decide(func([]byte) postgrestest.Fate {
+		if unanswered.Add(1) <= 2 {
+			return postgrestest.Silent
+		}
+		return postgrestest.Pass
+	})
+	openMember(t, postgres.Options{URL: proxy.URL(), TTL: time.Second})
+	if unanswered.Load() <= 2 {
+		t.Error("the server answered at once")
+	}
 }

@@ -177,14 +177,23 @@ func (s *state) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if err := s.checkServer(ctx); err != nil {
-		return err
+	// A slow server is no reason to end: there is no lease yet that could be lost.
+	for deadline := time.Now().Add(startTimeout); ; pause(ctx, s.attempt) {
+		err := s.checkServer(ctx)
+		if err == nil {
+			err = s.migrate(ctx, o.Command)
+		}
+		if err == nil {
+			return s.register(ctx, o)
+		}
+		if ctx.Err() != nil || !isSlow(err) || time.Now().After(deadline) {
+			return err
+		}
 	}
-	if err := s.migrate(ctx, o.Command); err != nil {
-		return err
-	}
-	return s.register(ctx, o)
 }
+
+// startTimeout is how long a start tries to get an answer from a server that is slow.
+const startTimeout = 30 * time.Second
 
 // time returns the time of a test, or nil for the database's.
 func (s *state) time() *int64 {
