@@ -107,11 +107,12 @@ func TestAnAnswerHasTheIDOfTheMessageThatItAnswers(t *testing.T) {
 	r.sendAsBot(m, "k1")
 	m.ReplyTo = "press-1" // which is no message
 	r.sendAsBot(m, "k2")
+	told := []event{tab.next("message"), tab.next("message"), tab.next("message")}
 	r.restart()
 	var page struct{ Messages []object }
 	r.getJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	for i, want := range []any{nil, asked, nil} {
-		if e := tab.next("message"); e.data["reply_to"] != want || page.Messages[i]["reply_to"] != want {
+		if e := told[i]; e.data["reply_to"] != want || page.Messages[i]["reply_to"] != want {
 			t.Errorf("%d: told was %+v, kept was %+v", i, e, page.Messages[i])
 		}
 	}

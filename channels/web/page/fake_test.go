@@ -274,6 +274,9 @@ func (f *fake) append(e obj) obj {
 	if e["time"] == nil {
 		e["time"] = time.Now()
 	}
+	if e["from"] == "user" {
+		e["user"] = f.user
+	}
 	f.log = append(f.log, e)
 	f.publish(e)
 	return e
