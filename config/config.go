@@ -73,14 +73,13 @@ type Terminal struct {
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is confined: none, landlock (it can read the system, and write only to the workspace, its chat's folder, its own temporary folder and sandboxPaths), or a command to which the agent's command is appended, such as bwrap."`
 	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files, folders and Unix sockets that the agent may use under landlock. Append :ro to allow only reading."`
 	// SandboxRequired applies to Limits as well.
-	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
-	User            string `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
-	// Labels are inherited by the other agents like every key of terminal.
-	Labels      []string          `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
-	Hear        map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text before a turn, by the type of the file, such as audio/* or application/pdf. {file} is replaced by the file as one word, and what the command prints is added to the message."`
-	HearTimeout int               `json:"hearTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a command of hear or speak may take."`
-	Speak       Speak             `json:"speak" jsonschema_description:"A command that makes a voice note of an answer."`
-	PassHistory int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
+	SandboxRequired bool              `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
+	User            string            `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
+	Labels          []string          `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
+	Hear            map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text before a turn, by the type of the file, such as audio/* or application/pdf. {file} is replaced by the file as one word, and what the command prints is added to the message."`
+	HearTimeout     int               `json:"hearTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a command of hear or speak may take."`
+	Speak           Speak             `json:"speak" jsonschema_description:"A command that makes a voice note of an answer."`
+	PassHistory     int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
 	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
