@@ -255,10 +255,9 @@ func TestOfMembersWhoseLeasesHaveAllEndedOneGoesOn(t *testing.T) {
 func TestALeaseLastsFromTheTryThatSucceeded(t *testing.T) {
 	proxy := postgrestest.NewProxy(t)
 	s := openMember(t, postgres.Options{URL: proxy.URL()})
-	first := true
+	var tried atomic.Bool
 	proxy.Decide(func(request []byte) postgrestest.Fate {
-		if first && bytes.Contains(request, []byte("beat")) {
-			first = false
+		if bytes.Contains(request, []byte("beat")) && !tried.Swap(true) {
 			return postgrestest.CutBefore
 		}
 		return postgrestest.Pass
