@@ -136,15 +136,25 @@ func attachThree(p *tab, dir string) {
 // drop drags a file over the page, at a height of it, and lets it fall.
 func drop(p *tab, path string, y float64) {
 	p.t.Helper()
-	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+	dispatch := func(kind input.DispatchDragEventType) {
 		must(p, kind, func(ctx context.Context, kind input.DispatchDragEventType) error {
 			data := &input.DragData{Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1}
 			_, err := chromedp.Call(ctx, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 700, Y: y, Data: data})
 			return err
 		})
-		if kind == input.DispatchDragEventTypeDragOver {
-			p.awaitText("#dropzone", "Drop files")
-		}
+	}
+	isOver := func() bool { return eval[bool](p, "!document.getElementById('dropzone').hidden") }
+	// A move over another element than before only enters it, and then nothing can be dropped. What
+	// is below the pointer changes when the page does. People move the mouse further.
+	dispatch(input.DispatchDragEventTypeDragEnter)
+	for !isOver() {
+		dispatch(input.DispatchDragEventTypeDragOver)
+	}
+	p.awaitText("#dropzone", "Drop files")
+	for isOver() {
+		dispatch(input.DispatchDragEventTypeDragOver)
+		dispatch(input.DispatchDragEventTypeDragOver)
+		dispatch(input.DispatchDragEventTypeDrop)
 	}
 }
 
