@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -204,11 +203,6 @@ func (p person) walk(t *testing.T, f *fake, width int64, thorough bool) {
 	check("a chat")
 	if got := eval[[]string](p.tab, "[...[...document.querySelectorAll('.wide')].at(-1).querySelectorAll('th, td')].slice(0, 9).map((e) => getComputedStyle(e).textAlign.replace('-webkit-', ''))"); fmt.Sprint(got) != "[left center right left left left start center right]" {
 		t.Errorf("the cells of a table are aligned %q", got)
-	}
-	if into := os.Getenv("NANOBOT_SHOTS"); into != "" && width == 390 && p.manner == "keyboard" {
-		p.media("dark")
-		p.run("[...document.querySelectorAll('.wide')].at(-1).scrollIntoView({ block: 'center' })")
-		shoot(p.tab, filepath.Join(into, "phone-dark.png"))
 	}
 	p.choose("#acts button")
 	if press := <-f.presses; press["data"] != "stop:p1" {

@@ -110,7 +110,7 @@ func TestTheReadmesPicture(t *testing.T) {
 	f.say("hike", "There are two beds left in the small room. Shall I take them?", with(ago(time.Minute), obj{"buttons": []obj{{"label": "Yes, both", "data": "answer:q:1", "role": "answer"}, {"label": "Ask again tomorrow", "data": "answer:q:2", "role": "answer"}}}))
 	f.progress("hike", "p", "Asking three forecasts, 2 of 3 done", now.Add(-14*time.Second))
 	p := british(t, f)
-	p.size(1120, 880)
+	p.size(1120, 910)
 	p.awaitText("#live", "Asking")
 	shoot(p, filepath.Join(into, "readme.png"))
 }
