@@ -134,6 +134,7 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.click("#search")
 	p.do(chromedp.KeyEvent("«mine»"))
+	p.until("document.querySelector('#found mark')?.innerText === '«mine»'") // not of its beginning
 	check("a search", "#found", "«pageFound»")
 	f.locked(func() { f.publish(obj{"event": "deleted", "chat": "c1"}) })
 	check("a deleted chat", "#deleted", "«pageChatDeleted»")
