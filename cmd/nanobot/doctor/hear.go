@@ -37,7 +37,8 @@ func (d *doctor) checkHear(ctx context.Context) (found findings) {
 			found = append(found, good("%s: %s is there", key, program)...)
 			continue
 		}
-		found = append(found, doubtful(fmt.Sprintf("%s: %s is not installed", key, program), "install it, or correct "+key)...)
+		detail := fmt.Sprintf("%s: %s is not installed", key, program)
+		found = append(found, doubtful(detail, "install it, or correct "+key)...)
 	}
 	return found
 }
