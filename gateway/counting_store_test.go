@@ -440,6 +440,11 @@ func (c *countingStore) StorePart(ctx context.Context, in channels.Incoming) err
 	return c.inner.StorePart(ctx, in)
 }
 
+func (c *countingStore) SumUsage(ctx context.Context, by store.UsageKey, f store.UsageFilter) ([]store.UsageSum, error) {
+	c.count("SumUsage")
+	return c.inner.SumUsage(ctx, by, f)
+}
+
 func (c *countingStore) SwapRecord(ctx context.Context, key string, old string, value string) (bool, error) {
 	c.count("SwapRecord")
 	return c.inner.SwapRecord(ctx, key, old, value)

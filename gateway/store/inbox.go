@@ -74,6 +74,8 @@ type Outcome struct {
 	Keeps bool
 	// Fold is what stays of the turn's board; nil: nothing. It is pending until EndFold.
 	Fold *Fold
+	// Usage, if not nil, is added to the ledger for the person, the chat and the agent of the turn.
+	Usage *TurnUsage
 }
 
 // Process identifies an agent's process, so that a later gateway can tell whether its pid was

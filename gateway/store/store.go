@@ -75,6 +75,7 @@ type Store interface {
 	Views
 	Details
 	Schedules
+	Usage
 	// CheckWritable returns an error if changes are not possible now.
 	CheckWritable(ctx context.Context) error
 	// Prune removes finished rows beyond the retention, and files without references.
@@ -88,4 +89,6 @@ type Store interface {
 type Retention struct {
 	Age   time.Duration
 	Count int
+	// Zone is the time zone of the days to which usage is merged; nil: UTC.
+	Zone *time.Location
 }

@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // aboutChat is what the turn of a claimed message has to know of its chat.
@@ -74,21 +75,22 @@ func (s inbox) Finish(ctx context.Context, id int64, state store.State, out stor
 	}
 	err = s.change(ctx, changeRequest{what: what, function: "finish", scope: ofInbound(id), args: struct {
 		idArgs
-		State  store.State `json:"state"`
-		Status string      `json:"status"`
-		Exit   int         `json:"exit"`
-		Signal string      `json:"signal"`
-		Memory int64       `json:"memory"`
-		CPU    int64       `json:"cpu"`
-		Agent  string      `json:"agent,omitempty"`
-		Keeps  bool        `json:"keeps,omitempty"`
-		Trace  string      `json:"trace,omitempty"`
-		Fold   *store.Fold `json:"fold,omitempty"`
-		With   []int64     `json:"with,omitempty"`
+		State  store.State      `json:"state"`
+		Status string           `json:"status"`
+		Exit   int              `json:"exit"`
+		Signal string           `json:"signal"`
+		Memory int64            `json:"memory"`
+		CPU    int64            `json:"cpu"`
+		Agent  string           `json:"agent,omitempty"`
+		Keeps  bool             `json:"keeps,omitempty"`
+		Trace  string           `json:"trace,omitempty"`
+		Fold   *store.Fold      `json:"fold,omitempty"`
+		With   []int64          `json:"with,omitempty"`
+		Usage  []prepared.Usage `json:"usage,omitempty"`
 	}{
 		idArgs{id},
 		state, out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), out.Agent, out.Keeps, out.Trace,
-		out.Fold, with,
+		out.Fold, with, prepared.NewUsage(out.Usage),
 	}}, &next)
 	s.endClaim(id, err)
 	return next, err

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-//go:embed tables.sql functions/*.sql
+//go:embed tables*.sql functions/*.sql
 var definitions embed.FS
 
 // migrations make the tables and the functions. Each step is a version, in the order of the names

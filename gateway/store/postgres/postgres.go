@@ -56,6 +56,7 @@ type Store struct {
 	records
 	pruner
 	schedules
+	usage
 }
 
 type (
@@ -66,6 +67,7 @@ type (
 	records   struct{ *state }
 	pruner    struct{ *state }
 	schedules struct{ *state }
+	usage     struct{ *state }
 )
 
 // state is the connections of a member.
@@ -155,7 +157,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{
 		state: s, Spool: s.spool, inbox: inbox{s}, outbox: outbox{s}, questions: questions{s}, access: access{s},
 		records: records{s},
-		pruner:  pruner{s}, schedules: schedules{s},
+		pruner:  pruner{s}, schedules: schedules{s}, usage: usage{s},
 	}, nil
 }
 

@@ -56,12 +56,16 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 			Table: "occurrence", Chat: "''::text", Numbers: []int64{keep.Age.Microseconds()},
 			Condition: "due < $3 - $2[1] AND schedule NOT IN (SELECT name FROM schedule)",
 		},
+		{Table: "usage", Condition: "at < $3 - $2[1]", Numbers: []int64{store.UsageAge.Microseconds()}},
 		// Of failed deliveries that could be sent again.
 		{Table: "spooled", Chat: "''::text", Condition: "NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = t.delivery)"},
 	} {
 		if err == nil {
 			err = s.prune(ctx, step)
 		}
+	}
+	if err == nil {
+		err = s.pruneUsage(ctx, keep.Zone)
 	}
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func TestAMemberOfTheVersionBeforeGoesOnAndCannotStartAgain(t *testing.T) {
 	}
 	wanttest.Equal(t, "the older one finds", getBeat(t, old, true).Others, true)
 	_, err := postgres.Open(ctx, fillOptions(t, postgres.Options{Name: "three"}))
-	if err == nil || !strings.Contains(err.Error(), "has version 2, but this nanobot knows only 1: install a newer nanobot") {
+	if err == nil || !strings.Contains(err.Error(), "has version 3, but this nanobot knows only 2: install a newer nanobot") {
 		t.Errorf("got %v", err)
 	}
 }

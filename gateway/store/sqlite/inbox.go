@@ -168,6 +168,9 @@ func finishInbound(t *tx, e finishRequest, now time.Time) (next bool) {
 	if out.Fold != nil {
 		saveFold(t, id, e.member, *out.Fold)
 	}
+	if out.Usage != nil {
+		addUsage(t, id, *out.Usage, now)
+	}
 	if next {
 		enterLine(t, chat) // a chat with a running message is not in the line
 	}

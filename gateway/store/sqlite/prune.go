@@ -65,6 +65,9 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	}); err != nil {
 		return fmt.Errorf("prune: %w", err)
 	}
+	if err := s.pruneUsage(ctx, keep.Zone, now); err != nil {
+		return fmt.Errorf("prune usage: %w", err)
+	}
 	if err := s.pruneSpool(ctx); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}

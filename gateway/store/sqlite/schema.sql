@@ -160,6 +160,20 @@ CREATE TABLE occurrence (
 	inbound  INTEGER NOT NULL, -- 0: none
 	PRIMARY KEY (schedule, due, wall)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE usage (
+	at            INTEGER NOT NULL,
+	person        TEXT NOT NULL,
+	chat          TEXT NOT NULL,
+	agent         TEXT NOT NULL,
+	model         TEXT NOT NULL,
+	whole         INTEGER NOT NULL,
+	turns         INTEGER NOT NULL,
+	took          INTEGER NOT NULL,
+	input_tokens  INTEGER NOT NULL,
+	output_tokens INTEGER NOT NULL,
+	cost          REAL NOT NULL,
+	PRIMARY KEY (at, person, chat, agent, model, whole)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX inbox_chat ON inbox (chat, id);
 CREATE INDEX inbox_ended ON inbox (ended, id) WHERE ended > 0;
 CREATE INDEX outbox_unsent ON outbox (state, chat, id) WHERE state <> 'sent';
@@ -180,6 +194,8 @@ CREATE INDEX question_secret ON question (inbound) WHERE secret = 1 AND answer I
 CREATE INDEX inbox_open ON inbox (state, chat, (origin <> 'person' AND attempt = 0), id) WHERE ended = 0;
 CREATE INDEX inbox_origin ON inbox (origin, id) WHERE ended = 0 AND origin <> 'person';
 CREATE INDEX schedule_chat ON schedule (chat, name);
+CREATE INDEX usage_person ON usage (person, at);
+CREATE INDEX usage_parts ON usage (at) WHERE whole = 0;
 CREATE TRIGGER forget AFTER DELETE ON inbox BEGIN
 	DELETE FROM transcript WHERE inbound = OLD.id;
 	DELETE FROM trace WHERE inbound = OLD.id;

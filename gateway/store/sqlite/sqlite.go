@@ -68,6 +68,7 @@ type Store struct {
 	records
 	pruner
 	schedules
+	usage
 }
 
 type (
@@ -143,7 +144,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := s.connect(ctx, dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
-	return &Store{s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}}, nil
+	return &Store{
+		s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}, usage{s},
+	}, nil
 }
 
 // ensureDatabase checks the database file. The daemon creates a missing one.

@@ -71,6 +71,7 @@ func Run(t *testing.T, open Open) {
 		{"retention", retentionTests},
 		{"automatic messages", automaticTests},
 		{"schedules", scheduleTests},
+		{"usage", usageTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	})

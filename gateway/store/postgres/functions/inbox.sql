@@ -158,6 +158,9 @@ BEGIN
 	IF a ? 'fold' THEN
 		PERFORM save_details(c, this, a->'fold', 1);
 	END IF;
+	IF a ? 'usage' THEN
+		PERFORM add_usage(c, this, a->'usage');
+	END IF;
 	PERFORM keep_chat(c, of_chat, a ? 'keeps');
 	waits := EXISTS (SELECT 1 FROM inbox WHERE state = 'pending' AND chat = of_chat AND ended = 0);
 	IF waits THEN
