@@ -61,7 +61,7 @@ type Chat interface {
 }
 
 // Report is a fact about a turn that the gateway is told: AgentInfo, Launched, AllExited,
-// InjectionsRefused, Cancelled or ClockStarted.
+// InjectionsRefused, Cancelled, ClockStarted or Usage.
 type Report interface{ isReport() }
 
 // Launched reports the PID of a process that works on the turn from now on.
@@ -81,7 +81,22 @@ type Cancelled struct{}
 // ClockStarted reports that the timeout of the turn starts. Pause stops it until resume is called.
 type ClockStarted struct{ Pause func() (resume func()) }
 
+// Usage reports what the agent has used since its last report. The reports of a turn are added up.
+type Usage struct {
+	Model        string  `json:"model"` // "": unknown
+	InputTokens  int64   `json:"input_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	Cost         float64 `json:"cost"` // in US dollars
+}
+
+// The largest numbers of a turn. They keep sums of many turns exact.
+const (
+	MaxTokens = 1_000_000_000_000
+	MaxCost   = 1_000_000
+)
+
 func (AgentInfo) isReport()         {}
+func (Usage) isReport()             {}
 func (Launched) isReport()          {}
 func (AllExited) isReport()         {}
 func (InjectionsRefused) isReport() {}

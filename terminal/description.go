@@ -133,7 +133,9 @@ func (t *Trial) AssessFrames(passed string) Finding {
 }
 
 // FrameTypes are the types of frames that an agent may print.
-func FrameTypes() []string { return []string{"message", "delta", "progress", "error", "log", "ask"} }
+func FrameTypes() []string {
+	return []string{"message", "delta", "progress", "error", "log", "ask", "usage"}
+}
 
 // CountFrames counts the lines of output that are frames, by type, and the other lines.
 func (t *Trial) CountFrames() (frames map[string]int, plain int) {

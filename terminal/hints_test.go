@@ -16,7 +16,14 @@ func TestAFrameThatIsAlmostRightGetsAHintInTheLog(t *testing.T) {
 	}{
 		{"a misspelt type", frame(object{"type": "mesage", "text": "x"}), []string{`frame of unknown type "mesage" ignored; did you mean "message"?`}},
 		{"a type in capitals", frame(object{"type": "Progress", "text": "x"}), []string{`frame of unknown type "Progress" ignored; did you mean "progress"?`}},
-		{"another type", frame(object{"type": "teleport", "text": "x"}), []string{`frame of unknown type "teleport" ignored; the types are message, delta, progress, error, log, ask`}},
+		{"another type", frame(object{"type": "teleport", "text": "x"}), []string{`frame of unknown type "teleport" ignored; the types are message, delta, progress, error, log, ask, usage`}},
+		{"negative usage", frame(object{"type": "usage", "cost": -1}), []string{`usage frame ignored: cost must be a number from 0 to 1000000, not -1`}},
+		{"part of a token", frame(object{"type": "usage", "input_tokens": 1.5}), []string{`usage frame ignored: input_tokens must be a number from 0 to 1000000000000, not 1.5`}},
+		{"a text as usage", frame(object{"type": "usage", "output_tokens": "7"}), []string{`usage frame ignored: output_tokens must be a number from 0 to 1000000000000, not "7"`}},
+		{"usage beyond all numbers", `echo '{"type":"usage","cost":1e999}'` + "\n", []string{`usage frame ignored: cost must be a number from 0 to 1000000, not 1e999`}},
+		{"usage that is no number", `echo '{"type":"usage","cost":NaN}'` + "\n", []string{`usage frame ignored: NaN and Infinity are no numbers of JSON`}},
+		{"other names in usage", frame(object{"type": "usage", "prompt_tokens": 1}), []string{`usage frame ignored: it has no input_tokens, output_tokens or cost; the frame has "prompt_tokens"; did you mean "input_tokens"?`}},
+		{"good usage", frame(object{"type": "usage", "input_tokens": 1, "cost": nil}), nil},
 		{
 			"content instead of text", frame(object{"type": "message", "content": "x"}),
 			[]string{`message frame without text: the frame has "content"; did you mean "text"?`, "empty message frame ignored"},

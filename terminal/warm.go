@@ -149,6 +149,9 @@ func (t *turn) Report(r Report) {
 			report.Commands[i].Help = Clean(c.Help)
 		}
 		r = report
+	case Usage:
+		report.Model = Clean(report.Model)
+		r = report
 	}
 	t.Chat.Report(r)
 }

@@ -100,6 +100,7 @@ var exceptions = map[string]string{
 	"terminal/rich/hints.go":       forLog,
 	"terminal/rich/interactive.go": forLog,
 	"terminal/rich/rich.go":        forLog,
+	"terminal/rich/usage.go":       forLog,
 
 	"terminal/blocks/approve.go ask":          forLog,
 	"terminal/blocks/changes_diff.go":         "the format of diff and git",

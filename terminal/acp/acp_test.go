@@ -117,7 +117,8 @@ type person struct {
 	onFrame     func(terminal.Frame)
 	boardHidden bool // the chat shows no board
 	injections  chan terminal.Injection
-	refused     bool // the agent accepts no injections
+	refused     bool             // the agent accepts no injections
+	used        []terminal.Usage // reported, except for nothing
 	// pushed, if not nil, receives the texts of messages between turns.
 	pushed chan string
 
@@ -172,6 +173,8 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 				p.pids = append(p.pids, int(r))
 			case terminal.InjectionsRefused:
 				p.refused = true
+			case terminal.Usage:
+				p.used = append(p.used, r)
 			}
 		},
 	}

@@ -180,6 +180,7 @@ func (p *prompts) handleResponse(k *prompt, result json.RawMessage, err error) {
 	}
 	if err == nil {
 		_ = rpc.DecodeLenient(result, &got) // a missing stop reason counts as end_turn
+		p.s.reportUsage(p.t, result)
 	}
 	switch {
 	case worked || err == nil && got.Reason != "cancelled":

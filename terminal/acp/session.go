@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -108,6 +109,7 @@ func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	s.mu.Lock()
 	s.turn, s.words = r, t.Words
 	r.view.SetCost(s.details.cost)
+	s.details.counted = cmp.Or(s.details.counted, s.details.cost)
 	late := s.queued
 	s.queued, s.queuedBytes = nil, 0
 	s.mu.Unlock()
@@ -152,6 +154,9 @@ func (s *session) detachTurn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != nil {
+		if cost := s.details.takeCost(); cost > 0 {
+			s.turn.t.Report(terminal.Usage{Model: s.details.modelName(), Cost: cost})
+		}
 		s.turn.access.End()
 		s.turn = nil
 	}

@@ -29,6 +29,7 @@ type sessionDetails struct {
 	used     int64
 	size     int64
 	cost     *view.Cost // nil: unknown
+	counted  *view.Cost // what turns have reported of cost; nil: unknown
 	commands []terminal.Command
 	sessionChoices
 }

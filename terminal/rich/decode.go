@@ -30,7 +30,10 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 }
 
 // fields are the raw values of the known keys.
-type fields struct{ typ, text, media, silent, buttons, code, level, id, options, secret value }
+type fields struct {
+	typ, text, media, silent, buttons, code, level, id, options, secret value
+	input, output, cost, model                                          value // of a usage frame
+}
 
 // valueOf returns a pointer to the value of a key, or nil for an unknown key.
 func (f *fields) valueOf(key []byte) *value {
@@ -55,6 +58,14 @@ func (f *fields) valueOf(key []byte) *value {
 		return &f.options
 	case "secret":
 		return &f.secret
+	case "input_tokens":
+		return &f.input
+	case "output_tokens":
+		return &f.output
+	case "cost":
+		return &f.cost
+	case "model":
+		return &f.model
 	}
 	return nil
 }
@@ -92,7 +103,7 @@ func (v value) isTrue() bool {
 func (v value) kind() terminal.Kind {
 	for _, k := range [...]terminal.Kind{
 		terminal.Progress, terminal.Message, terminal.Error, terminal.Log, deltaKind,
-		askKind,
+		askKind, usageKind,
 	} {
 		if len(v) == len(k)+2 && v[0] == '"' && string(v[1:len(v)-1]) == string(k) {
 			return k

@@ -20,6 +20,10 @@ var frameKeys = map[string][]string{
 	"text":  {"content", "message", "body", "msg", "markdown", "value"},
 	"media": {"file", "files", "image", "images", "attachment", "attachments", "path", "paths"},
 	"type":  {"kind"},
+
+	"input_tokens":  {"inputtokens", "prompt_tokens", "input"},
+	"output_tokens": {"outputtokens", "completion_tokens", "output"},
+	"cost":          {"cost_usd", "total_cost", "total_cost_usd", "price"},
 }
 
 // hintUnknownType returns the warning about a frame of an unknown type.

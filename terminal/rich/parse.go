@@ -25,6 +25,7 @@ type parsedFrame struct {
 	Buttons []string        `json:"buttons,omitempty"`
 	Code    string          `json:"code,omitempty"`
 	Level   string          `json:"level,omitempty"`
+	*terminal.Usage
 }
 
 // parse parses an output as Turn does.
@@ -33,6 +34,9 @@ func parse(output, _ string) (object any, ok bool) {
 	p.Text, _ = terminal.CollectLines(output, func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
+		if !ok && isBadUsage(line) {
+			return nil
+		}
 		if !ok {
 			end.AddLine(line)
 			return nil
@@ -44,6 +48,11 @@ func parse(output, _ string) (object any, ok bool) {
 		if frame.Kind == askKind {
 			q := f.question()
 			read.ID, read.Options, read.Secret = bytes.ToValidUTF8(q.raw, []byte("\uFFFD")), q.Options, q.Secret
+		}
+		if frame.Kind == usageKind {
+			if u, mistake := f.usage(); mistake == "" {
+				read.Usage = &u
+			}
 		}
 		p.Frames = append(p.Frames, read)
 		return nil

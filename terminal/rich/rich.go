@@ -49,6 +49,8 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 		var f fields
 		frame, ok := decode(line, &f)
 		switch {
+		case !ok && isBadUsage(line):
+			return emitWarning(t, "usage frame ignored: NaN and Infinity are no numbers of JSON")
 		case !ok:
 			end.AddLine(line)
 			if hint := hints.find(line); hint != "" {
@@ -69,6 +71,8 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 				}
 			}
 			return ask(f.question())
+		case frame.Kind == usageKind:
+			return reportUsage(t, &f, line)
 		case frame.Kind == terminal.Progress:
 			frame.Step = progress.count(frame.Text)
 		}

@@ -38,7 +38,11 @@ func (a *agent) prompt(s *session, blocks json.RawMessage) (any, error) {
 			break
 		}
 	}
-	return fields{"stopReason": r.reason}, nil
+	answer := fields{"stopReason": r.reason}
+	for name, value := range r.answer {
+		answer[name] = value
+	}
+	return answer, nil
 }
 
 // sendLate sends updates after the response.
@@ -81,6 +85,7 @@ type promptRun struct {
 	s       *session
 	blocks  json.RawMessage
 	reason  string
+	answer  map[string]json.RawMessage // further fields of the response
 	ended   bool
 	spawned []chan message // responses to the calls of spawnCommand
 }
@@ -146,6 +151,7 @@ var steps = map[string]func(r *promptRun, rest string) error{
 	"announced": func(r *promptRun, _ string) error { r.sendText(r.s, "`"+string(r.announced)+"`"); return nil },
 	"pid":       func(r *promptRun, _ string) error { r.sendText(r.s, fmt.Sprintf("pid %d", os.Getpid())); return nil },
 	"stop":      func(r *promptRun, reason string) error { r.reason, r.ended = reason, true; return nil },
+	"answer":    func(r *promptRun, text string) error { return json.Unmarshal([]byte(text), &r.answer) },
 	"fail":      func(_ *promptRun, text string) error { return &Problem{-32603, text} },
 	"exit":      func(_ *promptRun, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
 	"die":       func(*promptRun, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
