@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 )
@@ -30,7 +31,7 @@ const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=
 	*5.[12]|*8.[123]) sleep 300 & while [ ! -e calm ]; do sleep 0.05; done;;
 	*[1379].*) sleep 0.0$n;;
 	esac
-	say b`
+	say b; echo '{"type":"usage","input_tokens":1}'`
 
 // TestKillingTheDaemonAtAnyInstantLosesNothing kills a daemon with SIGKILL again and again, in the
 // midst of its start, its turns and its sends, while people keep writing on two networks that
@@ -44,6 +45,7 @@ func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 			c.killRepeatedly(kills)
 			c.finishWork()
 			c.checkNetworks()
+			c.checkUsage()
 		})
 	}
 }
@@ -242,6 +244,31 @@ func (c *killTest) checkNetworks() {
 	}
 	agents, _ := os.ReadFile(filepath.Join(c.spec.Dir, "pids"))
 	c.t.Logf("%d kills (%d before it was ready), %d questions, %d agents, %d sends in flight repeated", c.kills, c.unready, asked, bytes.Count(agents, []byte("\n")), doubles)
+}
+
+// checkUsage checks that each turn was counted once for each time that it has ended, with what its
+// agent has reported.
+func (c *killTest) checkUsage() {
+	c.t.Helper()
+	s := openBeside(c.t, c.spec.State)
+	defer s.Close()
+	var want store.UsageSum
+	for _, inbound := range musttest.Get(s.Turns(c.t.Context(), store.TurnFilter{Limit: 1_000_000}))(c.t) {
+		want.Turns++
+		if c.spec.OnCrash == "report" { // each attempt has ended
+			want.Turns += int64(inbound.Attempt - 1)
+		}
+		if inbound.State == store.Done {
+			want.InputTokens++
+		}
+	}
+	var got store.UsageSum
+	for _, sum := range musttest.Get(s.SumUsage(c.t.Context(), store.UsageByChat, store.UsageFilter{}))(c.t) {
+		got.Add(store.UsageSum{Turns: sum.Turns, InputTokens: sum.InputTokens})
+	}
+	if got != want || got.Turns == 0 {
+		c.t.Errorf("the ledger has %+v, want %+v", got, want)
+	}
 }
 
 // daemonMessage is one message of a daemon: a, b or report, and the question that it answers.

@@ -15,6 +15,7 @@ import (
 	"nanobot/gateway/beat"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 )
 
@@ -196,6 +197,15 @@ func (g *Gateway) runChannel(ctx context.Context, name string, ch channels.Chann
 // retention is how long finished rows are kept, for /status and the history.
 var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
+// Zone returns the time zone of days.
+func (g *Gateway) Zone() *time.Location {
+	zone, err := schedule.LoadZone(g.currentSettings().Timezone)
+	if err != nil { // the config has a right one
+		return time.UTC
+	}
+	return zone
+}
+
 // firstPrune is the time from the start to the first pruning: a daemon that is often restarted has
 // to prune, too.
 const firstPrune = 2 * time.Minute
@@ -204,7 +214,9 @@ func (g *Gateway) prune(ctx context.Context) error {
 	for wait := firstPrune; retry.Sleep(ctx, wait); wait = time.Hour {
 		g.intake.ResetRefusalLog()
 		g.pruneFiles(ctx)
-		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
+		keep := retention
+		keep.Zone = g.Zone()
+		if err := g.o.Store.Prune(ctx, keep); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}
 		if err := (runbook.Runs{Records: g.o.Store}).PruneAgentRuns(ctx, retention.Age); err != nil && ctx.Err() == nil {

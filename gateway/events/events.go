@@ -40,14 +40,22 @@ type Event struct {
 	Type    Type
 	Chat    channels.Chat
 	Inbound int64 // 0: a delivery that belongs to no turn
-	// Origin, Agent, Status and Took are set when a turn has ended.
+	// Origin, Agent, Status, Took and Used are set when a turn has ended.
 	Origin channels.Origin
 	Agent  string
 	Status string
 	Took   time.Duration
+	Used   Used
 	Reason string // why a message was dropped
 	// Schedule is the schedule of an occurrence, or "chat" for one that was made in a chat.
 	Schedule string
+}
+
+// Used is what a turn has used, or several together.
+type Used struct {
+	Turns, Seconds            float64
+	InputTokens, OutputTokens float64
+	Cost                      float64 // in US dollars
 }
 
 // Func observes events, from many goroutines. It must not block. A nil Func observes nothing.

@@ -29,7 +29,8 @@ type Metrics struct {
 	// typed by kind of origin and outcome, and calls those of hooks by hook and status. Names that
 	// people choose in chats are no labels.
 	occurrences, automatic, calls map[[2]string]int
-	took                          map[string]*histogram // by agent
+	took                          map[string]*histogram   // by agent
+	used                          map[string]*events.Used // by agent
 }
 
 // result is a channel and the result of a turn or a delivery in it. Turns also have an agent.
@@ -42,6 +43,7 @@ func New() *Metrics {
 		occurrences: map[[2]string]int{},
 		automatic:   map[[2]string]int{}, calls: map[[2]string]int{},
 		took: map[string]*histogram{store.DefaultAgent: {}}, // the default agent always exists
+		used: map[string]*events.Used{store.DefaultAgent: {}},
 	}
 }
 
@@ -59,6 +61,7 @@ func (m *Metrics) Observe(e events.Event) {
 			m.took[e.Agent] = &histogram{}
 		}
 		m.took[e.Agent].add(e.Took.Seconds())
+		m.countUsage(e.Agent, e.Used)
 	case events.Sent, events.Retrying, events.Failed, events.Unknown:
 		m.sends[result{channel: e.Chat.Channel, result: string(e.Type)}]++
 	case events.Dropped:
@@ -67,6 +70,20 @@ func (m *Metrics) Observe(e events.Event) {
 		m.occurrences[[2]string{e.Schedule, e.Status}]++
 	case events.Queued, events.Started, events.Output:
 	}
+}
+
+// countUsage adds the usage of a turn. The caller holds mu.
+func (m *Metrics) countUsage(agent string, u events.Used) {
+	sum := m.used[agent]
+	if sum == nil {
+		sum = &events.Used{}
+		m.used[agent] = sum
+	}
+	sum.Turns += u.Turns
+	sum.Seconds += u.Seconds
+	sum.InputTokens += u.InputTokens
+	sum.OutputTokens += u.OutputTokens
+	sum.Cost += u.Cost
 }
 
 // CountCall counts the call of a hook.
@@ -111,6 +128,22 @@ func (m *Metrics) writeCounters(p *page) {
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
 		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)
+	}
+	for _, c := range []struct {
+		name, help string
+		of         func(*events.Used) float64
+	}{
+		{"turns", "Turns that count as usage: the agent was started", func(u *events.Used) float64 { return u.Turns }},
+		{"seconds", "Time that turns took without waiting for people", func(u *events.Used) float64 { return u.Seconds }},
+		{"input_tokens", "Tokens that agents say they have read", func(u *events.Used) float64 { return u.InputTokens }},
+		{"output_tokens", "Tokens that agents say they have written", func(u *events.Used) float64 { return u.OutputTokens }},
+		{"cost_dollars", "US dollars that agents say they have cost", func(u *events.Used) float64 { return u.Cost }},
+	} {
+		name := "nanobot_usage_" + c.name + "_total"
+		p.family(name, "counter", c.help+", by agent.")
+		for _, agent := range slices.Sorted(maps.Keys(m.used)) {
+			p.sample(name, c.of(m.used[agent]), "agent", agent)
+		}
 	}
 }
 

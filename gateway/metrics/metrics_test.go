@@ -75,11 +75,13 @@ func newFixture(t *testing.T, command string, settings gateway.Settings) *fixtur
 }
 
 func TestWhatAGatewayDoesIsCounted(t *testing.T) {
-	fx := newFixture(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
+	fx := newFixture(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi; echo '{"type":"usage","input_tokens":5,"output_tokens":2,"cost":0.5}'`, gateway.Settings{})
 	fx.net.UserWrites("1", "u", "hello")
 	fx.net.UserWrites("2", "u", "fail")
 	fx.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
 		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count{agent="default"} 2`,
+		`nanobot_usage_turns_total{agent="default"} 2`, `nanobot_usage_seconds_total{agent="default"} [0-9.e-]+$`, `nanobot_usage_input_tokens_total{agent="default"} 5`,
+		`nanobot_usage_output_tokens_total{agent="default"} 2`, `nanobot_usage_cost_dollars_total{agent="default"} 0.5`,
 		`nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
 		`nanobot_agents_resident_bytes{agent="default"} 0`, `process_resident_memory_bytes [1-9]`, `process_open_fds [1-9]`, `process_max_fds [1-9]`,
 		`process_cpu_seconds_total [0-9.]+$`, `process_start_time_seconds 1\.[0-9]+e\+09$`, `go_goroutines [1-9]`, `go_memstats_heap_alloc_bytes [1-9]`)

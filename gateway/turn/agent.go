@@ -25,6 +25,7 @@ func (t *Turn) runOnce(ctx context.Context, chat *chat) (out terminal.Outcome, e
 		}
 	}()
 	if t.executor != nil {
+		t.usage.begun.Store(true)
 		return t.executor.Execute(ctx, &Execution{Inbound: t.inbound, turn: t, chat: chat})
 	}
 	if read, err := t.alreadyRead(ctx); read || err != nil {
@@ -71,6 +72,7 @@ func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
 
 // agentLaunched records the process of the agent.
 func (t *Turn) agentLaunched(pid int) {
+	t.usage.begun.Store(true)
 	t.failures = t.stage.shortage.failureCount()
 	t.pid.Store(int64(pid))
 	t.recordProcess(process.NewRecord(pid))

@@ -66,6 +66,8 @@ func (c *chat) Report(r terminal.Report) {
 	switch r := r.(type) {
 	case terminal.AgentInfo:
 		c.info.update(r)
+	case terminal.Usage:
+		c.usage.add(r)
 	case terminal.Launched:
 		c.agentLaunched(int(r))
 	case terminal.AllExited:

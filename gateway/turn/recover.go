@@ -105,7 +105,9 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 		}
 	}
 	open := s.unansweredQuestions(ctx, inbound)
-	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
+	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{
+		Status: string(terminal.Stopped), Usage: &store.TurnUsage{}, // how long it took is unknown
+	})
 	if err == nil {
 		display.React(s.o.Outbox, inbound.In, reaction)
 		s.removeButtons(inbound, open)

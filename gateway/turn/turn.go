@@ -33,6 +33,7 @@ type Turn struct {
 	toolAccess toolAccess
 	fold       *store.Fold // what stays of the board; set when the agent has ended
 	memory     *memory
+	usage      usage
 	info       *infoRecorder
 	// failures is the number of failed starts, across all turns, when this agent was started. It is
 	// read after pid, which publishes it.
@@ -354,7 +355,7 @@ func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
 		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory,
 		CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
-		Fold: t.fold,
+		Fold: t.fold, Usage: t.usage.used(t.elapsed()),
 	}
 }
 
@@ -386,6 +387,6 @@ func (t *Turn) storeOutcome(untilKilled context.Context, state store.State, o st
 	t.display.ReactToEnd(terminal.Status(o.Status))
 	t.stage.o.Events.Report(events.Event{
 		Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID,
-		Origin: t.inbound.In.Origin, Agent: t.agent, Status: o.Status, Took: took,
+		Origin: t.inbound.In.Origin, Agent: t.agent, Status: o.Status, Took: took, Used: usedEvent(o.Usage),
 	})
 }

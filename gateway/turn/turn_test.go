@@ -44,6 +44,7 @@ type fakeStore struct {
 	running map[int64]bool // if not nil, all that Finish and Requeue take
 	ends    []string       // of Finish and Requeue
 	agents  []string       // that ran, of Finish
+	used    []*store.TurnUsage
 	memory  map[string]string
 	details string
 	process store.Process // that was recorded last
@@ -82,6 +83,7 @@ func (d *fakeStore) Finish(_ context.Context, id int64, state store.State, out s
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
 	d.agents = append(d.agents, out.Agent)
+	d.used = append(d.used, out.Usage)
 	if out.Fold != nil {
 		d.details = out.Fold.Details
 	}
