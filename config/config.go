@@ -123,7 +123,7 @@ type Gateway struct {
 	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
 	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
-	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules and reminders, such as Europe/Berlin. Default: that of the system."`
+	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules, reminders and days of usage, such as Europe/Berlin. Default: that of the system."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/NAME with the name of the member."`

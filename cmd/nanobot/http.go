@@ -196,7 +196,9 @@ func (s *site) mountGateway(g *gateway.Gateway, c *console.Console, m *metrics.M
 	s.mountMetrics(m.Handler(g))
 	s.public.Handle(hooks.Path, s.attempts.Watch(g.HookHandler(m.CountCall)))
 	api := c.Handler(g)
-	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/health"} {
+	for _, pattern := range []string{
+		"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/usage", "/api/health",
+	} {
 		s.handleForOperators(pattern, api)
 	}
 	s.mountPosts(messageapi.New(g, pageNetwork, s.log))

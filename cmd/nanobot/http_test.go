@@ -205,7 +205,7 @@ func TestTheOperatorsAPIAndTheMetricsNeedTheToken(t *testing.T) {
 			b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"`+c.http+`}`+anybody)
 			b.awaitLog("ready")
 			for path, want := range map[string]int{
-				"/api/turns": c.api, "/api/undelivered": c.api, "/api/schedules": c.api, "/api/health": c.api, "/metrics": c.metrics, "/healthz": 200, "/readyz": 200,
+				"/api/turns": c.api, "/api/undelivered": c.api, "/api/schedules": c.api, "/api/usage": c.api, "/api/health": c.api, "/metrics": c.metrics, "/healthz": 200, "/readyz": 200,
 			} {
 				if status, body := httpGet(t, "http://"+listen+path, c.httpHeaders); status != want || path == "/metrics" && want == 200 && !strings.Contains(body, `nanobot_channel_up{channel="net"} 1`) {
 					t.Errorf("%s: %d, want %d: %s", path, status, want, body)

@@ -363,6 +363,12 @@ func (a *api) checkTurns() {
 			a.t.Errorf("the schedules are %s, without %s", all, want)
 		}
 	}
+	for _, by := range []string{"user", "chat", "agent", "model", "day"} {
+		if all := get(200, "/api/usage?since=48h&by="+by, "/api/usage"); !bytes.Contains(all, []byte(`"`+by+`":`)) {
+			a.t.Errorf("the usage by %s is %s", by, all)
+		}
+	}
+	get(400, "/api/usage?by=year", "/api/usage")
 	get(200, list+"?chat=web:web-a-known-to-nobody-else&outcome=done&limit=10", list)
 }
 

@@ -1,94 +1,59 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
-	"github.com/spf13/cobra"
-
-	"nanobot/cmd/nanobot/exit"
+	"nanobot/gateway/ledger"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
 
-// expectUsageError runs a command line and fails unless it is wrong use, with the reason and the
-// help that explains it.
-func expectUsageError(t *testing.T, args ...string) {
+// listUsage returns the rows of nanobot usage --json without how long turns took.
+func (b *bot) listUsage(t *testing.T, arguments ...string) string {
 	t.Helper()
-	var out, said bytes.Buffer
-	status := run(t.Context(), args, stdio{musttest.Get(os.Open(os.DevNull))(t), &out, &said})
-	if status != exit.Usage || !strings.HasPrefix(said.String(), "nanobot: ") || !strings.Contains(said.String(), " --help\"") {
-		t.Errorf("%q: status %d, and says %s%s", args, status, said.String(), out.String())
+	out := musttest.Get(programCommand(t, append([]string{"usage", "--json", "--config", b.cfg}, arguments...)...).Output())(t)
+	var rows []ledger.Row
+	musttest.Do(t, json.Unmarshal(out, &rows))
+	for i := range rows {
+		rows[i].Seconds = 0
 	}
+	return string(musttest.Get(json.Marshal(rows))(t))
 }
 
-// eachCommand calls f with every command that people see, and the words that name it.
-func eachCommand(cmd *cobra.Command, path []string, f func(cmd *cobra.Command, path []string)) {
-	f(cmd, path)
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" {
-			eachCommand(c, append(slices.Clip(path), c.Name()), f)
+func TestUsageIsListedWhetherTheDaemonRunsOrNot(t *testing.T) {
+	b := newBot(t)
+	musttest.Do(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "agent.sh"), []byte(
+		`echo '{"type":"usage","input_tokens":30,"output_tokens":4,"cost":0.25,"model":"m"}'; echo '{"type":"message","text":"worked"}'`), 0o600))
+	b.configure(t, `{"terminal": {"command": "sh agent.sh", "protocol": "rich"}`+anybody)
+	musttest.Do(t, os.RemoveAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot"))) // the daemon was never started
+	wanttest.Equal(t, "before", b.listUsage(t), "[]")
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	b.net.UserWrites("1", "505", "hello")
+	b.awaitText("1", "worked")
+	const row = `"turns":1,"seconds":0,"input_tokens":30,"output_tokens":4,"cost":0.25}]`
+	for deadline := time.Now().Add(waitTimeout); b.listUsage(t) == "[]"; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the turn does not count")
 		}
 	}
-}
-
-func TestWrongUseOfEveryCommandIsStatus2WhateverTheConfigIs(t *testing.T) {
-	t.Chdir(t.TempDir())
-	musttest.Do(t, os.WriteFile("config.json", []byte(`{"terminal": {"comand": "x"}}`), 0o600))
-	root, _ := newRoot(stdio{os.Stdin, &bytes.Buffer{}, &bytes.Buffer{}})
-	takesMore := []string{"run", "web", "bots status", "bots start", "bots stop", "bots restart", "bots logs"}
-	commands := 0
-	eachCommand(root, nil, func(cmd *cobra.Command, path []string) {
-		commands++
-		expectUsageError(t, append(slices.Clip(path), "--no-such-flag")...)
-		if cmd.HasSubCommands() || cmd.Name() == "help" {
-			expectUsageError(t, append(slices.Clip(path), "no-such-command")...)
+	b.signal(syscall.SIGTERM)
+	wanttest.Equal(t, "status", b.awaitExit(), 0)
+	for by, want := range map[string]string{"user": "net:505", "chat": "net:1", "agent": "default", "model": "m"} {
+		wanttest.Equal(t, "by "+by, b.listUsage(t, "--by", by, "--since", "24h"), `[{"`+by+`":"`+want+`",`+row)
+	}
+	out := musttest.Get(b.runCommand("usage"))(t)
+	if fields := strings.Fields(out); !strings.Contains(out, "USER") || fields[len(fields)-1] != "$0.25" {
+		t.Errorf("the table is %s", out)
+	}
+	for _, bad := range [][]string{{"--by", "time"}, {"--since", "-1h"}} {
+		if out, err := b.runCommand(append([]string{"usage"}, bad...)...); err == nil {
+			t.Errorf("%q: accepted: %s", bad, out)
 		}
-		if cmd.HasSubCommands() {
-			expectUsageError(t, append(slices.Clip(path), "no-such-command", "--help")...)
-		} else if !slices.Contains(takesMore, strings.Join(path, " ")) {
-			expectUsageError(t, append(slices.Clip(path), "a", "b", "c")...)
-		}
-	})
-	if commands < 30 {
-		t.Errorf("only %d commands were found", commands)
-	}
-	for _, args := range []string{
-		"serv --help", "bots star --help", "completion nope", "link --user a/b", "link --role admin", "link --json",
-		"demo --listen 99999", "demo --listen 0.0.0.0:80", "web --listen 99999 x", "web --protocol ritch x", "web --config c.json x", "demo --listen localhost:99999", "run", "run --timeout 0 hi",
-		"run --timeout 60s hi", "run --protocol ritch hi", "chat --protocol ritch", "run --media no-such-file hi",
-		"run --command= hi", "init --template cobol", "words --lang xx", "parse --protocol ritch", "parse", "backup", "restore",
-		"pair", "pair --list CODE", "login a b", "runbook check", "runbook run", "runbook verify", "runbook verify --require dog x",
-		"bots start", "bots restart", "bots logs", "bots logs --lines many x", "bots start A_B", "bots logs A_B",
-		"send --chat telegram hi", "send --chat :1 hi", "send --chat telegram:1", "send --chat telegram:1 --media no-such-file hi",
-		"send --chat telegram:1 --buttons A,, hi", "ask --chat telegram:1", "bots --root no-such-folder list", "bots create", "bots create x", "bots remove", "doctor --check-time soon",
-	} {
-		expectUsageError(t, strings.Fields(args)...)
-	}
-}
-
-func TestNamesOfBotsAgentsAndRunbooksAreCompleted(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, dir := range []string{"runbooks", "server/etc/nanobot/faq", "server/etc/nanobot/helper"} {
-		musttest.Do(t, os.MkdirAll(dir, 0o755))
-	}
-	for file, text := range map[string]string{
-		"config.json":        `{"terminal": {"command": "x"}, "agents": {"coder": {"command": "y"}}}`,
-		"runbooks/deploy.md": "# Deploy\n", "server/etc/nanobot/faq/config.json": "{}", "server/etc/nanobot/helper/config.json": "{}",
-	} {
-		musttest.Do(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-	for args, want := range map[string]string{
-		"run --agent": "default coder", "chat --agent": "default coder", "ask --agent": "default coder", "runbook run": "deploy", "runbook check": "deploy",
-		"bots --root server start": "faq helper", "bots --root server restart": "faq helper",
-		"bots --root server logs": "faq helper", "bots --root server remove": "faq helper",
-	} {
-		var out bytes.Buffer
-		run(t.Context(), append(append([]string{"__complete"}, strings.Fields(args)...), ""), stdio{os.Stdin, &out, &bytes.Buffer{}})
-		names, _, _ := strings.Cut(out.String(), "\n:")
-		wanttest.Equal(t, args, strings.ReplaceAll(names, "\n", " "), want)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/events"
+	"nanobot/gateway/ledger"
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -186,8 +187,24 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 		}
 		return schedule.Report(r.Context(), c.store, nil, last)
 	})
+	handle("GET /api/usage", func(r *http.Request) (any, error) { return c.serveUsage(r, g) })
 	handle("GET /api/health", func(r *http.Request) (any, error) { return c.readHealth(r.Context(), g), nil })
 	return mux
+}
+
+// serveUsage returns what turns have used.
+func (c *Console) serveUsage(r *http.Request, g *gateway.Gateway) (any, error) {
+	q := ledger.Query{Zone: g.Zone()}
+	var err error
+	if q.By, err = ledger.ParseKey(r.FormValue("by")); err != nil {
+		return nil, badRequest{fmt.Errorf("by: %w", err)}
+	}
+	if text := r.FormValue("since"); text != "" {
+		if q.Last, err = time.ParseDuration(text); err != nil || q.Last <= 0 {
+			return nil, badRequest{errors.New("since: must be a time such as 24h")}
+		}
+	}
+	return ledger.Report(r.Context(), c.store, q)
 }
 
 // readHealth returns the health of a gateway, with the running turns of all members.

@@ -23,6 +23,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/ledger"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/musttest"
@@ -236,11 +237,27 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 	for path, want := range map[string]int{
 		"GET /api/turns/7": 404, "GET /api/turns/x": 400, "POST /api/turns/7/stop": 404, "GET /api/turns?limit=x": 400, "GET /api/turns?chat=x": 400,
 		"GET /api/turns?outcome=bogus": 400, "GET /api/turns?before=-3": 400, "GET /api/turns?limit=-1": 400,
+		"GET /api/usage?by=time": 400, "GET /api/usage?since=1d": 400, "GET /api/usage?since=-1h": 400,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		var answer struct{ Error string }
 		if got := fx.request(method, path, &answer); got != want || answer.Error == "" {
 			t.Errorf("%s %s: %d %q, want %d", method, path, got, answer.Error, want)
 		}
+	}
+}
+
+func TestUsageIsListed(t *testing.T) {
+	fx := newFixture(t, `echo '{"type":"usage","input_tokens":3,"output_tokens":1,"cost":0.5,"model":"m"}'; echo '{"type":"message","text":"hi"}'`)
+	fx.net.UserWrites("1", "u", "hello")
+	fx.await("the end", func() bool {
+		var rows []ledger.Row
+		return fx.request("GET", "/api/usage?since=24h", &rows) == 200 && len(rows) == 1
+	})
+	for by, want := range map[string]string{"": "net:u", "chat": "net:1", "agent": "default", "model": "m"} {
+		var rows []ledger.Row
+		fx.request("GET", "/api/usage?by="+by, &rows)
+		wanttest.Equal(t, "rows by "+by, len(rows), 1)
+		wanttest.Equal(t, "by "+by, fmt.Sprint(rows[0].Name(), rows[0].Turns, rows[0].InputTokens, rows[0].OutputTokens, rows[0].Cost), fmt.Sprint(want, 1, 3, 1, 0.5))
 	}
 }

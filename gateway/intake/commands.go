@@ -55,6 +55,7 @@ var commands = map[string]command{
 	"/new":       {do: commandCall.newConversation, clearsMemory: true},
 	"/retry":     {do: commandCall.retry},
 	"/whoami":    {do: commandCall.whoami},
+	"/usage":     {do: commandCall.usage},
 	"/verbose":   {do: commandCall.verbose},
 	"/remind":    {do: commandCall.remind},
 	"/schedules": {do: commandCall.schedules},

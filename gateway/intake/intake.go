@@ -50,6 +50,7 @@ type Store interface {
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
 	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
+	store.Usage
 }
 
 // Lanes queues messages and runs their turns.

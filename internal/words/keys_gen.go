@@ -20,6 +20,7 @@ const (
 	HelpVerbose         Key = "helpVerbose"
 	HelpRemind          Key = "helpRemind"
 	HelpSchedules       Key = "helpSchedules"
+	HelpUsage           Key = "helpUsage"
 	HelpWhoami          Key = "helpWhoami"
 	HelpHelp            Key = "helpHelp"
 	HelpAgent           Key = "helpAgent"
@@ -60,6 +61,12 @@ const (
 	VerboseUsage Key = "verboseUsage"
 	VerboseIsOff Key = "verboseIsOff"
 	VerboseIsOn  Key = "verboseIsOn"
+
+	// What a person has used.
+	UsageToday  Key = "usageToday"
+	UsageDays   Key = "usageDays"
+	UsageTurns  Key = "usageTurns"
+	UsageTokens Key = "usageTokens"
 
 	// Reminders and schedules.
 	RemindUsage Key = "remindUsage"
