@@ -14,9 +14,14 @@ type userIDChecker interface {
 
 // checkApprovers reports entries that do not identify a user as channel:userid.
 func checkApprovers(c *Config, at, list []string) []Problem {
+	return checkPeople(c, at, list, "; leave the list empty to let everybody who may talk to the bot approve")
+}
+
+// checkPeople is checkApprovers for any list of people. forAll says how to name everybody.
+func checkPeople(c *Config, at, list []string, forAll string) []Problem {
 	var all []Problem
 	for i, entry := range list {
-		if want, hint := c.approverMistake(entry); want != "" {
+		if want, hint := c.personMistake(entry, forAll); want != "" {
 			all = append(all, Problem{
 				Path: joinPath(at, strconv.Itoa(i)), Text: want, Hint: hint,
 				HideValue: LooksLikeSecret(entry),
@@ -26,9 +31,9 @@ func checkApprovers(c *Config, at, list []string) []Problem {
 	return all
 }
 
-// approverMistake returns why an entry of a list of approvers is invalid, or "", and a hint if its
+// personMistake returns why an entry of a list of people is invalid, or "", and a hint if its
 // channel looks misspelt.
-func (c *Config) approverMistake(entry string) (want, hint string) {
+func (c *Config) personMistake(entry, forAll string) (want, hint string) {
 	channel, user, found := strings.Cut(entry, ":")
 	names := c.channelNames()
 	switch {
@@ -39,7 +44,7 @@ func (c *Config) approverMistake(entry string) (want, hint string) {
 	case strings.TrimSpace(user) == "" || strings.ContainsFunc(user, isInvisible):
 		want = fmt.Sprintf("must have a user ID without spaces after %q", channel+":")
 	case user == "*":
-		want = "must name one person; leave the list empty to let everybody who may talk to the bot approve"
+		want = "must name one person" + forAll
 	default:
 		if ids, ok := c.Channels[channel].(userIDChecker); ok {
 			if err := ids.CheckUserID(user); err != nil {

@@ -31,6 +31,7 @@ type Config struct {
 	Log       Log                 `json:"log" jsonschema_description:"Level and format of the log."`
 	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks            `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
+	Roles     Roles               `json:"roles" jsonschema_description:"People with more or fewer rights than others, as channel:userid, such as telegram:123456. As soon as a list names somebody, everybody else is a user."`
 	Routes    []Route             `json:"routes" jsonschema_description:"Rules about which agent answers which messages. The first rule that matches counts; if there are rules and none matches, the agent named default answers."`
 	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by a name of your choice: letters, digits, hyphens and underscores."`
 
@@ -82,7 +83,7 @@ type Terminal struct {
 	PassHistory     int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
-	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot, or with roles, approvers and owners."`
 	Protect    []string             `json:"protect" jsonschema_description:"More files that the agent may change through nanobot only if a person agrees to each change, besides .git, .vscode, shell start-up files and others that security.md lists: names or relative paths, with * for a part of a name, such as Makefile or ci/*.sh. They apply at any depth, and a folder includes all its files."`
 	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"MCP servers for the agent besides nanobot's own, by a name of your choice: a command with args and env, or a url with headers."`
 }
@@ -159,6 +160,7 @@ func Default() Config {
 			Hear:       map[string]string{}, HearTimeout: 300, Speak: Speak{When: SpeakVoice},
 			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
+		Roles:  Roles{Owner: []string{}, Approver: []string{}, Guest: []string{}},
 		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{},
 		HTTP:  HTTP{Hosts: []string{}, Proxies: []string{}},
 		Hooks: map[string]*Hook{},
@@ -202,7 +204,7 @@ func (a *Audit) resolvePaths(workspace, stateDir, home string) {
 type Runbooks struct {
 	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder with the runbooks (*.md), relative to the workspace. An agent in a sandbox can read it but not change it."`
 	// Approvers and AgentShell decide which proofs of a step are accepted.
-	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot, or with roles, approvers and owners."`
 	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
 }
 

@@ -16,6 +16,7 @@ func (c *Config) Warnings() []string {
 	for _, agent := range c.agentSections() {
 		all = append(all, c.warnAgent(agent)...)
 	}
+	all = append(all, c.warnRoles()...)
 	people := false
 	c.eachChannel(func(at Scope, s ChannelSettings) {
 		all = append(all, s.Warnings(at)...)

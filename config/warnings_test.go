@@ -47,9 +47,13 @@ func TestWarningsReportSuspiciousSettings(t *testing.T) {
 		`{"terminal":{"command":"bash -s","stdin":"text"}}`:                                             {`terminal.stdin is "text", and bash executes its input: everybody who may talk to the bot can run any command as the bot's user`},
 		`{"terminal":{"command":"python3 agent.py","stdin":"text"}}`:                                    nil,
 		`{"terminal":{"command":"cat | tr a b","stdin":"text"}}`:                                        nil,
-		`{"terminal":{"command":"bash","stdin":"envelope"}}`:                                            nil,
-		`{"terminal":{"command":"a","providers":{"a":{"apiKeys":["k"]}}}}`:                              nil,
-		`{` + quiet + `,"http":{"listen":":8080"}}`:                                                     nil, // there is nothing to be read
+		`{"terminal":{"command":"x","approvers":["telegram:8"]},"roles":{"guest":["telegram:8"]},"runbooks":{"approvers":["telegram:7","telegram:8"]}}`: {
+			"runbooks.approvers has telegram:8, who is in roles.guest: guests may not approve",
+			"terminal.approvers has telegram:8, who is in roles.guest: guests may not approve",
+		},
+		`{"terminal":{"command":"bash","stdin":"envelope"}}`:               nil,
+		`{"terminal":{"command":"a","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
+		`{` + quiet + `,"http":{"listen":":8080"}}`:                        nil, // there is nothing to be read
 	} {
 		if got := loadConfig(t, text).Warnings(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)

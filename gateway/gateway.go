@@ -33,6 +33,7 @@ import (
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -59,6 +60,8 @@ type Settings struct {
 	Timezone      string                         // of times of day in chats; "": the system's
 	Words         words.Settings
 	Hooks         map[string]hooks.Hook // by name; see HookHandler
+	// Roles are the people (channel:userid) by role; nil: there are no roles.
+	Roles map[role.Role][]string
 }
 
 // Runbooks are the settings of runbooks.
@@ -184,7 +187,7 @@ func New(o Options) *Gateway {
 		Store:  o.Store,
 		Agents: func() map[string]choice.Agent { return g.settings.Load().agents }, HasRunbooks: g.runbooks.Available,
 		Routes: func() []config.Route { return g.currentSettings().Routes }, Locate: g.locateChat,
-		Words: g.words,
+		MaySwitch: g.access.MaySwitch, Words: g.words,
 	})
 	g.notices = notices.New(notices.Options{
 		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Delay: o.NoticeDelay, Words: g.words, Log: o.Log,
@@ -290,7 +293,7 @@ func newAppliedSettings(s Settings, labels []string) *appliedSettings {
 			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather,
 			Agents: map[string]intake.Agent{}, Timezone: s.Timezone,
 		},
-		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers},
+		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers, Roles: s.Roles},
 		agents: map[string]choice.Agent{},
 	}
 	for name, agent := range s.Agents {
@@ -339,8 +342,12 @@ func (g *Gateway) choices(ctx context.Context, chat channels.Chat, user channels
 	if err != nil {
 		return channels.Choices{}, err
 	}
+	r, err := g.access.Role(ctx, store.Person{Channel: chat.Channel, User: user.ID})
+	if err != nil {
+		return channels.Choices{}, err
+	}
 	commands := slices.Concat(g.choice.GatewayCommands(), g.choice.AgentCommands(agent, about))
-	return channels.Choices{Commands: commands, Agent: agent, Agents: in.Answerer.Choices}, nil
+	return channels.Choices{Commands: choice.Allowed(r, commands), Agent: agent, Agents: in.Answerer.Choices}, nil
 }
 
 // locateChat returns where a chat is, as far as its ID says; see channels.ChatLocator.

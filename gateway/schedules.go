@@ -8,6 +8,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 )
 
 // scheduleLimit is how many messages of a schedule may wait. Only texts can reach it, since a turn
@@ -16,8 +17,16 @@ const scheduleLimit = 100
 
 func (g *Gateway) newSchedules() *schedule.Engine {
 	return schedule.New(schedule.Options{
-		Store: g.o.Store, Deliver: g.deliverSchedule, Admits: g.access.Admits, Observe: g.observeOccurrence, Log: g.o.Log,
+		Store: g.o.Store, Deliver: g.deliverSchedule, Admits: g.admitsMaker, Observe: g.observeOccurrence, Log: g.o.Log,
 	})
+}
+
+// admitsMaker reports whether a person has access and may have schedules.
+func (g *Gateway) admitsMaker(ctx context.Context, channel, user string) (bool, error) {
+	if ok, err := g.access.Admits(ctx, channel, user); !ok || err != nil {
+		return false, err
+	}
+	return g.access.May(ctx, store.Person{Channel: channel, User: user}, role.Schedule)
 }
 
 // deliverSchedule stores the message of a schedule; see schedule.Options.

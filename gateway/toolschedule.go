@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"nanobot/gateway/schedule"
+	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/terminal"
 )
 
 var (
 	errNobody    = errors.New("a schedule belongs to a person with access: none has caused this turn or written lately")
 	errNoName    = errors.New("there is no schedule of this name that was made in this chat; list_schedules lists them")
+	errNotInRole = errors.New("the role of this person does not include schedules")
 	errNotTheirs = errors.New("only the person who has made the schedule and approvers can have it removed")
 )
 
@@ -24,6 +27,13 @@ func (c *toolChat) Schedule(ctx context.Context, s schedule.Spec, prompt bool) (
 	maker, err := c.person(ctx)
 	if err != nil {
 		return schedule.Listed{}, err
+	}
+	may, err := c.g.access.May(ctx, c.channelUser(maker), role.Schedule)
+	if err != nil {
+		return schedule.Listed{}, err
+	}
+	if !may {
+		return schedule.Listed{}, errNotInRole
 	}
 	s.Text = terminal.Clean(s.Text)
 	if prompt {
@@ -71,6 +81,10 @@ func (c *toolChat) person(ctx context.Context) (string, error) {
 	return "", errNobody
 }
 
+func (c *toolChat) channelUser(user string) store.Person {
+	return store.Person{Channel: c.chat.Channel, User: user}
+}
+
 // recentMessages is how many of a chat's latest messages are searched for a person.
 const recentMessages = 20
 
@@ -93,10 +107,14 @@ func (c *toolChat) CancelSchedule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	mayAll, err := c.g.access.MayApprove(ctx, agent, c.channelUser(user), role.RemoveSchedule)
+	if err != nil {
+		return err
+	}
 	for _, s := range c.g.schedules.List(c.chat) {
 		switch {
 		case s.Name != name || s.Maker == "":
-		case s.Maker != user && !c.g.access.MayApprove(agent, c.chat.Channel, user):
+		case s.Maker != user && !mayAll:
 			return errNotTheirs
 		default:
 			_, err := c.g.schedules.Remove(ctx, name)

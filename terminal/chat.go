@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -54,6 +55,8 @@ type Chat interface {
 	PersonTexts() []string
 	// SessionAccess returns which of the agent's sessions the person may choose from.
 	SessionAccess(ctx context.Context) (SessionAccess, error)
+	// Role returns the role of the person; role.None: there are no roles.
+	Role(ctx context.Context) (role.Role, error)
 	// Memory holds what the protocol remembers of this chat from earlier turns.
 	Memory() Memory
 	// Report takes a fact about the turn. It must return quickly.
@@ -195,6 +198,9 @@ func (NoChat) PersonTexts() []string { return nil }
 
 // SessionAccess returns OwnSessions.
 func (NoChat) SessionAccess(context.Context) (SessionAccess, error) { return OwnSessions, nil }
+
+// Role returns role.None.
+func (NoChat) Role(context.Context) (role.Role, error) { return role.None, nil }
 
 // Memory returns a memory that forgets everything.
 func (NoChat) Memory() Memory { return noMemory{} }

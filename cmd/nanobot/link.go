@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,14 +16,15 @@ import (
 )
 
 func newLink(std stdio) *cobra.Command {
-	var role, user, revoke string
+	var role, user, revoke, as string
 	var list, asJSON bool
 	cmd := withConfig(&cobra.Command{
 		Use:   "link [flags]",
 		Short: "Make, list and revoke sign-in links for the chat page",
 		Long: `Link prints a one-time link that signs one browser in to the chat page. The link is valid for 15 minutes, the
 sign-in for 30 days. A user with the role chat sees their own chats, in every browser signed in under the same
-name. Operators see all chats and the activity of the daemon.
+name. Operators see all chats and the activity of the daemon. --as gives the user a role in chats, which is apart
+from that.
 
 --list shows unused links and signed-in browsers. --revoke revokes a link or signs a browser out by its ID, or all
 links and browsers of a user by name; open pages are signed out within a second. A user without any link or
@@ -31,15 +33,16 @@ browser has lost access: their waiting messages are dropped and their running tu
 Run it while the daemon runs, as the daemon's user, or as root if only root can change the config.`,
 		Example: `  nanobot link --role operator
   nanobot link --user ann
+  nanobot link --user ben --as guest
   nanobot link --list
   nanobot link --revoke 3f9c0a71de`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := noArguments(cmd, args); err != nil {
 				return err
 			}
-			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
+			making := slices.ContainsFunc([]string{"role", "user", "as"}, cmd.Flags().Changed)
 			if countTrue(making, list, cmd.Flags().Changed("revoke")) > 1 {
-				return exit.Usagef("link: --list and --revoke cannot be combined with each other or with --role and --user")
+				return exit.Usagef("link: --list and --revoke cannot be combined with each other or with --role, --user and --as")
 			}
 			if asJSON && !list {
 				return exit.Usagef("link: --json works only with --list")
@@ -53,12 +56,13 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 		case cmd.Flags().Changed("revoke"):
 			return asStateOwner(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
 		}
-		return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
+		return printLink(cmd.Context(), cfg, access.Link{User: user, Role: httpd.Role(role), As: as}, std)
 	})
 	role = string(httpd.Chat)
 	cmd.Flags().Var(checkedFlag{&role, checkRole}, "role", "role of the user: chat or operator")
 	cmd.Flags().Var(checkedFlag{&user, httpd.CheckUserName}, "user",
 		"name of the user: letters, digits, - and _ (default: a random name, or operator)")
+	addRoleFlag(cmd, &as)
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke access: an ID of --list, the name of a user, or * for everybody")
@@ -74,7 +78,7 @@ func checkRole(role string) error {
 	return nil
 }
 
-func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
+func printLink(ctx context.Context, cfg *config.Config, l access.Link, std stdio) error {
 	if !web.Describe().Enabled(cfg) {
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is no chat page to sign in to", cfg.File())
 	}
@@ -82,5 +86,6 @@ func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.
 	if err != nil {
 		return err
 	}
-	return asStateOwner(cfg, std, func() error { return access.PrintLink(ctx, accessOptions(cfg, std), base, user, role) })
+	l.Base = base
+	return asStateOwner(cfg, std, func() error { return access.PrintLink(ctx, accessOptions(cfg, std), l) })
 }

@@ -16,10 +16,11 @@ import (
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 )
 
 func newPair(std stdio) *cobra.Command {
-	var path, revoke string
+	var path, revoke, as string
 	var list bool
 	person := personExamples()[0]
 	cmd := &cobra.Command{
@@ -28,16 +29,21 @@ func newPair(std stdio) *cobra.Command {
 		Long: `Pair gives access to somebody who is not in allowFrom: by the code that the bot sent them, or by their ID, even
 before they have written. If they wrote within the last 15 minutes, the bot tells them and answers their newest
 message. With --revoke their waiting messages are dropped and their running turn is stopped.
+With --as they get a role; roles of the config win over it.
 
 Run it while the daemon runs, as the daemon's user, or as root if only root can change the config.`,
 		Example: `  nanobot pair K7QX3TBA
   nanobot pair ` + person + `
+  nanobot pair --as guest K7QX3TBA
   nanobot pair --list
   nanobot pair --revoke ` + person,
 		Args: atMostOneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if countTrue(len(args) == 1, list, revoke != "") != 1 {
 				return exit.Usagef("pair: add a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")
+			}
+			if as != "" && len(args) == 0 {
+				return exit.Usagef("pair: --as needs a CODE or a CHANNEL:ID")
 			}
 			var who store.Person
 			if len(args) == 1 && strings.Contains(args[0], ":") || revoke != "" {
@@ -61,16 +67,23 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 					return exit.Usagef("pair: there is no channel %q; use %s", who.Channel,
 						strings.Join(slices.Sorted(maps.Keys(allowedByConfig(cfg))), " or "))
 				case who != (store.Person{}):
-					return access.Admit(ctx, o, who)
+					return access.Admit(ctx, o, who, as)
 				}
-				return access.Accept(ctx, o, args[0])
+				return access.Accept(ctx, o, args[0], as)
 			})
 		},
 	}
 	addConfigFlag(cmd, &path)
 	cmd.Flags().BoolVar(&list, "list", false, "list the people who have access, and the valid codes")
+	addRoleFlag(cmd, &as)
 	cmd.Flags().StringVar(&revoke, "revoke", "", "revoke the access of CHANNEL:ID")
 	return cmd
+}
+
+// addRoleFlag adds --as.
+func addRoleFlag(cmd *cobra.Command, as *string) {
+	cmd.Flags().Var(checkedFlag{as, access.CheckRole}, "as", "role of the person in chats: "+strings.Join(role.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(role.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // parsePerson reads CHANNEL:ID.

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 )
 
 // Store is the part of the store that knows people.
@@ -17,12 +18,14 @@ type Store interface {
 	Allowed(ctx context.Context, channel, user string) (bool, error)
 	Pairings(ctx context.Context) ([]store.Pairing, error)
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
+	LoadRecord(ctx context.Context, key string) (string, error)
 	BusyUnpaired(ctx context.Context, channel string) ([]string, error)
 	Dismiss(ctx context.Context, who store.Person) error
 }
 
-// Settings may change while the gateway runs. Approvers are people (channel:userid); an empty list
-// contains everybody with access.
+// Settings may change while the gateway runs. Approvers and people with roles are channel:userid.
+// An empty list of approvers contains everybody with access, or where there are roles, approvers
+// and owners.
 type Settings struct {
 	// AllowFrom lists the admitted people by channel; * admits everybody. A channel that is missing
 	// has no access control.
@@ -31,6 +34,8 @@ type Settings struct {
 	Approvers map[string][]string
 	// RunApprovers may decide in runs of runbooks.
 	RunApprovers []string
+	// Roles are the people by role; nil: there are no roles.
+	Roles map[role.Role][]string
 }
 
 // Options configures an Access.
@@ -74,22 +79,6 @@ func (a *Access) AdmitsMessage(ctx context.Context, in channels.Incoming) (bool,
 func (a *Access) AdmitsBySettings(channel, user string) bool {
 	list, guarded := a.o.Settings().AllowFrom[channel]
 	return !guarded || slices.Contains(list, "*") || slices.Contains(list, user)
-}
-
-// MayApprove reports whether a person may grant permissions to an agent. Nobody may if the agent
-// is not configured.
-func (a *Access) MayApprove(agent, channel, user string) bool {
-	list, configured := a.o.Settings().Approvers[agent]
-	return configured && approves(list, channel, user)
-}
-
-// MayDecideRuns reports whether a person may decide in runs of runbooks.
-func (a *Access) MayDecideRuns(channel, user string) bool {
-	return approves(a.o.Settings().RunApprovers, channel, user)
-}
-
-func approves(list []string, channel, user string) bool {
-	return len(list) == 0 || slices.Contains(list, channel+":"+user)
 }
 
 // recentMessages is the number of a chat's latest messages whose senders are checked for access.

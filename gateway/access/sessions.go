@@ -6,12 +6,15 @@ import (
 	"slices"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/terminal"
 )
 
 // Sessions returns which sessions of an agent the sender of a message may choose from. The only
-// person with access may see all, and a listed approver those that were begun outside the chats:
-// what other people write to the bot is private. In a group others would see the list, too.
+// person with access may see all, and an owner or a listed approver those that were begun outside
+// the chats: what other people write to the bot is private. In a group others would see the list,
+// too.
 func (a *Access) Sessions(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error) {
 	if in.Group || in.User.ID == "" {
 		return terminal.OwnSessions, nil
@@ -22,10 +25,12 @@ func (a *Access) Sessions(ctx context.Context, in channels.Incoming, agent strin
 		return terminal.OwnSessions, err
 	case alone:
 		return terminal.AllSessions, nil
-	case slices.Contains(a.o.Settings().Approvers[agent], in.Chat.Channel+":"+in.User.ID):
-		return terminal.SessionsElsewhere, nil
 	}
-	return terminal.OwnSessions, nil
+	p := store.Person{Channel: in.Chat.Channel, User: in.User.ID}
+	if may, err := a.MayApprove(ctx, agent, p, role.SessionsElsewhere); !may || err != nil {
+		return terminal.OwnSessions, err
+	}
+	return terminal.SessionsElsewhere, nil
 }
 
 // isAlone reports whether a person with access is the only one. People may sign in elsewhere to a

@@ -34,6 +34,7 @@ const (
 	Limited = "rate" // denied, because it was too much in a minute
 	// Unentitled is denied, because only approvers may answer the question.
 	Unentitled = "approver"
+	Role       = "role" // denied, because the role of the person does not include it
 	Paired     = "paired"
 	Revoked    = "revoked"
 	Failed     = "failed"

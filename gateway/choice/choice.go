@@ -39,7 +39,10 @@ type Options struct {
 	TypeOf func(path, name string) string
 	// HasRunbooks reports whether people can run runbooks.
 	HasRunbooks func() bool
-	Words       *words.Catalogue
+	// MaySwitch reports whether the sender of a message may choose an agent, and have one that the
+	// chat has chosen; nil: everybody may.
+	MaySwitch func(ctx context.Context, in channels.Incoming) (bool, error)
+	Words     *words.Catalogue
 }
 
 // Choice knows the agents of chats. Its methods may be called from many goroutines.

@@ -6,6 +6,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -69,6 +70,13 @@ func (c *Choice) GatewayCommands() []channels.Command {
 		}
 	}
 	return all
+}
+
+// Allowed returns the commands that a role includes.
+func Allowed(r role.Role, all []channels.Command) []channels.Command {
+	return slices.DeleteFunc(slices.Clone(all), func(c channels.Command) bool {
+		return !role.May(r, role.OfCommand(c.Name), role.NoList)
+	})
 }
 
 // Has reports whether one of the gateway's commands is available.

@@ -37,6 +37,15 @@ func (c *Choice) decide(ctx context.Context, in channels.Incoming, readChosen fu
 		return in, err
 	}
 	agents := c.o.Agents()
+	if c.o.MaySwitch != nil && len(agents) > 1 && !rule.Switch.IsEmpty() {
+		may, err := c.o.MaySwitch(ctx, in)
+		if err != nil {
+			return in, err
+		}
+		if !may {
+			rule.Switch = config.Selection{}
+		}
+	}
 	a := channels.Answerer{Agent: cmp.Or(in.Answerer.Agent, rule.Agent)}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		if rule.Allows(name) {

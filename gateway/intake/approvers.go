@@ -7,6 +7,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -21,7 +22,7 @@ func (s *stage) mayAnswer(ctx context.Context, in channels.Incoming, q store.Que
 	if err != nil {
 		return false, err
 	}
-	return s.o.Access.MayApprove(name, in.Chat.Channel, in.User.ID), nil
+	return s.o.Access.MayApprove(ctx, name, sender(in), role.Approve)
 }
 
 // refuseAnswer tells a person who may not answer a question, and audits that once. It reports false

@@ -147,8 +147,9 @@ func TestApproversAreComparedByChannelAndID(t *testing.T) {
 		{list, "example", "@ann:example.org", true},
 	} {
 		people := access.New(access.Options{Settings: func() access.Settings { return access.Settings{RunApprovers: test.list} }})
-		if got := people.MayDecideRuns(test.channel, test.user); got != test.want {
-			t.Errorf("%q, %s:%s: %v", test.list, test.channel, test.user, got)
+		got, err := people.MayDecideRuns(t.Context(), store.Person{Channel: test.channel, User: test.user})
+		if got != test.want || err != nil {
+			t.Errorf("%q, %s:%s: %v, %v", test.list, test.channel, test.user, got, err)
 		}
 	}
 }

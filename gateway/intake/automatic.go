@@ -55,7 +55,11 @@ func (i *Intake) prepareRun(ctx context.Context, request *store.ReceiveRequest, 
 	in := &request.In
 	in.Text = "/" + choice.CommandRun + " " + runbook
 	in.Press = in.Text // press.Type would refuse a name that is too long for a button
-	result, err := i.o.Runbooks.Command(ctx, i.newStatement(*in, runbook))
+	s, err := i.newStatement(ctx, *in, runbook)
+	if err != nil {
+		return err
+	}
+	result, err := i.o.Runbooks.Command(ctx, s)
 	if err == nil && !result.Continue {
 		in.Press, request.Settle = "", true
 		request.Answer, err = i.planAnswer(*in, channels.Message{Text: result.Reply})

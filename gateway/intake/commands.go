@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -135,7 +136,11 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	c.reply.Private = true
 	language := string(c.words(c.in).Language())
 	var b strings.Builder
-	for _, m := range c.o.Choice.GatewayCommands() {
+	r, err := c.o.Access.Role(ctx, sender(c.in))
+	if err != nil {
+		return "", err
+	}
+	for _, m := range choice.Allowed(r, c.o.Choice.GatewayCommands()) {
 		b.WriteString(helpLine(m, language))
 	}
 	agent := c.in.Answerer.Agent
@@ -143,7 +148,7 @@ func (c commandCall) help(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if its := c.o.Choice.AgentCommands(agent, about); len(its) > 0 {
+	if its := choice.Allowed(r, c.o.Choice.AgentCommands(agent, about)); len(its) > 0 {
 		b.WriteString("\n" + c.text(words.AgentCommands) + "\n")
 		for _, m := range its {
 			b.WriteString(helpLine(m, language))
@@ -172,8 +177,15 @@ func (c commandCall) newConversation(context.Context) (string, error) {
 	return c.text(words.NewConversation), nil
 }
 
-func (c commandCall) whoami(context.Context) (string, error) {
+func (c commandCall) whoami(ctx context.Context) (string, error) {
 	c.reply.Private = true
+	r, err := c.o.Access.Role(ctx, sender(c.in))
+	if err != nil {
+		return "", err
+	}
+	if r != role.None {
+		return c.text(words.WhoAmIRole, c.in.User.ID, c.in.Chat, r), nil
+	}
 	return c.text(words.WhoAmI, c.in.User.ID, c.in.Chat), nil
 }
 

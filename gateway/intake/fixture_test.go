@@ -94,7 +94,7 @@ func runIntake(t *testing.T, test func(fx *fixture)) {
 		fx.people = access.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, Approvers: map[string][]string{store.DefaultAgent: nil}}
 		open := map[string]channels.Channel{"net": fx.net}
 		fx.access = access.New(access.Options{Store: db, Channels: open, Settings: fx.currentPeople, Log: zap.New(core)})
-		fx.choice = choice.New(choice.Options{Store: fx.disk, Agents: fx.choosable, Routes: func() []config.Route { return fx.routes }, Locate: locate, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
+		fx.choice = choice.New(choice.Options{Store: fx.disk, Agents: fx.choosable, Routes: func() []config.Route { return fx.routes }, Locate: locate, MaySwitch: fx.access.MaySwitch, HasRunbooks: func() bool { return false }, Words: words.New(words.Settings{})})
 		fx.notices = notices.New(notices.Options{Channels: open, Store: db, Outbox: fx.outbox, Words: words.New(words.Settings{}), Log: zap.New(core)})
 		fx.options = intake.Options{
 			Access: fx.access, Choice: fx.choice, Notices: fx.notices,

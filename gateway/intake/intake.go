@@ -317,6 +317,10 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
+	ctl, refused, err := i.checkRole(ctx, in, own, ctl)
+	if refused || err != nil {
+		return err
+	}
 	isText := !own && !ctl.isCommand() && !in.Answerer.Command && in.Replaces == "" &&
 		(in.Forwarded == nil || in.Press != "")
 	if answered, err := i.answerQuestion(ctx, in, isText, read.Questions); answered || err != nil {

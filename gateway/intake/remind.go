@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/choice"
 	"nanobot/gateway/press"
 	"nanobot/gateway/schedule"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -91,8 +92,14 @@ func (c commandCall) unschedule(ctx context.Context) (string, error) {
 		if s.Name != c.args || s.Maker == "" {
 			continue
 		}
-		if s.Maker != c.in.User.ID && !c.o.Access.MayApprove(c.in.Answerer.Agent, c.in.Chat.Channel, c.in.User.ID) {
-			return c.textForSender(words.ScheduleNotYours), nil
+		if s.Maker != c.in.User.ID {
+			may, err := c.o.Access.MayApprove(ctx, c.in.Answerer.Agent, sender(c.in), role.RemoveSchedule)
+			switch {
+			case err != nil:
+				return "", err
+			case !may:
+				return c.textForSender(words.ScheduleNotYours), nil
+			}
 		}
 		if _, err := c.o.Schedules.Remove(ctx, s.Name); err != nil {
 			return "", fmt.Errorf("remove schedule %s: %w", s.Name, err)

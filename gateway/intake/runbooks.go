@@ -10,6 +10,7 @@ import (
 	"nanobot/gateway/press"
 	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -44,7 +45,11 @@ func (i *Intake) runRunbook(ctx context.Context, in channels.Incoming, args stri
 	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
 		return err
 	}
-	result, err := i.o.Runbooks.Command(ctx, i.newStatement(in, args))
+	s, err := i.newStatement(ctx, in, args)
+	if err != nil {
+		return err
+	}
+	result, err := i.o.Runbooks.Command(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -60,13 +65,17 @@ func (i *Intake) runRunbook(ctx context.Context, in channels.Incoming, args stri
 }
 
 // newStatement returns a person's statement about a run.
-func (i *Intake) newStatement(in channels.Incoming, text string) chatrun.Statement {
-	return chatrun.Statement{In: in, Text: text, Approver: i.o.Access.MayDecideRuns(in.Chat.Channel, in.User.ID)}
+func (i *Intake) newStatement(ctx context.Context, in channels.Incoming, text string) (chatrun.Statement, error) {
+	may, err := i.o.Access.MayDecideRuns(ctx, sender(in))
+	return chatrun.Statement{In: in, Text: text, Approver: may}, err
 }
 
 // answerRun handles a message that may answer a question about a run. It reports whether it did.
 func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
 	if known, err := i.storeDuplicate(ctx, in); known || err != nil {
+		return true, err
+	}
+	if refused, err := i.refuseAction(ctx, in, role.CommentRun); refused || err != nil {
 		return true, err
 	}
 	if err := i.keepAgent(ctx, &in, q.Inbound); err != nil {
@@ -75,7 +84,11 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if option := optionNumber(q, in); option > 0 {
 		in.Text = q.Options[option-1] // the history contains the labels of buttons, too
 	}
-	result, err := i.o.Runbooks.Answer(ctx, q, i.newStatement(in, in.Text))
+	s, err := i.newStatement(ctx, in, in.Text)
+	if err != nil {
+		return true, err
+	}
+	result, err := i.o.Runbooks.Answer(ctx, q, s)
 	if err != nil || result.Unrelated {
 		return err != nil, err
 	}

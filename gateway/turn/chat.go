@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"nanobot/channels"
+	"nanobot/internal/role"
 	"nanobot/terminal"
 )
 
@@ -59,6 +60,10 @@ func (c *chat) Memory() terminal.Memory { return c.memory }
 
 func (c *chat) SessionAccess(ctx context.Context) (terminal.SessionAccess, error) {
 	return c.stage.o.Access.Sessions(ctx, c.inbound.In, c.agent)
+}
+
+func (c *chat) Role(ctx context.Context) (role.Role, error) {
+	return c.stage.o.Access.RoleOf(ctx, c.inbound.In)
 }
 
 // Report records a fact about the agent.

@@ -5,6 +5,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/role"
 	"nanobot/terminal"
 )
 
@@ -18,6 +19,10 @@ func (fakeAccess) AdmitsMessage(_ context.Context, in channels.Incoming) (bool, 
 
 func (fakeAccess) Sessions(context.Context, channels.Incoming, string) (terminal.SessionAccess, error) {
 	return terminal.OwnSessions, nil
+}
+
+func (fakeAccess) RoleOf(context.Context, channels.Incoming) (role.Role, error) {
+	return role.None, nil
 }
 
 func (fakeAccess) LastAdmitted(context.Context, channels.Chat) (int64, bool, error) {

@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/gateway/waiters"
+	"nanobot/internal/role"
 	"nanobot/internal/tasks"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -78,6 +79,8 @@ type Access interface {
 	AdmitsMessage(ctx context.Context, in channels.Incoming) (bool, error)
 	// Sessions returns which sessions of an agent the sender of a message may choose from.
 	Sessions(ctx context.Context, in channels.Incoming, agent string) (terminal.SessionAccess, error)
+	// RoleOf returns the role with which the text of a message counts.
+	RoleOf(ctx context.Context, in channels.Incoming) (role.Role, error)
 	// LastAdmitted returns the newest message in a chat of a person with access. It reports false
 	// if nobody there has access any more, so that nothing is sent outside of turns.
 	LastAdmitted(ctx context.Context, chat channels.Chat) (last int64, ok bool, err error)

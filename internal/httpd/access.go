@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 )
 
@@ -34,7 +35,9 @@ func (r Role) allowsUser(user string) bool {
 }
 
 // includes reports whether a role has the permissions of another one.
-func (r Role) includes(required Role) bool { return r.Valid() && (r == Operator || r == required) }
+func (r Role) includes(required Role) bool {
+	return r.Valid() && (r == required || role.May(role.Role(r), role.UseConsole, role.NoList))
+}
 
 // Identity is the user who makes a request.
 type Identity struct {

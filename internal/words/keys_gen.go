@@ -32,6 +32,8 @@ const (
 	EverythingElse      Key = "everythingElse"
 	NewConversation     Key = "newConversation"
 	WhoAmI              Key = "whoAmI"
+	WhoAmIRole          Key = "whoAmIRole"
+	NotInRole           Key = "notInRole"
 	StillWorking        Key = "stillWorking"
 	NothingToRetry      Key = "nothingToRetry"
 	AuthorWithoutAccess Key = "authorWithoutAccess"

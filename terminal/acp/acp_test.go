@@ -19,6 +19,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/internal/musttest"
+	"nanobot/internal/role"
 	"nanobot/internal/wanttest"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -108,6 +109,7 @@ type person struct {
 	user    *terminal.User          // the sender; nil: unknown
 	// access is which sessions the sender may see.
 	access terminal.SessionAccess
+	role   role.Role
 
 	forwarded *terminal.Forwarded // the next message is forwarded
 	memory    *memory
@@ -157,7 +159,7 @@ func (p *person) sendUntil(ctx context.Context, text string) *turnResult {
 		h.frames = append(h.frames, f)
 	}
 	chat := &protocoltest.Chat{
-		OnAsk: p.askOrOffer, Access: p.access, Hidden: p.boardHidden, Inject: p.injections, OnLog: record,
+		OnAsk: p.askOrOffer, Access: p.access, Who: p.role, Hidden: p.boardHidden, Inject: p.injections, OnLog: record,
 		OnFrame: func(f terminal.Frame) error {
 			record(f)
 			if p.onFrame != nil {

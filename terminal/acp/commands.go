@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"nanobot/config"
+	"nanobot/internal/role"
+	"nanobot/internal/words"
 	"nanobot/terminal"
 )
 
@@ -16,6 +18,13 @@ func (x *turn) runCommand(ctx context.Context) (said string, done bool, err erro
 	rest = strings.TrimSpace(rest)
 	if len(x.t.Envelope.Media) > 0 || strings.Contains(rest, "\n") {
 		return "", false, nil
+	}
+	switch word {
+	case sessionsCommand, configCommand, "/mode", "/model":
+		r, err := x.t.Role(ctx)
+		if err != nil || !role.May(r, role.Action(word), role.NoList) {
+			return x.t.Words.Text(words.NotInRole, r), true, err
+		}
 	}
 	switch word {
 	case sessionsCommand:

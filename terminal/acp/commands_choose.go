@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/form"
@@ -58,7 +58,11 @@ func (x *turn) runSettingCommand(ctx context.Context, c *choice, cmd settingComm
 	if o == nil {
 		return p.render(w, cmd.unknown), nil
 	}
-	if c.needsApproval() && !x.isApprover() {
+	may, err := x.isApprover(ctx)
+	if err != nil {
+		return "", err
+	}
+	if c.needsApproval() && !may {
 		if said, err = x.approveSetting(ctx, c, o); said != "" || err != nil {
 			return said, err
 		}
@@ -81,11 +85,17 @@ func (c *choice) needsApproval() bool {
 
 // isApprover reports whether the message is in the own words of a person who may approve, so that
 // nobody needs to be asked.
-func (x *turn) isApprover() bool {
-	e := x.t.Envelope
-	channel, _, _ := strings.Cut(e.SessionKey, ":") // e.Channel does not name the account
-	return len(x.cfg.Approvers) == 0 || e.User != nil && e.Forwarded == nil &&
-		slices.Contains(x.cfg.Approvers, channel+":"+e.User.ID)
+func (x *turn) isApprover(ctx context.Context) (bool, error) {
+	r, err := x.t.Role(ctx)
+	e, person := x.t.Envelope, ""
+	switch {
+	case e.Forwarded != nil:
+		r = r.AtMost(role.User)
+	case e.User != nil:
+		channel, _, _ := strings.Cut(e.SessionKey, ":") // e.Channel does not name the account
+		person = channel + ":" + e.User.ID
+	}
+	return role.May(r, role.Approve, role.ListingOf(x.cfg.Approvers, person)), err
 }
 
 // approveSetting asks the approvers about a change of a setting. It returns the reply to the person

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/config"
+	"nanobot/internal/role"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
@@ -145,6 +146,24 @@ func TestAChangeOfTheModeNeedsApproval(t *testing.T) {
 	if len(asked) != 4 {
 		t.Errorf("an approver was asked: %+v", asked[4:])
 	}
+}
+
+func TestTheRoleOfThePersonDecidesAboutSettings(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, "-modes -options -list -load")
+	p := d.person("a")
+	p.user, p.role = &terminal.User{ID: "7"}, role.Guest
+	for _, command := range []string{"/mode plan", "/model big", "/config", "/sessions"} {
+		p.send(command).expect(terminal.Done, "Your role here is guest, which does not include this.")
+	}
+	p.role = role.User
+	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.") // nobody can be asked
+	p.send("/model large").expect(terminal.Done, "Model: Large")
+	p.role = role.Approver
+	p.forwarded = &terminal.Forwarded{}
+	p.send("/mode plan").expect(terminal.Done, "The mode was not changed.")
+	p.forwarded = nil
+	p.send("/mode plan").expect(terminal.Done, "Mode: Plan first")
 }
 
 func TestAnApproverOfOneAccountIsNoneOfAnother(t *testing.T) {

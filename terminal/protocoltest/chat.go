@@ -5,6 +5,7 @@ package protocoltest
 import (
 	"context"
 
+	"nanobot/internal/role"
 	"nanobot/terminal"
 )
 
@@ -25,6 +26,7 @@ type Chat struct {
 	Inject   <-chan terminal.Injection
 	Texts    []string // of the person
 	Access   terminal.SessionAccess
+	Who      role.Role
 	Remember terminal.Memory
 }
 
@@ -102,6 +104,9 @@ func (c *Chat) PersonTexts() []string { return c.Texts }
 
 // SessionAccess returns Access.
 func (c *Chat) SessionAccess(context.Context) (terminal.SessionAccess, error) { return c.Access, nil }
+
+// Role returns Who.
+func (c *Chat) Role(context.Context) (role.Role, error) { return c.Who, nil }
 
 // Memory returns Remember.
 func (c *Chat) Memory() terminal.Memory {

@@ -56,13 +56,15 @@ func ListLinks(ctx context.Context, o Options, asJSON bool) error {
 // withGrants calls f with the links and sessions of the state. It imports those of an earlier
 // version first.
 func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) error {
-	return o.withStore(ctx, func(s store.Store) error {
-		err := httpd.Import(ctx, s, o.Config.Gateway.StateDir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shared store needs no folder on this machine
-			return err
-		}
-		return f(httpd.Grants{Records: s})
-	})
+	return o.withStore(ctx, func(s store.Store) error { return o.withStoredGrants(ctx, s, f) })
+}
+
+func (o Options) withStoredGrants(ctx context.Context, s store.Store, f func(httpd.Grants) error) error {
+	err := httpd.Import(ctx, s, o.Config.Gateway.StateDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a shared store needs no folder on this machine
+		return err
+	}
+	return f(httpd.Grants{Records: s})
 }
 
 // RevokeLinks revokes links and signs browsers out: the one with the given ID, all of the given
@@ -126,7 +128,8 @@ func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, 
 // has stopped the turns.
 func (o Options) dismissWebUser(ctx context.Context, user string) error {
 	return o.withStore(ctx, func(s store.Store) error {
-		err := s.Dismiss(ctx, store.Person{Channel: web.Name, User: user})
+		who := store.Person{Channel: web.Name, User: user}
+		err := errors.Join(s.Dismiss(ctx, who), forgetRole(ctx, s, who))
 		if err == nil && !o.awaitStopped(ctx, s) {
 			fmt.Fprintln(o.Err, "A running turn has not ended yet; its output is not sent.")
 		}
@@ -134,24 +137,44 @@ func (o Options) dismissWebUser(ctx context.Context, user string) error {
 	})
 }
 
-// PrintLink makes a sign-in link that starts with the address base, and prints it.
-func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Role) error {
-	var code, id string
-	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
-		code, err = g.Make(ctx, user, role)
-		id = g.ID(code)
+// Link is a sign-in link to be made.
+type Link struct {
+	Base string // of the address
+	User string // "": a random name
+	Role httpd.Role
+	As   string // the role of the person in chats; "": the one that they have
+}
+
+// PrintLink makes a sign-in link and prints it.
+func PrintLink(ctx context.Context, o Options, l Link) error {
+	if err := o.checkRoles(l.As); err != nil {
 		return err
+	}
+	var code, id string
+	err := o.withStore(ctx, func(s store.Store) error {
+		return o.withStoredGrants(ctx, s, func(g httpd.Grants) (err error) {
+			code, err = g.Make(ctx, l.User, l.Role)
+			if err != nil {
+				return err
+			}
+			id = g.ID(code)
+			made, _, err := g.Lookup(ctx, code)
+			if err != nil {
+				return err
+			}
+			return o.saveRole(ctx, s, store.Person{Channel: web.Name, User: made.User}, l.As)
+		})
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(o.Out, base+httpd.EnterPath+code); err != nil {
+	if _, err := fmt.Fprintln(o.Out, l.Base+httpd.EnterPath+code); err != nil {
 		return err
 	}
 	fmt.Fprintf(o.Err,
 		"This link signs in one browser (role %s). It works once, within %d minutes. "+
 			"To revoke it: nanobot link --revoke %s\n",
-		role, int(httpd.LinkLifetime.Minutes()), id)
+		l.Role, int(httpd.LinkLifetime.Minutes()), id)
 	return nil
 }
 

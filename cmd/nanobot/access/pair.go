@@ -9,14 +9,28 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/access"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
 
-// Accept gives access to the person who received a pairing code.
-func Accept(ctx context.Context, o Options, code string) error {
+// Accept gives access to the person who received a pairing code, with a role or "". The role is
+// stored first, so that the person never has another one.
+func Accept(ctx context.Context, o Options, code, as string) error {
 	return o.withStore(ctx, func(s store.Store) error {
+		waiting, err := s.Pairings(ctx)
+		if err != nil {
+			return err
+		}
+		for _, g := range waiting {
+			if g.Code != "" && g.Code == strings.ToUpper(strings.TrimSpace(code)) {
+				err = o.saveRole(ctx, s, store.Person{Channel: g.Channel, User: g.User.ID}, as)
+			}
+		}
+		if err != nil {
+			return err
+		}
 		g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLifetime)
 		if err != nil {
 			return err
@@ -31,9 +45,12 @@ func Accept(ctx context.Context, o Options, code string) error {
 	})
 }
 
-// Admit gives access to a person, whether or not they have written yet.
-func Admit(ctx context.Context, o Options, who store.Person) error {
+// Admit gives access to a person, whether or not they have written yet, with a role or "".
+func Admit(ctx context.Context, o Options, who store.Person, as string) error {
 	return o.withStore(ctx, func(s store.Store) error {
+		if err := o.saveRole(ctx, s, who, as); err != nil {
+			return err
+		}
 		g, ok, err := s.Admit(ctx, who, intake.CodeLifetime)
 		if err != nil {
 			return err
@@ -61,6 +78,10 @@ func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) e
 		if err != nil {
 			return err
 		}
+		roles, err := s.ListRecords(ctx, access.RolePrefix)
+		if err != nil {
+			return err
+		}
 		var lines []string
 		for _, channel := range slices.Sorted(maps.Keys(allowFrom)) {
 			for _, id := range allowFrom[channel] {
@@ -75,6 +96,9 @@ func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) e
 					continue
 				}
 				state = fmt.Sprintf("waiting, code %s, valid for %s", g.Code, max(left.Round(time.Minute), time.Minute))
+			}
+			if as := roles[access.RoleRecord(store.Person{Channel: g.Channel, User: g.User.ID})]; as != "" {
+				state += ", role " + as
 			}
 			lines = append(lines, personName(g)+"\t"+state)
 		}
@@ -92,6 +116,9 @@ func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error
 	return o.withStore(ctx, func(s store.Store) error {
 		name := who.Channel + ":" + who.User
 		ok, err := s.Revoke(ctx, who, !listed)
+		if err == nil && !listed {
+			err = forgetRole(ctx, s, who)
+		}
 		if err != nil {
 			return err
 		}
