@@ -19,6 +19,7 @@ var may = map[role.Action]string{
 	"/new":     "-.uao.",
 	"/retry":   "-.uao.",
 	"/verbose": "-.uao.",
+	"/usage":   "-.uao.",
 
 	role.Schedule: "-.uao.",
 	"/schedules":  "-.uao.",
