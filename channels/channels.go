@@ -117,6 +117,9 @@ type Incoming struct {
 	// them when it chooses the agent; "": none.
 	Workspace string `json:"workspace,omitempty"`
 	Worktree  string `json:"worktree,omitempty"`
+	// Command is the word of the command of the rule that has chosen the agent, which was taken off
+	// the text; "": none.
+	Command string `json:"command,omitempty"`
 	// Answerer is the agent that answers the message. The gateway sets it when it receives the
 	// message. It is stored beside the message, which keeps it when the settings change.
 	Answerer Answerer `json:"-"`

@@ -77,6 +77,7 @@ func (in Incoming) Comment() string {
 // the text of that piece.
 func (in Incoming) ApplyEdit(edit Incoming) Incoming {
 	in.Change, in.ChangedAt, in.Workspace, in.Worktree = Edited, edit.ChangedAt, edit.Workspace, edit.Worktree
+	in.Command = edit.Command
 	at := in.findPiece(edit.ID)
 	if at < 0 && edit.ID != in.ID { // a part of an album from before pieces were stored
 		return in

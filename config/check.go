@@ -23,7 +23,8 @@ func checkCombinations(c *Config) []Problem {
 		all = append(all, checkProtect(c, agent)...)
 		all = append(all, checkApprovers(c, agent.keyPath("approvers"), agent.Approvers)...)
 	}
-	return slices.Concat(all, checkInject(c), checkWords(c), checkSchedules(c), checkRoutes(c), checkRoles(c), checkStore(c))
+	return slices.Concat(all, checkInject(c), checkWords(c), checkSchedules(c), checkRoutes(c), checkRoles(c),
+		checkQuotas(c), checkStore(c))
 }
 
 // checkWords reports texts of gateway.words that do not exist or cannot be used.

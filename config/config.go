@@ -32,6 +32,7 @@ type Config struct {
 	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks            `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 	Roles     Roles               `json:"roles" jsonschema_description:"People with more or fewer rights than others, as channel:userid, such as telegram:123456. As soon as a list names somebody, everybody else is a user."`
+	Quotas    []Quota             `json:"quotas" jsonschema_description:"Limits for what messages use in a day, which begins at midnight of gateway.timezone. A message is refused before its turn starts, never in the middle of it."`
 	Routes    []Route             `json:"routes" jsonschema_description:"Rules about which agent answers which messages. The first rule that matches counts; if there are rules and none matches, the agent named default answers."`
 	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by a name of your choice: letters, digits, hyphens and underscores."`
 
@@ -161,7 +162,7 @@ func Default() Config {
 			RevealErrors: Selection{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Roles:  Roles{Owner: []string{}, Approver: []string{}, Guest: []string{}},
-		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{},
+		Agents: Agents{}, Schedules: map[string]Schedule{}, Routes: []Route{}, Quotas: []Quota{},
 		HTTP:  HTTP{Hosts: []string{}, Proxies: []string{}},
 		Hooks: map[string]*Hook{},
 		Gateway: Gateway{

@@ -48,7 +48,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot","store":"","storePassword":"","bot":"","member":{"name":"","ttl":10,"labels":[]}},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"roles":{"owner":[],"approver":[],"guest":[]},"routes":[],"schedules":{}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"roles":{"owner":[],"approver":[],"guest":[]},"quotas":[],"routes":[],"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
@@ -149,6 +149,11 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
 		Roles:    config.Roles{Owner: []string{"telegram:123456"}, Approver: []string{"discord:42"}, Guest: []string{"telegram:8"}},
 		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures"), Approvers: []string{"telegram:123456"}, AgentShell: "check"},
+		Quotas: []config.Quota{
+			{Per: "user", Match: config.Match{Kind: config.Values{"group"}}, Turns: 20},
+			{Per: "chat", Seconds: 3600},
+			{Per: "agent", Cost: 2.5},
+		},
 		Routes: []config.Route{
 			{
 				Match: config.Match{

@@ -99,7 +99,7 @@ func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {
 		}
 	})
 	slices.Sort(required)
-	wanttest.EqualSlices(t, "required:", required, []string{"agent", "apiKeys", "chat", "chat", "secret"})
+	wanttest.EqualSlices(t, "required:", required, []string{"agent", "apiKeys", "chat", "chat", "per", "secret"})
 }
 
 func TestTheSchemaKnowsTheDefaults(t *testing.T) {

@@ -161,7 +161,7 @@ func boundsProblem(s *jsonschema.Schema, value any) string {
 
 // typeDescriptions describe the types of JSON for people.
 var typeDescriptions = map[string]string{
-	"boolean": "true or false", "integer": "a whole number", "string": "a string in quotes",
+	"boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "a string in quotes",
 	"array": "a list", "object": "an object",
 }
 

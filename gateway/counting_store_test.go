@@ -21,6 +21,11 @@ type countingStore struct {
 
 var _ store.Store = (*countingStore)(nil)
 
+func (c *countingStore) AdmitTurn(ctx context.Context, id int64, quotas []store.Quota, zone *time.Location) (store.Admission, error) {
+	c.count("AdmitTurn")
+	return c.inner.AdmitTurn(ctx, id, quotas, zone)
+}
+
 func (c *countingStore) count(method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -61,7 +61,8 @@ type Settings struct {
 	Words         words.Settings
 	Hooks         map[string]hooks.Hook // by name; see HookHandler
 	// Roles are the people (channel:userid) by role; nil: there are no roles.
-	Roles map[role.Role][]string
+	Roles  map[role.Role][]string
+	Quotas []config.Quota
 }
 
 // Runbooks are the settings of runbooks.
@@ -194,7 +195,7 @@ func New(o Options) *Gateway {
 	})
 	g.turns = turn.New(turn.Options{
 		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Access: g.access, Choice: g.choice, Notices: g.notices,
-		Executor: g.runbooks, Words: g.words,
+		Admit: g.admitTurn, Executor: g.runbooks, Words: g.words,
 		Wake: func() { g.lanes.Wake() },
 		Keeps: func(chat channels.Chat) bool {
 			return g.shared && g.inPhase(following, leading) && g.keepsAgent(chat.String())
@@ -293,7 +294,9 @@ func newAppliedSettings(s Settings, labels []string) *appliedSettings {
 			WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Gather: s.Gather,
 			Agents: map[string]intake.Agent{}, Timezone: s.Timezone,
 		},
-		access: access.Settings{AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers, Roles: s.Roles},
+		access: access.Settings{
+			AllowFrom: s.AllowFrom, Approvers: map[string][]string{}, RunApprovers: s.Runbooks.Approvers, Roles: s.Roles,
+		},
 		agents: map[string]choice.Agent{},
 	}
 	for name, agent := range s.Agents {

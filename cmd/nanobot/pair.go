@@ -82,7 +82,8 @@ Run it while the daemon runs, as the daemon's user, or as root if only root can 
 
 // addRoleFlag adds --as.
 func addRoleFlag(cmd *cobra.Command, as *string) {
-	cmd.Flags().Var(checkedFlag{as, access.CheckRole}, "as", "role of the person in chats: "+strings.Join(role.Names(), ", "))
+	cmd.Flags().Var(checkedFlag{as, access.CheckRole}, "as",
+		"role of the person in chats: "+strings.Join(role.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(role.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 

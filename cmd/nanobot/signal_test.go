@@ -125,9 +125,15 @@ func (p *program) log() string {
 // awaitLog waits until the program has said something on stderr.
 func (p *program) awaitLog(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(waitTimeout); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
+	p.awaitLogTimes(text, 1)
+}
+
+// awaitLogTimes waits until the program has said something n times on stderr.
+func (p *program) awaitLogTimes(text string, n int) {
+	p.t.Helper()
+	for deadline := time.Now().Add(waitTimeout); strings.Count(p.log(), text) < n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			p.t.Fatalf("never said %q, but:\n%s", text, p.log())
+			p.t.Fatalf("has not said %q %d times, but:\n%s", text, n, p.log())
 		}
 	}
 }

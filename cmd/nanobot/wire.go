@@ -136,7 +136,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 		return gateway.Settings{}, err
 	}
 	s := gateway.Settings{
-		Agents: agents, Routes: cfg.Routes, Hooks: configured, AllowFrom: map[string][]string{},
+		Agents: agents, Routes: cfg.Routes, Quotas: cfg.Quotas, Hooks: configured, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit,
 		RatePerMinute: cfg.Gateway.RatePerMinute,
 		Gather:        time.Duration(cfg.Gateway.Gather) * time.Millisecond,

@@ -30,8 +30,9 @@ const (
 const (
 	Allowed = "allowed"
 	Refused = "denied"
-	Coded   = "code" // denied, and given a pairing code
-	Limited = "rate" // denied, because it was too much in a minute
+	Coded   = "code"  // denied, and given a pairing code
+	Limited = "rate"  // denied, because it was too much in a minute
+	Quota   = "quota" // denied, because it was too much in a day
 	// Unentitled is denied, because only approvers may answer the question.
 	Unentitled = "approver"
 	Role       = "role" // denied, because the role of the person does not include it

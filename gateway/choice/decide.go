@@ -63,9 +63,11 @@ func (c *Choice) decide(ctx context.Context, in channels.Incoming, readChosen fu
 			a.Agent = chosen
 		}
 	}
+	in.Command = ""
 	if rule.Match.Command != nil {
-		_, rest := route.ParseCommand(in.Text)
+		word, rest := route.ParseCommand(in.Text)
 		in, a.Command = in.WithRest(rest), true
+		in.Command = word
 	}
 	a.Media = rule.Match.Media != nil
 	in.Answerer, in.Workspace, in.Worktree = a, "", ""
@@ -105,6 +107,13 @@ func (c *Choice) Find(ctx context.Context, in channels.Incoming) (route.Result, 
 		}
 	}
 	rules := c.o.Routes()
+	wantsMedia := slices.ContainsFunc(rules, func(r config.Route) bool { return r.Match.Media != nil })
+	return route.Find(rules, c.Facts(in, wantsMedia)), nil
+}
+
+// Facts returns what rules can ask about a message whose place is known; see Locate. The types of
+// its files cost time.
+func (c *Choice) Facts(in channels.Incoming, withMedia bool) route.Facts {
 	facts := route.Facts{
 		Chat: in.Chat, Parent: in.Parent, Topic: in.ThreadID, Group: in.Group, Origin: in.Origin,
 	}
@@ -116,7 +125,7 @@ func (c *Choice) Find(ctx context.Context, in channels.Incoming) (route.Result, 
 	if in.Origin == channels.Person && in.Press == "" && in.Forwarded == nil {
 		facts.Command, _ = route.ParseCommand(in.Text)
 	}
-	if slices.ContainsFunc(rules, func(r config.Route) bool { return r.Match.Media != nil }) {
+	if withMedia {
 		for i, path := range in.Media {
 			name := ""
 			if i < len(in.MediaNames) {
@@ -125,7 +134,7 @@ func (c *Choice) Find(ctx context.Context, in channels.Incoming) (route.Result, 
 			facts.Media = append(facts.Media, c.o.TypeOf(path, name))
 		}
 	}
-	return route.Find(rules, facts), nil
+	return facts
 }
 
 // Locate adds the facts of a chat to a message that nobody has typed there: those of the last

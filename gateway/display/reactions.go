@@ -47,6 +47,7 @@ var endings = map[terminal.Status]ending{
 	terminal.Refused:  {"🚫", channels.NoReaction},
 	terminal.Silent:   {"–", channels.NoReaction},
 	store.Revoked:     {"⏹", channels.NoReaction},
+	store.OverQuota:   {"✗", channels.Broken},
 }
 
 // ReactToEnd shows how the turn has ended, when its answers were sent.

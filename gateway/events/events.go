@@ -32,6 +32,7 @@ const (
 	Busy        = "busy"         // its chat has a running turn, and the settings do not queue messages
 	NotAdmitted = "not_admitted" // its sender has no access
 	Cancelled   = "cancelled"    // a person cancelled it before its turn started
+	OverQuota   = "quota"        // a quota of the day is used up
 	Read        = "read"         // a turn of an earlier message has read it from the queue
 )
 

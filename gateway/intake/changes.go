@@ -111,12 +111,13 @@ func (i *Intake) routeEdit(ctx context.Context, request *store.ChangeRequest, be
 		return err
 	}
 	request.In.Answerer, request.In.Workspace, request.In.Worktree = in.Answerer, before.In.Workspace, before.In.Worktree
+	request.In.Command = before.In.Command
 	pieces := before.In.Pieces
 	switch isFirst := len(pieces) == 0 || pieces[0].ID == request.In.ID; {
 	case !i.o.Choice.HasRoutes():
 	case isFirst:
 		request.Agent, request.In.Workspace, request.In.Worktree = in.Answerer.Agent, in.Workspace, in.Worktree
-		request.In.Text = in.Text
+		request.In.Text, request.In.Command = in.Text, in.Command
 		if before.In.ApplyEdit(request.In).SameContent(before.In) && slices.Contains(in.Answerer.Choices, before.Agent) {
 			request.Agent = before.Agent // only the choice of the chat may have changed
 		}

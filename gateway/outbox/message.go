@@ -34,6 +34,9 @@ const (
 	SpeechSequence = WaitSequence + 2
 )
 
+// QuotaSequence is the sequence number of the message about the quotas of a turn.
+const QuotaSequence = SpeechSequence + 1
+
 // ErrNotStored says that the store could not store a message now. Post may be called again with the
 // same message.
 var ErrNotStored = errors.New("store message")

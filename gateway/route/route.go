@@ -39,12 +39,15 @@ func (r Result) NamesOrigin() bool { return r.Match.Hook != nil || r.Match.Sched
 // Find returns the first rule that a message matches.
 func Find(rules []config.Route, f Facts) Result {
 	for i, rule := range rules {
-		if !slices.ContainsFunc(rule.Match.Keys(), f.lacks) {
+		if f.Has(rule.Match) {
 			return Result{rule, i + 1}
 		}
 	}
 	return Result{Route: config.Route{Agent: config.DefaultAgent}}
 }
+
+// Has reports whether the message has a value of each key of a match.
+func (f Facts) Has(m config.Match) bool { return !slices.ContainsFunc(m.Keys(), f.lacks) }
 
 // lacks reports whether the message has none of the values of a key.
 func (f Facts) lacks(key config.MatchKey) bool {

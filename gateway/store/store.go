@@ -76,6 +76,7 @@ type Store interface {
 	Details
 	Schedules
 	Usage
+	Quotas
 	// CheckWritable returns an error if changes are not possible now.
 	CheckWritable(ctx context.Context) error
 	// Prune removes finished rows beyond the retention, and files without references.

@@ -195,6 +195,10 @@ func (t *Turn) Run(untilKilled context.Context) {
 		}
 		return
 	}
+	if !t.admittedByQuotas(untilKilled) {
+		t.releaseRunner()
+		return
+	}
 	t.auditStart()
 	if t.ch == nil {
 		t.releaseRunner()

@@ -266,6 +266,13 @@ const (
 	NothingToResend  Key = "nothingToResend"
 	ShortOfResources Key = "shortOfResources"
 	StoppedText      Key = "stoppedText"
+	// Quotas of a day. {limit} is an amount of turns, time or dollars, {per} one of the next texts.
+	QuotaSpent    Key = "quotaSpent"
+	QuotaNear     Key = "quotaNear"
+	QuotaTurns    Key = "quotaTurns"
+	QuotaPerUser  Key = "quotaPerUser"
+	QuotaPerChat  Key = "quotaPerChat"
+	QuotaPerAgent Key = "quotaPerAgent"
 	// A stopped turn has left commands running. The commands are code.
 	StillRunning Key = "stillRunning"
 	ButtonEndIt  Key = "buttonEndIt"

@@ -87,10 +87,12 @@ func (s inbox) Finish(ctx context.Context, id int64, state store.State, out stor
 		Fold   *store.Fold      `json:"fold,omitempty"`
 		With   []int64          `json:"with,omitempty"`
 		Usage  []prepared.Usage `json:"usage,omitempty"`
+		quotaUse
 	}{
 		idArgs{id},
 		state, out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), out.Agent, out.Keeps, out.Trace,
 		out.Fold, with, prepared.NewUsage(out.Usage),
+		newQuotaUse(state, out.Usage),
 	}}, &next)
 	s.endClaim(id, err)
 	return next, err

@@ -57,6 +57,7 @@ type Store struct {
 	pruner
 	schedules
 	usage
+	quotas
 }
 
 type (
@@ -68,6 +69,7 @@ type (
 	pruner    struct{ *state }
 	schedules struct{ *state }
 	usage     struct{ *state }
+	quotas    struct{ *state }
 )
 
 // state is the connections of a member.
@@ -157,7 +159,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{
 		state: s, Spool: s.spool, inbox: inbox{s}, outbox: outbox{s}, questions: questions{s}, access: access{s},
 		records: records{s},
-		pruner:  pruner{s}, schedules: schedules{s}, usage: usage{s},
+		pruner:  pruner{s}, schedules: schedules{s}, usage: usage{s}, quotas: quotas{s},
 	}, nil
 }
 

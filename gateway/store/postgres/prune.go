@@ -30,6 +30,8 @@ type pruning struct {
 	Set       string  `json:"set,omitempty"`
 }
 
+var quotaAge = []int64{store.QuotaAge.Microseconds()}
+
 // Prune deletes rows and files beyond the retention.
 func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	err := s.prune(ctx, pruning{
@@ -56,6 +58,9 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 			Table: "occurrence", Chat: "''::text", Numbers: []int64{keep.Age.Microseconds()},
 			Condition: "due < $3 - $2[1] AND schedule NOT IN (SELECT name FROM schedule)",
 		},
+		{Table: "quota", Chat: "''::text", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
+		{Table: "counted", Chat: "''::text", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
+		{Table: "quota_told", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
 		{Table: "usage", Condition: "at < $3 - $2[1]", Numbers: []int64{store.UsageAge.Microseconds()}},
 		// Of failed deliveries that could be sent again.
 		{Table: "spooled", Chat: "''::text", Condition: "NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = t.delivery)"},

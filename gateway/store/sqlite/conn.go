@@ -166,6 +166,12 @@ func assignOne(into any, value driver.Value) bool {
 		default:
 			return false
 		}
+	case float64:
+		number, ok := into.(*float64)
+		if ok {
+			*number = v
+		}
+		return ok
 	default:
 		return false
 	}

@@ -171,6 +171,7 @@ func finishInbound(t *tx, e finishRequest, now time.Time) (next bool) {
 	if out.Usage != nil {
 		addUsage(t, id, *out.Usage, now)
 	}
+	endCount(t, id, state, out.Usage)
 	if next {
 		enterLine(t, chat) // a chat with a running message is not in the line
 	}

@@ -58,7 +58,8 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.pruneParts(ctx, now.Add(-max(incompletePartAge, keep.Age))); err != nil {
 		return fmt.Errorf("prune parts: %w", err)
 	}
-	if err := s.change(ctx, "forget copies and the occurrences of removed schedules", func(t *tx) {
+	if err := s.change(ctx, "forget copies, counts and the occurrences of removed schedules", func(t *tx) {
+		pruneQuotas(t, now)
 		t.exec("DELETE FROM occurrence WHERE due < ? AND schedule NOT IN (SELECT name FROM schedule)",
 			micros(now.Add(-keep.Age)))
 		t.exec("DELETE FROM spooled WHERE delivery NOT IN (SELECT id FROM outbox)") // of failed ones that could be resent

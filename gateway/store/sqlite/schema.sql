@@ -174,6 +174,30 @@ CREATE TABLE usage (
 	cost          REAL NOT NULL,
 	PRIMARY KEY (at, person, chat, agent, model, whole)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE quota (
+	at      INTEGER NOT NULL,
+	rule    TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	used    REAL NOT NULL,
+	PRIMARY KEY (at, rule, subject)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE counted (
+	inbound INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	rule    TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	unit    TEXT NOT NULL,
+	PRIMARY KEY (inbound, rule, subject)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE quota_told (
+	at      INTEGER NOT NULL,
+	rule    TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	chat    TEXT NOT NULL,
+	spent   INTEGER NOT NULL,
+	inbound INTEGER NOT NULL,
+	PRIMARY KEY (at, rule, subject, chat, spent)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX inbox_chat ON inbox (chat, id);
 CREATE INDEX inbox_ended ON inbox (ended, id) WHERE ended > 0;
 CREATE INDEX outbox_unsent ON outbox (state, chat, id) WHERE state <> 'sent';

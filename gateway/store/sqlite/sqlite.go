@@ -69,6 +69,7 @@ type Store struct {
 	pruner
 	schedules
 	usage
+	quotas
 }
 
 type (
@@ -145,7 +146,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
 	return &Store{
-		s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}, usage{s},
+		s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}, usage{s}, quotas{s},
 	}, nil
 }
 

@@ -72,6 +72,7 @@ func Run(t *testing.T, open Open) {
 		{"automatic messages", automaticTests},
 		{"schedules", scheduleTests},
 		{"usage", usageTests},
+		{"quotas", quotaTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	})

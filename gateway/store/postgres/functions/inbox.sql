@@ -161,6 +161,7 @@ BEGIN
 	IF a ? 'usage' THEN
 		PERFORM add_usage(c, this, a->'usage');
 	END IF;
+	PERFORM end_count(this, a);
 	PERFORM keep_chat(c, of_chat, a ? 'keeps');
 	waits := EXISTS (SELECT 1 FROM inbox WHERE state = 'pending' AND chat = of_chat AND ended = 0);
 	IF waits THEN
