@@ -11,7 +11,7 @@ const page = 200;
 export function consoleView(health, onError) {
 	/** @type {Turn[]} */
 	let turns = [], listed = [];
-	let most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [], schedules = [];
+	let most = 1000, changes = null, requests = 0, stale = true, timer = 0, undelivered = [], schedules = [], usage = [];
 	const rows = new Map();
 	const names = new Map(); // chat → its title
 	const detail = turnView();
@@ -61,7 +61,9 @@ export function consoleView(health, onError) {
 	}
 
 	async function loadHealth() {
-		[health, undelivered, schedules] = await Promise.all([get('api/health'), get('api/undelivered'), get('api/schedules?occurrences=3')]);
+		const by = $('usage-by').value, used = 'api/usage?' + new URLSearchParams({ by, since: $('usage-last').value });
+		[health, undelivered, schedules, usage] = await Promise.all(
+			[get('api/health'), get('api/undelivered'), get('api/schedules?occurrences=3'), get(used)]);
 		draw();
 	}
 
@@ -76,6 +78,14 @@ export function consoleView(health, onError) {
 		update($('undelivered').lastChild, undelivered, () => undelivered.map((p) => h('li', badge(p.state), p.turn ? h('a', { href: '#/console/' + p.turn }, p.text || 'Files') : p.text || 'Files',
 			h('small', `${names.get(p.chat) || p.chat} · ${p.tries} ${p.tries === 1 ? 'try' : 'tries'}${p.error ? ' · ' + p.error : ''}`))));
 		update($('schedules').lastChild, schedules, () => schedules.map((s) => h('li', h('b', s.name), s.next ? ' next ' + moment(s.next, english) : ' not again', ...s.occurrences.map((o) => h('small', `${moment(o.due, english)} ${o.outcome}${o.reason ? ': ' + o.reason : ''}`)))));
+		update($('usage').lastElementChild, usage, () => usage.length ? usage.map(usageRow) : [h('li', 'No turn has ended.')]);
+	}
+
+	// usageRow describes what one user, chat, agent, model or day has used.
+	function usageRow(r) {
+		const by = ['user', 'chat', 'agent', 'model', 'day'].find((k) => k in r), n = r.input_tokens + r.output_tokens;
+		return h('li', h('b', names.get(r[by]) || r[by] || (by === 'user' ? 'nobody' : 'unknown')), [r.turns + (r.turns === 1 ? ' turn' : ' turns'), duration(r.seconds * 1e3),
+			n && `${n.toLocaleString(english)} tokens`, r.cost && '$' + r.cost.toFixed(2)].filter(Boolean).join(' · '));
 	}
 
 	function row(t) {
@@ -114,6 +124,7 @@ export function consoleView(health, onError) {
 		listed = [];
 		load();
 	};
+	$('usage-by').onchange = $('usage-last').onchange = () => loadHealth().catch(onError);
 	$('more').onclick = () => load(true);
 	new ResizeObserver(draw).observe($('plots'));
 

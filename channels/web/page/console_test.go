@@ -15,7 +15,20 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	f.schedules = []obj{{"name": "weekly", "next": due.Add(2 * time.Hour), "timezone": "UTC", "occurrences": []obj{
 		{"due": due, "outcome": "skipped", "reason": "the previous occurrence is still running"},
 	}}, {"name": "once", "next": nil, "timezone": "UTC", "occurrences": []obj{}}}
+	used := obj{"turns": 12, "seconds": 75, "input_tokens": 1200, "output_tokens": 34, "cost": 0.25}
+	f.usage = map[string][]obj{
+		"user 24h":  {with(used, obj{"user": "web:u"}), {"user": "", "turns": 1, "seconds": 2, "input_tokens": 0, "output_tokens": 0, "cost": 0}},
+		"chat 24h":  {with(used, obj{"chat": "web:trip"})},
+		"chat 720h": {},
+	}
 	p := open(t, f.url()+"#/console")
+	p.awaitText("#usage li:first-child", "web:u")
+	p.awaitText("#usage li:first-child", "12 turns · 1 min 15 s · 1,234 tokens · $0.25")
+	p.awaitText("#usage li:last-child", "nobody")
+	p.run(choosing("usage-by", "chat"))
+	p.awaitText("#usage li:last-child", "12 turns")
+	p.run(choosing("usage-last", "720h"))
+	p.awaitText("#usage li", "No turn has ended.")
 	p.awaitText("#turns tr:first-child", "and the bus timetable")
 	p.awaitText("#schedules li", "weekly")
 	p.awaitText("#schedules li", "next ")
@@ -60,14 +73,17 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.awaitHidden("#turn")
 }
 
+// choosing is the script that chooses from a list.
+func choosing(id, value string) string {
+	return fmt.Sprintf("{const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event('change'))}", id, value)
+}
+
 func TestTheConsoleIsFilteredByChatAndOutcome(t *testing.T) {
 	f := newFake(t)
 	scene(f)
 	p := open(t, f.url()+"#/console")
 	p.awaitText("#turns", "and the bus timetable")
-	choose := func(id, value string) {
-		p.run("{const s = document.getElementById('" + id + "'); s.value = '" + value + "'; s.dispatchEvent(new Event('change'))}")
-	}
+	choose := func(id, value string) { p.run(choosing(id, value)) }
 	choose("by-outcome", "timeout")
 	p.until("[...document.querySelectorAll('#turns tr')].length === 4 && [...document.querySelectorAll('#turns tr')].every(r => r.innerText.includes('Timed out'))")
 	choose("by-chat", "telegram:815")
@@ -143,7 +159,7 @@ func TestListedTurnsAreUpdatedAfterAReloadOrReconnect(t *testing.T) {
 	p := open(t, f.url()+"#/console/350")
 	p.lists(900, 701, 1)
 	p.awaitText("#turn h2", "Done")
-	p.run("{const s = document.getElementById('by-chat'); s.value = 'web:even'; s.dispatchEvent(new Event('change'))}")
+	p.run(choosing("by-chat", "web:even"))
 	p.lists(900, 502, 2)
 	p.run("document.getElementById('more').click()")
 	p.lists(900, 102, 2)

@@ -51,6 +51,7 @@ type fake struct {
 	details         map[int]obj
 	chats           map[string]string
 	lost, schedules []obj
+	usage           map[string][]obj // by the key and the time that are asked for
 	health          obj
 	menu            obj
 	acted           []string
@@ -133,6 +134,9 @@ func (f *fake) handler() http.Handler {
 	})
 	mux.HandleFunc("GET /api/schedules", func(w http.ResponseWriter, _ *http.Request) {
 		f.locked(func() { reply(w, 200, append([]obj{}, f.schedules...)) })
+	})
+	mux.HandleFunc("GET /api/usage", func(w http.ResponseWriter, r *http.Request) {
+		f.locked(func() { reply(w, 200, append([]obj{}, f.usage[r.FormValue("by")+" "+r.FormValue("since")]...)) })
 	})
 	mux.HandleFunc("GET /api/turns", f.listTurns)
 	mux.HandleFunc("GET /api/turns/{id}", func(w http.ResponseWriter, r *http.Request) {

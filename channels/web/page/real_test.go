@@ -166,7 +166,7 @@ func beDaemon(dir, addr string) error {
 	access.Mount(mux, log)
 	_, chat := ch.Mount()
 	mux.Handle("/", access.Require(httpd.Chat, chat))
-	for _, path := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/health"} {
+	for _, path := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/schedules", "/api/usage", "/api/health"} {
 		mux.Handle(path, access.Require(httpd.Operator, watch.Handler(g)))
 	}
 	server, err := httpd.Listen(ctx, addr, log)

@@ -131,7 +131,7 @@ interface ParentNode { querySelectorAll(query: string): NodeListOf<HTMLElement>;
 // The elements of index.html that have more than an HTMLElement.
 interface Named {
 	text: HTMLTextAreaElement; search: HTMLInputElement; composer: HTMLFormElement; files: HTMLInputElement; send: HTMLButtonElement; record: HTMLButtonElement; agent: HTMLSelectElement;
-	'by-chat': HTMLSelectElement; 'by-outcome': HTMLSelectElement;
+	'by-chat': HTMLSelectElement; 'by-outcome': HTMLSelectElement; 'usage-by': HTMLSelectElement; 'usage-last': HTMLSelectElement;
 	views: HTMLElement & { children: HTMLCollectionOf<HTMLElement> };
 	lightbox: HTMLDialogElement; large: HTMLImageElement; original: HTMLAnchorElement;
 }
