@@ -415,9 +415,9 @@ func (c *countingStore) Schedules(ctx context.Context) ([]store.Schedule, error)
 	return c.inner.Schedules(ctx)
 }
 
-func (c *countingStore) Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]store.Entry, error) {
+func (c *countingStore) Search(ctx context.Context, f store.SearchFilter) ([]store.Found, error) {
 	c.count("Search")
-	return c.inner.Search(ctx, chat, words, limit)
+	return c.inner.Search(ctx, f)
 }
 
 func (c *countingStore) SetCursor(ctx context.Context, channel string, cursor string) error {

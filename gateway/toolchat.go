@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -168,20 +169,26 @@ func (c *toolChat) Progress(ctx context.Context, text string) error {
 	return err
 }
 
-// Search returns messages of the chat that contain all words of a query.
-func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools.HistoryMessage, error) {
+// Search returns messages of the chat's conversation that contain all words of a query.
+func (c *toolChat) Search(ctx context.Context, query string, limit int) (found []tools.HistoryMessage, err error) {
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return nil, err
 	}
-	entries, err := c.g.o.Store.Search(ctx, c.chat, strings.Fields(query), limit)
-	if err != nil {
-		return nil, err
-	}
-	var found []tools.HistoryMessage
-	for _, e := range entries {
+	add := func(e store.Entry) {
 		found = append(found, tools.HistoryMessage{Role: e.Role, Text: e.Text, Time: e.Time})
 	}
-	return found, nil
+	if strings.TrimSpace(query) == "" {
+		entries, err := c.g.o.Store.History(ctx, c.chat, limit, 0)
+		for _, e := range slices.Backward(entries[max(len(entries)-limit, 0):]) {
+			add(e)
+		}
+		return found, err
+	}
+	all, err := c.g.o.Store.Search(ctx, store.SearchFilter{Chat: c.chat, Text: query, Conversation: true, Limit: limit})
+	for _, f := range all {
+		add(f.Entry)
+	}
+	return found, err
 }
 
 // checkAccess returns the latest message of a person with access in a chat, or errNoAccess.

@@ -16,6 +16,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/press"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
@@ -70,7 +71,7 @@ func (b *telegramBot) updateFrom18() {
 	b.restart(syscall.SIGKILL, func() {
 		db := b.database()
 		for _, statement := range []string{
-			"DROP INDEX question_secret", "ALTER TABLE question DROP COLUMN secret",
+			sqlitetest.UndoTo21, "DROP INDEX question_secret", "ALTER TABLE question DROP COLUMN secret",
 			"ALTER TABLE transient DROP COLUMN incoming", "ALTER TABLE transient DROP COLUMN owner",
 			"DROP INDEX inbox_open", "DROP INDEX inbox_origin", "ALTER TABLE inbox DROP COLUMN origin",
 			"CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0", "DROP TABLE schedule", "DROP TABLE occurrence",

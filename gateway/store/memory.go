@@ -16,19 +16,14 @@ type Entry struct {
 	Inbound int64     `json:"-"`
 }
 
-// SearchDepth is the number of turns of a chat, counted from the newest, that Search reads.
-const SearchDepth = 10_000
-
 // Transcripts are the conversations of chats, without progress. A user's message is included when
 // its turn has started.
 type Transcripts interface {
 	// History returns the entries of the last turns of a chat since the last new conversation,
 	// oldest first, without those of one inbound message.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// Search returns the entries of a chat since the last new conversation whose text contains all
-	// words, ignoring case: the newest first, at most limit. Only the last SearchDepth turns are
-	// searched.
-	Search(ctx context.Context, chat channels.Chat, words []string, limit int) ([]Entry, error)
+	// Search returns the messages that match a filter, newest first.
+	Search(ctx context.Context, f SearchFilter) ([]Found, error)
 }
 
 // LastingPrefix is the prefix of the keys of memories that survive a new conversation.

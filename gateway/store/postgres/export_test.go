@@ -14,6 +14,14 @@ func (o Options) WithNext(step string) Options {
 	return o
 }
 
+// WithSteps returns options of a version with the tables of the first steps only.
+func (o Options) WithSteps(n int) Options {
+	m := current()
+	m.steps = m.steps[:n]
+	o.migrations = &m
+	return o
+}
+
 // Call makes a change of one chat. With renumber, a call that is repeated has another number than
 // before, so that the database cannot know it.
 func (s *state) Call(ctx context.Context, function, chat string, renumber bool, answer any) error {

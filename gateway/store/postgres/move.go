@@ -120,7 +120,8 @@ func copyDatabase(ctx context.Context, t pgx.Tx, from MoveSource) (all []Moved, 
 	db := sql.OpenDB(c)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	tables, err := scanTexts(db.QueryContext(ctx,
-		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"))
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'search%' "+
+			"ORDER BY name")) // triggers build the index of the search
 	for _, table := range tables {
 		if err != nil {
 			break

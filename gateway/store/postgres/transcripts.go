@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/prepared"
 )
 
 // entryArgs is a store.Entry as the function add_entry takes it.
@@ -71,43 +71,25 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 	return entries, err
 }
 
-// searchPage is the number of turns that are read at a time, which bounds the memory for a long
-// conversation.
-const searchPage = 50
-
-// Search finds entries of a chat. The words are compared here, as by the other engine.
-func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (
-	found []store.Entry, err error,
-) {
-	words = slices.Clone(words)
-	for i, word := range words {
-		words[i] = strings.ToLower(word)
-	}
-	before := int64(math.MaxInt64)
-	for searched := 0; searched < store.SearchDepth && len(found) < limit; searched += searchPage {
-		turns, err := s.readTurns(ctx, chat, before, 0, searchPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range turns {
-			for _, e := range slices.Backward(t.entries()) {
-				if containsAll(e.Text, words) {
-					found = append(found, e)
-				}
-			}
-			before = t.ID
-		}
-		if len(turns) < searchPage {
-			break
-		}
-	}
-	return found[:min(len(found), limit)], nil
+// foundRow is a message that was found.
+type foundRow struct {
+	store.Found
+	ID int64
+	In *channels.Incoming // nil: the message is the agent's
 }
 
-// containsAll reports whether a text contains all words, which are in lower case.
-func containsAll(text string, words []string) bool {
-	text = strings.ToLower(text)
-	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+// Search finds messages of a chat by the index.
+func (s questions) Search(ctx context.Context, f store.SearchFilter) (found []store.Found, err error) {
+	if f.Limit <= 0 {
+		return nil, nil
+	}
+	rows, err := readAll[foundRow](ctx, s.state, "search "+f.Chat.String(), "SELECT search_chat($1, $2, $3, $4)",
+		f.Chat.String(), f.Text, f.Conversation, f.Limit)
+	for _, row := range rows {
+		row.Inbound = row.ID
+		found = append(found, prepared.Found(row.Found, row.In))
+	}
+	return found, err
 }
 
 // Recall returns a memory of a chat.

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -75,4 +78,25 @@ func TestAMemberOfTheVersionBeforeGoesOnAndCannotStartAgain(t *testing.T) {
 	if !regexp.MustCompile(`has version \d+, but this nanobot knows only \d+: install a newer nanobot`).MatchString(fmt.Sprint(err)) {
 		t.Errorf("got %v", err)
 	}
+}
+
+func TestMessagesOfTheTablesBeforeAreFound(t *testing.T) {
+	musttest.Do(t, musttest.Get(postgres.Open(ctx, fillOptions(t, postgres.Options{}).WithSteps(3)))(t).Close())
+	conn := musttest.Get(pgx.Connect(ctx, postgrestest.URL(t)))(t)
+	defer conn.Close(ctx)
+	musttest.Get(conn.PgConn().Exec(ctx, "SET search_path = "+schemaOf(t)+`;
+		INSERT INTO inbox (id, chat, state, attempt, received, ended, op, incoming) VALUES
+		(1, 'net:a', 'done', 1, 10, 10, 0, '{"id":"5","text":"an old question"}'), (2, 'net:a', 'done', 0, 10, 10, 0, '{"text":"/old"}'),
+		(3, 'net:a', 'dead', 1, 10, 10, 0, 'no JSON'), (4, 'net:b', 'done', 1, 10, 10, 0, '{"id":"5","text":"old"}'),
+		(5, 'net:a', 'done', 1, 10, 10, 0, '{"text":"old \u0000"}');
+		INSERT INTO transcript (inbound, n, text, media, at) VALUES (1, 1, 'an old answer', '[]', 10)`).ReadAll())(t)
+	s := openMember(t, postgres.Options{})
+	found, err := s.Search(ctx, store.SearchFilter{Chat: channels.Chat{Channel: "net", ID: "a"}, Text: "OLD", Limit: 9})
+	if err != nil || len(found) != 2 || found[0].Text != "an old answer" || found[1].Text != "an old question" {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	musttest.Do(t, s.Prune(ctx, store.Retention{Age: time.Minute}))
+	var left int
+	musttest.Do(t, conn.QueryRow(ctx, "SELECT count(*) FROM search").Scan(&left))
+	wanttest.Equal(t, "rows of deleted messages:", left, 0)
 }

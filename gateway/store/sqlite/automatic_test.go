@@ -10,6 +10,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/musttest"
 )
 
@@ -57,7 +58,7 @@ func TestAStateWithoutOriginsIsUpgraded(t *testing.T) {
 	in := channels.Incoming{Chat: chat, ID: "1", Text: "person", User: channels.User{ID: "7"}}
 	musttest.Get(s.Receive(ctx, store.ReceiveRequest{In: in}))(t)
 	closeStore(t, s)
-	editDatabase(t, dir, `ALTER TABLE transient DROP COLUMN owner; DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
+	editDatabase(t, dir, sqlitetest.UndoTo21, `ALTER TABLE transient DROP COLUMN owner; DROP INDEX inbox_open; DROP INDEX inbox_origin; ALTER TABLE inbox DROP COLUMN origin;
 		CREATE INDEX inbox_open ON inbox (state, chat, id) WHERE ended = 0; DROP TABLE schedule; DROP TABLE occurrence;
 		PRAGMA user_version = 19`)
 	s = openStore(t, dir, sqlite.Options{})

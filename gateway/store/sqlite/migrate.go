@@ -17,7 +17,7 @@ var migrations embed.FS
 
 // schemaVersion is the version of the schema that this program uses, oldestSchema the oldest one
 // that it reads: the numbers of the last and the first file in migrations/.
-const schemaVersion, oldestSchema = 23, 7
+const schemaVersion, oldestSchema = 24, 7
 
 // migrate upgrades the schema to schemaVersion in one transaction. It never downgrades: an older
 // program does not know the tables of a newer one.
@@ -145,7 +145,7 @@ func (c *conn) checkDatabase(path string) error {
 	tables := []string{
 		"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "refused",
 		"code_made", "told_later", "question", "memory", "record", "transient", "token", "details", "usage", "quota",
-		"counted", "quota_told",
+		"counted", "quota_told", "search",
 	}
 	for _, table := range tables {
 		if err := c.execScript("SELECT * FROM " + table + " LIMIT 1"); err != nil {

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
@@ -43,7 +45,8 @@ func readSchema(t *testing.T, dir string) string {
 	t.Helper()
 	db := musttest.Get(sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")))(t)
 	defer func() { musttest.Do(t, db.Close()) }()
-	rows := musttest.Get(db.Query("SELECT sql FROM sqlite_schema WHERE sql <> '' AND name <> 'sqlite_sequence' ORDER BY rowid"))(t)
+	rows := musttest.Get(db.Query(`SELECT sql FROM sqlite_schema WHERE sql <> '' AND name <> 'sqlite_sequence'
+		AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow') ORDER BY rowid`))(t)
 	var all strings.Builder
 	for rows.Next() {
 		var statement string
@@ -195,7 +198,7 @@ func TestTheDatabaseIsCopiedBeforeAMigration(t *testing.T) {
 func TestTheSessionsOfChatsInAnOldStateAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, openStore(t, dir, sqlite.Options{}))
-	editDatabase(t, dir, `DELETE FROM memory; INSERT INTO memory (chat, key, value) VALUES
+	editDatabase(t, dir, sqlitetest.UndoTo21, `DELETE FROM memory; INSERT INTO memory (chat, key, value) VALUES
 		('net:a', 'lasting:agent', '[{"session":"s1","agent":"x"},{"session":"s2"},{"other":1},"text"]'),
 		('net:b', 'lasting:agent:coder', '[{"session":"s2"},{"session":"s3"}]'),
 		('net:c', 'lasting:agent', 'of another protocol'), ('net:d', 'lasting:agent', '{"session":"s4"}'),
@@ -225,7 +228,7 @@ func TestWhatTheVersionBeforeLeftUnfinishedIsAdoptedOnce(t *testing.T) {
 	board := store.Transient{Chat: ann, ID: "71", Inbound: received.Inbound.ID}
 	musttest.Do(t, s.AddTransient(ctx, board))
 	closeStore(t, s)
-	editDatabase(t, dir, "ALTER TABLE transient DROP COLUMN owner", "PRAGMA user_version = 20")
+	editDatabase(t, dir, sqlitetest.UndoTo21, "ALTER TABLE transient DROP COLUMN owner", "PRAGMA user_version = 20")
 	for _, want := range []bool{true, false} {
 		s := openStore(t, dir, sqlite.Options{})
 		for range 2 {
@@ -243,6 +246,25 @@ func TestWhatTheVersionBeforeLeftUnfinishedIsAdoptedOnce(t *testing.T) {
 				musttest.Do(t, err)
 			}
 			want = false
+		}
+		closeStore(t, s)
+	}
+}
+
+func TestMessagesOfAnOldStateAreFound(t *testing.T) {
+	dir := createOldestSchema(t, "")
+	for version := 8; version <= 23; version++ {
+		editDatabase(t, dir, string(musttest.Get(os.ReadFile(fmt.Sprintf("migrations/%d.sql", version)))(t)))
+	}
+	editDatabase(t, dir, `INSERT INTO inbox (id, chat, state, attempt, received, ended, incoming) VALUES
+		(1, 'net:a', 'done', 1, 10, 10, '{"id":"5","text":"an old question"}'), (2, 'net:a', 'done', 0, 10, 10, '{"text":"/old"}'),
+		(3, 'net:a', 'dead', 1, 10, 10, 'no JSON'), (4, 'net:b', 'done', 1, 10, 10, '{"id":"5","text":"old"}');
+		INSERT INTO transcript (inbound, n, text, media, at) VALUES (1, 1, 'an old answer', '[]', 10)`, "PRAGMA user_version = 23")
+	for range 2 {
+		s := openStore(t, dir, sqlite.Options{})
+		found, err := s.Search(ctx, store.SearchFilter{Chat: channels.Chat{Channel: "net", ID: "a"}, Text: "OLD", Limit: 9})
+		if err != nil || len(found) != 2 || found[0].Text != "an old answer" || found[1].Text != "an old question" {
+			t.Errorf("found %+v, %v", found, err)
 		}
 		closeStore(t, s)
 	}

@@ -49,7 +49,11 @@ func enqueueOutbound(t *tx, l *prepared.Outbound, claim bool, now time.Time) enq
 	result := insertDeliveries(t, l, claim, now)
 	repeated := len(l.Encoded) > 0 && len(result.ids) == 0
 	if l.Entry != nil && !repeated {
-		addEntry(t, l.Inbound, *l.Entry, now)
+		var first int64
+		if len(result.ids) > 0 {
+			first = result.ids[0]
+		}
+		addEntry(t, l.Inbound, *l.Entry, first, now)
 	}
 	if len(result.ids) < len(l.Encoded) {
 		result.unusedCopies = unreferencedCopies(t, slices.Concat(l.Copies...))

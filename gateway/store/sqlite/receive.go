@@ -99,7 +99,7 @@ func receiveMessage(t *tx, r prepared.Receive) store.ReceiveResult {
 	}
 	insertOutbounds(t, r.Answers, result.Inbound.ID, r.Now)
 	if r.Entry != nil {
-		addEntry(t, result.Inbound.ID, *r.Entry, r.Now)
+		addEntry(t, result.Inbound.ID, *r.Entry, 0, r.Now)
 	}
 	if len(r.Occurrences) > 0 {
 		last := &r.Occurrences[len(r.Occurrences)-1]

@@ -3,9 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -13,15 +11,16 @@ import (
 	"nanobot/gateway/store/prepared"
 )
 
-// addEntry adds an entry to the transcript of an inbound message.
-func addEntry(t *tx, inbound int64, e store.Entry, now time.Time) {
+// addEntry adds an entry to the transcript of an inbound message. delivery is the first one of its
+// message, 0: unknown.
+func addEntry(t *tx, inbound int64, e store.Entry, delivery int64, now time.Time) {
 	at := e.Time
 	if at.IsZero() {
 		at = now
 	}
-	t.exec(`INSERT INTO transcript (inbound, n, text, media, at)
-		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4)`,
-		inbound, e.Text, prepared.JSON(e.Media), micros(at))
+	t.exec(`INSERT INTO transcript (inbound, n, text, media, at, delivery)
+		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE inbound = ?1), ?2, ?3, ?4, ?5)`,
+		inbound, e.Text, prepared.JSON(e.Media), micros(at), delivery)
 }
 
 // History returns the last turns of a chat: the messages whose turn has started, each with the
@@ -30,7 +29,11 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 	if turns <= 0 {
 		return nil, nil
 	}
-	inbounds, err := s.turnsOf(ctx, chat, "id <> ?3", turns, without)
+	inbounds, err := readAll(ctx, s.state, "read the history of "+chat.String(),
+		scanInbound, selectInbound+`chat = ?1 AND (attempt > 0 OR origin <> 'person' AND
+			EXISTS (SELECT 1 FROM transcript t WHERE t.inbound = inbox.id)) AND id <> ?3
+			AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(),
+		turns, without)
 	if err != nil {
 		return nil, err
 	}
@@ -45,17 +48,6 @@ func (s questions) History(ctx context.Context, chat channels.Chat, turns int, w
 	return entries, nil
 }
 
-// turnsOf returns the newest turns of the chat's conversation that a condition on ?3 finds.
-func (s questions) turnsOf(ctx context.Context, chat channels.Chat, condition string, limit int,
-	arg int64,
-) ([]store.Inbound, error) {
-	return readAll(ctx, s.state, "read the history of "+chat.String(),
-		scanInbound, selectInbound+"chat = ?1 AND (attempt > 0 OR origin <> 'person' AND "+
-			"EXISTS (SELECT 1 FROM transcript t WHERE t.inbound = inbox.id)) AND "+condition+
-			` AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(),
-		limit, arg)
-}
-
 // entriesOf returns the entries of a turn: the person's message and the agent's messages.
 func (s questions) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
 	said, err := readAll(ctx, s.state, fmt.Sprintf("read the transcript of inbound message %d", i.ID), scanEntry,
@@ -65,47 +57,6 @@ func (s questions) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entr
 	}
 	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
 	return append([]store.Entry{entry}, said...), err
-}
-
-// searchPage is the number of turns that are read at a time, which bounds the memory for a long
-// conversation.
-const searchPage = 50
-
-// Search finds entries of a chat. The words are compared here, because SQLite ignores the case of
-// ASCII letters only.
-func (s questions) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (
-	found []store.Entry, err error,
-) {
-	words = slices.Clone(words)
-	for i, word := range words {
-		words[i] = strings.ToLower(word)
-	}
-	before := int64(math.MaxInt64)
-	for searched := 0; searched < store.SearchDepth && len(found) < limit; searched += searchPage {
-		inbounds, err := s.turnsOf(ctx, chat, "id < ?3", searchPage, before)
-		if err != nil {
-			return nil, err
-		}
-		for _, i := range inbounds {
-			turn, err := s.entriesOf(ctx, i)
-			if err != nil {
-				return nil, err
-			}
-			slices.Reverse(turn)
-			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !containsAll(e.Text, words) })...)
-			before = i.ID
-		}
-		if len(inbounds) < searchPage {
-			break
-		}
-	}
-	return found[:min(len(found), limit)], nil
-}
-
-// containsAll reports whether a text contains all words, which are in lower case.
-func containsAll(text string, words []string) bool {
-	text = strings.ToLower(text)
-	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func scanEntry(scan func(...any) error) (store.Entry, error) {

@@ -221,10 +221,10 @@ var automaticTests = []contractTest{
 		b.receive(automatic(hook, "waits"))
 		b.reopen()
 		b.equal("the history", b.transcript(ann, 9), "[user: hello agent: hi agent: build failed]")
-		b.equal("found", b.searchTexts(ann, 9, "failed"), "[agent: build failed]")
-		b.equal("what waits", b.searchTexts(ann, 9, "waits"), "[]")
+		b.equal("found", b.search("failed"), "[agent: build failed]")
+		b.equal("what waits", b.search("waits"), "[]")
 		b.claimOne()
-		b.equal("once claimed", b.searchTexts(ann, 9, "waits"), "[user: waits]")
+		b.equal("once claimed", b.search("waits"), "[user: waits]")
 	}},
 	{"cancelled automatic messages take no room in the history", func(b *fixture) {
 		b.runTurn(ann, "hello", "hi")

@@ -73,6 +73,7 @@ func Run(t *testing.T, open Open) {
 		{"schedules", scheduleTests},
 		{"usage", usageTests},
 		{"quotas", quotaTests},
+		{"search", searchTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	})

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"reflect"
 	"time"
 
@@ -71,32 +70,6 @@ var transcriptTests = []contractTest{
 		b.startConversation(ann)
 		b.equal("the history", b.transcript(ann, 9), "[]")
 	}},
-	{"Search finds entries with all words, the newest first, in one chat", func(b *fixture) {
-		b.runTurn(ann, "1", "The Invoice of May", "nothing")
-		b.runTurn(bob, "2", "the invoice of May")
-		b.runTurn(ann, "3", "an invoice of June", "Über die INVOICE of may")
-		b.equal("two words", b.searchTexts(ann, 9, "invoice", "MAY"), "[agent: Über die INVOICE of may agent: The Invoice of May]")
-		b.equal("the first", b.searchTexts(ann, 1, "invoice"), "[agent: Über die INVOICE of may]")
-		b.equal("another case", b.searchTexts(ann, 9, "üBER"), "[agent: Über die INVOICE of may]")
-		b.equal("what a person wrote", b.searchTexts(ann, 9, "1"), "[user: 1]")
-		b.equal("no words", len(b.searchTexts(ann, 9)), 6)
-		b.equal("none", b.searchTexts(ann, 9, "100%"), "[]")
-		b.equal("no more than wanted", b.searchTexts(ann, 0, "invoice"), "[]")
-	}},
-	{"Search finds old entries", func(b *fixture) {
-		b.runTurn(ann, "needle")
-		for i := range 120 {
-			b.runTurn(ann, fmt.Sprintf("hay %d", i))
-		}
-		b.equal("the first message", b.searchTexts(ann, 9, "needle"), "[user: needle]")
-		b.equal("the last ones", b.searchTexts(ann, 2, "hay"), "[user: hay 119 user: hay 118]")
-	}},
-	{"Search finds no entries from before a new conversation", func(b *fixture) {
-		b.runTurn(ann, "1", "old word")
-		b.startConversation(ann)
-		b.runTurn(ann, "2", "new word")
-		b.equal("a word of both", b.searchTexts(ann, 9, "word"), "[agent: new word]")
-	}},
 	{"later entries of a turn from before a new conversation are hidden", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")
 		b.startConversation(ann)
@@ -136,17 +109,6 @@ func (b *fixture) runTurn(chat channels.Chat, id string, answers ...string) {
 	}
 	b.sendAll(chat)
 	b.finishDone(inbound.ID)
-}
-
-func (b *fixture) searchTexts(chat channels.Chat, limit int, words ...string) []string {
-	b.Helper()
-	entries, err := b.Search(ctx, chat, words, limit)
-	b.noError(err)
-	found := []string{}
-	for _, e := range entries {
-		found = append(found, e.Role+": "+e.Text)
-	}
-	return found
 }
 
 func (b *fixture) transcript(chat channels.Chat, turns int) []string {

@@ -64,7 +64,7 @@ BEGIN
 		END LOOP;
 	END IF;
 	IF jsonb_typeof(o->'entry') = 'object' AND (total = 0 OR ids <> '{}') THEN
-		PERFORM add_entry(c, answered, o->'entry');
+		PERFORM add_entry(c, answered, o->'entry', ids[1]);
 	END IF;
 	IF cardinality(ids) < total THEN
 		unused := unneeded_copies(ARRAY(SELECT jsonb_array_elements_text(value->'folders')

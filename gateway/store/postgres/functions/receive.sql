@@ -123,7 +123,7 @@ BEGIN
 		PERFORM insert_outbound(c, value, this, false) FROM jsonb_array_elements(a->'answer');
 	END IF;
 	IF a ? 'entry' THEN
-		PERFORM add_entry(c, this, a->'entry');
+		PERFORM add_entry(c, this, a->'entry', NULL);
 	END IF;
 	IF a ? 'occurrences' THEN
 		PERFORM insert_occurrences(c, a->'occurrences', this);

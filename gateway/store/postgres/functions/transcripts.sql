@@ -1,8 +1,10 @@
--- add_entry adds an entry (text, media, at) to the transcript of an inbound message.
-CREATE FUNCTION add_entry(c operation, of_inbound bigint, e jsonb) RETURNS void LANGUAGE plpgsql AS $$
+-- add_entry adds an entry (text, media, at) to the transcript of an inbound message. delivery is the first one of its
+-- message, NULL: unknown.
+CREATE FUNCTION add_entry(c operation, of_inbound bigint, e jsonb, delivery bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-	INSERT INTO transcript (inbound, n, text, media, at)
-		SELECT of_inbound, coalesce(max(n), 0) + 1, e->>'text', e->>'media', coalesce(nullif((e->>'at')::bigint, 0), c.now)
+	INSERT INTO transcript (inbound, n, text, media, at, delivery)
+		SELECT of_inbound, coalesce(max(n), 0) + 1, e->>'text', e->>'media', coalesce(nullif((e->>'at')::bigint, 0), c.now),
+			coalesce(add_entry.delivery, 0)
 		FROM transcript WHERE inbound = of_inbound;
 END $$;
 

@@ -51,6 +51,11 @@ func Prepare(t testing.TB, dir string) {
 	}
 }
 
+// UndoTo21 makes a database have schema 21, except for its version.
+const UndoTo21 = `DROP TRIGGER search_message; DROP TRIGGER search_change; DROP TRIGGER search_delete; DROP TRIGGER search_entry;
+	DROP TRIGGER search_entry_delete; DROP VIEW searched; DROP TABLE search; ALTER TABLE transcript DROP COLUMN delivery;
+	DROP TABLE quota; DROP TABLE counted; DROP TABLE quota_told; DROP TABLE usage;`
+
 // CountSending counts the deliveries that are marked as sending in the state in dir. A daemon may
 // be using the state.
 func CountSending(t testing.TB, dir string) int {
