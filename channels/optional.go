@@ -127,6 +127,14 @@ type ChatLocator interface {
 	LocateChat(id string) (parent, topic string, group bool)
 }
 
+// Linker is a channel on whose network messages have addresses.
+type Linker interface {
+	// LinkMessage returns the address of the message with this ID, for the people of its chat, or
+	// "" if it has none or its address is not known. group says that several people can write in
+	// the chat. It makes no network call.
+	LinkMessage(chat Chat, group bool, id string) string
+}
+
 // ChatChecker is a channel that knows the form of its chats' IDs. Its settings implement it, too,
 // so that chats in the config can be checked.
 type ChatChecker interface {

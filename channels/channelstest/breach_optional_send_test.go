@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"nanobot/channels"
@@ -18,6 +19,7 @@ const (
 	endsTyping  = "Typer: Typing shows nothing once its context has ended"
 	idempotent  = "Repeater: Send is idempotent per Key"
 	hasParents  = "ChatLocator: the chat of a topic is no topic"
+	linksWell   = "Linker: what has an address has one of the web"
 	checksChats = "ChatChecker: CheckChat accepts only IDs that a chat can have"
 )
 
@@ -105,6 +107,22 @@ var optionalSendBreaches = []breach{
 		fails: []string{hasParents},
 		build: withFault(func(_ fakeChannel, o *faultyChannel) {
 			o.locateChat = func(id string) (parent, topic string, group bool) { return id + "_1", "1", true }
+		}),
+	},
+	{
+		name:  "LinkMessage returns an address for everything",
+		fails: []string{linksWell},
+		build: withFault(func(_ fakeChannel, o *faultyChannel) {
+			o.linkMessage = func(_ channels.Chat, _ bool, id string) string { return "https://fake.example/" + id }
+		}),
+	},
+	{
+		name:  "LinkMessage returns no address of the web",
+		fails: []string{linksWell},
+		build: withFault(func(f fakeChannel, o *faultyChannel) {
+			o.linkMessage = func(chat channels.Chat, group bool, id string) string {
+				return strings.TrimPrefix(f.LinkMessage(chat, group, id), "https://")
+			}
 		}),
 	},
 	{

@@ -27,6 +27,7 @@ type faultyChannel struct {
 	closeIdle    func()
 	typing       func(ctx context.Context, chat channels.Chat) error
 	locateChat   func(id string) (parent, topic string, group bool)
+	linkMessage  func(chat channels.Chat, group bool, id string) string
 	checkChat    func(id string) error
 	resume       func(cursor string)
 	keepCursor   func(keep func(ctx context.Context, cursor string) error)
@@ -108,6 +109,10 @@ func (o faultyChannel) Typing(ctx context.Context, chat channels.Chat) error {
 
 func (o faultyChannel) LocateChat(id string) (parent, topic string, group bool) {
 	return overridden(o.locateChat, o.locateChat != nil, o.fakeChannel.LocateChat)(id)
+}
+
+func (o faultyChannel) LinkMessage(chat channels.Chat, group bool, id string) string {
+	return overridden(o.linkMessage, o.linkMessage != nil, o.fakeChannel.LinkMessage)(chat, group, id)
 }
 
 func (o faultyChannel) CheckChat(id string) error {

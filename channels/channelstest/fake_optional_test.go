@@ -23,6 +23,7 @@ var (
 	_ channels.Typer            = fakeChannel{}
 	_ channels.Repeater         = fakeChannel{}
 	_ channels.ChatLocator      = fakeChannel{}
+	_ channels.Linker           = fakeChannel{}
 	_ channels.ChatChecker      = fakeChannel{}
 	_ channels.Resumer          = fakeChannel{}
 	_ channels.CursorKeeper     = fakeChannel{}
@@ -213,6 +214,13 @@ func (f fakeChannel) Typing(ctx context.Context, _ channels.Chat) error {
 func (f fakeChannel) Repeatable() bool { return true }
 
 func (f fakeChannel) LocateChat(string) (parent, topic string, group bool) { return "", "", false }
+
+func (f fakeChannel) LinkMessage(chat channels.Chat, _ bool, id string) string {
+	if n, err := strconv.Atoi(id); err != nil || n < 0 || chat != testChat {
+		return ""
+	}
+	return "https://fake.example/" + id
+}
 
 func (f fakeChannel) CheckChat(id string) error {
 	if id != testChat.ID {

@@ -33,6 +33,7 @@ var optionalChecks = []check{
 	{"Typer: Typing shows nothing once its context has ended", typingEnds},
 	{"Repeater: Send is idempotent per Key", sendIsIdempotent},
 	{"ChatLocator: the chat of a topic is no topic", parentIsNoTopic},
+	{"Linker: what has an address has one of the web", linksAreAddresses},
 	{"ChatChecker: CheckChat accepts only IDs that a chat can have", chatsAreChecked},
 	{"Resumer: without a cursor everything is received", resumeFromNothing},
 	{"Resumer: Run continues after the cursor", resumeContinues},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"nanobot/channels"
 	"nanobot/internal/words"
@@ -188,6 +189,28 @@ func parentIsNoTopic(_ context.Context, fx fixture) error {
 	}
 	if above, number, groupAbove := locator.LocateChat(parent); parent != "" && (above+number != "" || groupAbove != group) {
 		return fmt.Errorf("%s is a topic of %s, which is the topic %q of %q", fx.Chat, parent, number, above)
+	}
+	return nil
+}
+
+func linksAreAddresses(_ context.Context, fx fixture) error {
+	linker, err := optionalInterface[channels.Linker](fx)
+	if err != nil {
+		return err
+	}
+	for _, group := range []bool{false, true} {
+		for _, id := range []string{"", "x", "(1)", "-1", "1 2"} {
+			if link := linker.LinkMessage(fx.Chat, group, id); link != "" {
+				return fmt.Errorf("the message %q has the address %q", id, link)
+			}
+		}
+		if link := linker.LinkMessage(channels.Chat{Channel: fx.Chat.Channel, ID: "x"}, group, "1"); link != "" {
+			return fmt.Errorf("a message of no chat has the address %q", link)
+		}
+		link := linker.LinkMessage(fx.Chat, group, "1")
+		if link != "" && !strings.HasPrefix(link, "https://") || strings.ContainsAny(link, " ()<>[]") {
+			return fmt.Errorf("%q is no address", link)
+		}
 	}
 	return nil
 }

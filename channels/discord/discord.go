@@ -111,6 +111,7 @@ var (
 	_ channels.Replacer         = (*Channel)(nil)
 	_ channels.FileLimiter      = (*Channel)(nil)
 	_ channels.Typer            = (*Channel)(nil)
+	_ channels.Linker           = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Settings)(nil)
 	_ channels.ConnectionKeeper = (*Channel)(nil)

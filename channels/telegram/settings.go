@@ -136,6 +136,16 @@ func (*Channel) LocateChat(id string) (parent, topic string, group bool) {
 	return (*Settings)(nil).LocateChat(id)
 }
 
+// LinkMessage returns the address of a message of a supergroup or channel, for its members. Messages
+// of other chats have none.
+func (*Channel) LinkMessage(chat channels.Chat, _ bool, id string) string {
+	home, err := chats.ParseAddress(chat.ID)
+	if err != nil {
+		return ""
+	}
+	return chats.Link(home, id)
+}
+
 // CheckChat returns an error if no chat can have an ID.
 func (*Channel) CheckChat(id string) error { return (*Settings)(nil).CheckChat(id) }
 

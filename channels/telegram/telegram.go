@@ -89,6 +89,7 @@ var (
 	_ channels.FileLimiter      = (*Channel)(nil)
 	_ channels.Typer            = (*Channel)(nil)
 	_ channels.ChatLocator      = (*Channel)(nil)
+	_ channels.Linker           = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Channel)(nil)
 	_ channels.ChatChecker      = (*Settings)(nil)
 	_ channels.ConnectionKeeper = (*Channel)(nil)

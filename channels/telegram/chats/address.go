@@ -70,3 +70,17 @@ func ParseMessageID(home int64, id string) (chat int64, number int, err error) {
 	}
 	return chat, number, nil
 }
+
+// Link returns the address of a message, "": it has none. The IDs of supergroups and channels are
+// -100 and the number in the address.
+func Link(home Address, id string) string {
+	const supergroup = -1_000_000_000_000
+	chat, message, err := ParseMessageID(home.Chat, id)
+	switch {
+	case err != nil || message <= 0 || chat >= supergroup:
+		return ""
+	case home.Thread != 0:
+		return fmt.Sprintf("https://t.me/c/%d/%d/%d", supergroup-chat, home.Thread, message)
+	}
+	return fmt.Sprintf("https://t.me/c/%d/%d", supergroup-chat, message)
+}
