@@ -151,7 +151,7 @@ func TestAgentInformationIsShownInStatusHelpAndTheMenu(t *testing.T) {
 		for _, c := range musttest.Get(read(t.Context(), channels.Chat{Channel: "net", ID: "1"}, channels.User{ID: "u"}))(t).Commands {
 			commands = append(commands, c.Name)
 		}
-		want := []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "usage", "whoami", "help", "plan", "web-search"}
+		want := []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "search", "usage", "whoami", "help", "plan", "web-search"}
 		wanttest.EqualSlices(t, "commands", commands, want)
 	}
 	check()

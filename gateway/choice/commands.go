@@ -37,6 +37,7 @@ var gatewayCommands = []gatewayCommand{
 	{name: "remind", help: words.HelpRemind, args: true},
 	{name: "schedules", help: words.HelpSchedules},
 	{name: "verbose", help: words.HelpVerbose, args: true},
+	{name: "search", help: words.HelpSearch, args: true, private: true},
 	{name: "usage", help: words.HelpUsage, private: true},
 	{name: "whoami", help: words.HelpWhoami, private: true},
 	{name: CommandAgent, help: words.HelpAgent, available: (*Choice).canSwitch},

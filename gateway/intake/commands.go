@@ -57,6 +57,7 @@ var commands = map[string]command{
 	"/retry":     {do: commandCall.retry},
 	"/whoami":    {do: commandCall.whoami},
 	"/usage":     {do: commandCall.usage},
+	"/search":    {do: commandCall.search},
 	"/verbose":   {do: commandCall.verbose},
 	"/remind":    {do: commandCall.remind},
 	"/schedules": {do: commandCall.schedules},

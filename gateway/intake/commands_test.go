@@ -79,6 +79,7 @@ func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 /remind: send a text later, such as /remind 20m look at the oven
 /schedules: list the reminders and schedules of this chat
 /verbose: show the work while it runs (1) or only answers (0)
+/search: find messages of this chat, such as /search invoice may
 /usage: show what you have used today and in the last days
 /whoami: show your ID and this chat's
 /help: list these commands

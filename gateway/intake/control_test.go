@@ -279,8 +279,8 @@ func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 			return names
 		}
 		fx.checkEqual("the agent's commands", names(fx.choice.AgentCommands(store.DefaultAgent, fx.about[store.DefaultAgent])), []string{"key", "screen", "review"})
-		fx.checkEqual("the menu", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "usage", "whoami", "key", "screen", "help"})
+		fx.checkEqual("the menu", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "search", "usage", "whoami", "key", "screen", "help"})
 		fx.settings.Agents["other"] = intake.Agent{Runner: &fakeAgents{}}
-		fx.checkEqual("the menu with several agents", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "usage", "whoami", "agent", "help"})
+		fx.checkEqual("the menu with several agents", names(fx.choice.Menu()), []string{"stop", "status", "new", "retry", "remind", "schedules", "verbose", "search", "usage", "whoami", "agent", "help"})
 	})
 }

@@ -314,7 +314,15 @@ func (fx *fixture) checkEqual(what string, got, want any) {
 type network struct {
 	channels.Channel
 	channels.Editor
-	reacts bool
+	reacts    bool
+	addresses string // the beginning of the addresses of messages, "": they have none
+}
+
+func (n *network) LinkMessage(_ channels.Chat, _ bool, id string) string {
+	if n.addresses == "" {
+		return ""
+	}
+	return n.addresses + id
 }
 
 func (*network) Plan(m channels.Message) ([]channels.Outgoing, error) {

@@ -51,6 +51,7 @@ type Store interface {
 	LoadDetails(ctx context.Context, inbound int64) (string, error)
 	Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error)
 	store.Usage
+	Search(ctx context.Context, f store.SearchFilter) ([]store.Found, error)
 }
 
 // Lanes queues messages and runs their turns.

@@ -88,7 +88,7 @@ const (
 var least = map[Action]Role{
 	Talk: Guest, "/start": Guest, "/help": Guest, "/whoami": Guest,
 
-	"/stop": User, "/status": User, "/new": User, "/retry": User, "/verbose": User, "/usage": User,
+	"/stop": User, "/status": User, "/new": User, "/retry": User, "/verbose": User, "/usage": User, "/search": User,
 	Schedule: User, "/schedules": User, "/unschedule": User, SwitchAgent: User,
 	"/details": User, "/cancel": User, "/again": User, "/rerun": User, "/resend": User,
 	"/runbooks": User, "/run": User, CommentRun: User,

@@ -20,6 +20,7 @@ var may = map[role.Action]string{
 	"/retry":   "-.uao.",
 	"/verbose": "-.uao.",
 	"/usage":   "-.uao.",
+	"/search":  "-.uao.",
 
 	role.Schedule: "-.uao.",
 	"/schedules":  "-.uao.",

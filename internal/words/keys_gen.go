@@ -20,6 +20,7 @@ const (
 	HelpVerbose         Key = "helpVerbose"
 	HelpRemind          Key = "helpRemind"
 	HelpSchedules       Key = "helpSchedules"
+	HelpSearch          Key = "helpSearch"
 	HelpUsage           Key = "helpUsage"
 	HelpWhoami          Key = "helpWhoami"
 	HelpHelp            Key = "helpHelp"
@@ -63,6 +64,13 @@ const (
 	VerboseUsage Key = "verboseUsage"
 	VerboseIsOff Key = "verboseIsOff"
 	VerboseIsOn  Key = "verboseIsOn"
+
+	// Search.
+	SearchUsage Key = "searchUsage"
+	SearchNone  Key = "searchNone"
+	SearchMore  Key = "searchMore"
+	// The author of what an agent has written.
+	SearchAgent Key = "searchAgent"
 
 	// What a person has used.
 	UsageToday  Key = "usageToday"

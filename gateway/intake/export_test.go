@@ -1,0 +1,4 @@
+package intake
+
+// ExcerptAround is what a search shows of a text.
+var ExcerptAround = excerptAround
