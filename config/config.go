@@ -124,6 +124,7 @@ type Gateway struct {
 	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Number of messages that a user may send per minute; 0: no limit. Commands may reach twice that number, and /stop always works. The user is told once a minute."`
 	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
 	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
+	Keep          Keep   `json:"keep" jsonschema_description:"How long what the daemon stores is kept."`
 	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
 	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules, reminders and days of usage, such as Europe/Berlin. Default: that of the system."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
@@ -140,6 +141,17 @@ type Gateway struct {
 type Files struct {
 	Max      int `json:"max" unit:"MiB" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Maximum size in MiB of all received files of one chat together; 0: no limit. A file beyond it is refused, and its message is received without it."`
 	KeepDays int `json:"keepDays" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, oldest first, if nobody has changed or moved them; 0: never."`
+}
+
+// Keep configures how long what the daemon stores is kept, in days. A Config that was not loaded
+// has 0: no limit.
+type Keep struct {
+	Messages    int `json:"messages" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which finished messages are removed from the state, with their transcripts, answers and questions."`
+	MaxMessages int `json:"maxMessages" jsonschema:"minimum=100,maximum=1000000000" jsonschema_description:"Most finished messages in the state, and most answers and questions; older ones are removed also before messages says so."`
+	History     int `json:"history" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which messages are removed from the chat page."`
+	Usage       int `json:"usage" unit:"days" jsonschema:"minimum=2,maximum=36500" jsonschema_description:"Days after which usage is removed."`
+	Memories    int `json:"memories" unit:"days" jsonschema:"minimum=90,maximum=36500" jsonschema_description:"Days after the last message of a chat at which its choices and the memories of its agents are removed."`
+	Runs        int `json:"runs" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days without activity after which runs of runbooks that people have begun are removed with their records; 0: never. Those of agents are removed with messages."`
 }
 
 // Log configures logging.
@@ -167,7 +179,9 @@ func Default() Config {
 		Hooks: map[string]*Hook{},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
-			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048}, Language: "auto", Words: map[string]string{},
+			Delivery: "atLeastOnce", DrainTimeout: 30, Files: Files{Max: 2048},
+			Keep:     Keep{Messages: 30, MaxMessages: 100_000, History: 30, Usage: 400, Memories: 400},
+			Language: "auto", Words: map[string]string{},
 			Member: Member{TTL: 10, Labels: []string{}},
 		},
 		Log:      Log{Level: "info", Format: "auto"},

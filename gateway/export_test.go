@@ -13,3 +13,6 @@ func (g *Gateway) PruneFiles(ctx context.Context) { g.pruneFiles(ctx) }
 func (g *Gateway) ReceiveMessage(ctx context.Context, in channels.Incoming) error {
 	return g.forwards.Receive(ctx, in)
 }
+
+// PruneState removes what the settings no longer keep, as the gateway does every hour.
+func (g *Gateway) PruneState(ctx context.Context) { g.pruneState(ctx) }

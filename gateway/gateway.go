@@ -55,6 +55,7 @@ type Settings struct {
 	AtMostOnce    bool // do not repeat a send with an unknown outcome
 	DrainTimeout  time.Duration
 	Files         Files
+	Keep          config.Keep
 	Runbooks      Runbooks
 	Schedules     map[string]schedule.Configured // by name
 	Timezone      string                         // of times of day in chats; "": the system's

@@ -14,7 +14,6 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/beat"
 	"nanobot/gateway/retry"
-	"nanobot/gateway/runbook"
 	"nanobot/gateway/schedule"
 	"nanobot/gateway/store"
 )
@@ -194,9 +193,6 @@ func (g *Gateway) runChannel(ctx context.Context, name string, ch channels.Chann
 	return ch.Run(ctx, g.forwards.Receive)
 }
 
-// retention is how long finished rows are kept, for /status and the history.
-var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
-
 // Zone returns the time zone of days.
 func (g *Gateway) Zone() *time.Location {
 	zone, err := schedule.LoadZone(g.currentSettings().Timezone)
@@ -204,24 +200,4 @@ func (g *Gateway) Zone() *time.Location {
 		return time.UTC
 	}
 	return zone
-}
-
-// firstPrune is the time from the start to the first pruning: a daemon that is often restarted has
-// to prune, too.
-const firstPrune = 2 * time.Minute
-
-func (g *Gateway) prune(ctx context.Context) error {
-	for wait := firstPrune; retry.Sleep(ctx, wait); wait = time.Hour {
-		g.intake.ResetRefusalLog()
-		g.pruneFiles(ctx)
-		keep := retention
-		keep.Zone = g.Zone()
-		if err := g.o.Store.Prune(ctx, keep); err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("prune failed", zap.Error(err))
-		}
-		if err := (runbook.Runs{Records: g.o.Store}).PruneAgentRuns(ctx, retention.Age); err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("runs of agents not pruned", zap.Error(err))
-		}
-	}
-	return nil
 }

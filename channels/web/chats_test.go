@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -344,4 +345,22 @@ func TestAChatDeletedAtOneMemberIsGoneAtTheOthers(t *testing.T) {
 		t.Errorf("the answer of a turn there: %v", err)
 	}
 	wanttest.Equal(t, "there", other.status("ann", "GET", "/api/chats/"+annsChat+"/messages", ""), 410)
+}
+
+func TestTheHistoryIsPruned(t *testing.T) {
+	r := newFixture(t)
+	r.startGateway()
+	r.postText("ann", "web-a-known-to-nobody-else", "hello")
+	r.awaitIncoming(1)
+	r.stop() // the message is marked as received
+	stored := func() (n int) {
+		t.Helper()
+		var page struct{ Messages []object }
+		r.getJSON("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
+		return len(page.Messages)
+	}
+	musttest.Do(t, r.ch.PruneHistory(t.Context(), time.Now().Add(-time.Hour)))
+	wanttest.Equal(t, "young messages", stored(), 1)
+	musttest.Do(t, r.ch.PruneHistory(t.Context(), time.Now().Add(time.Hour)))
+	wanttest.Equal(t, "old messages", stored(), 0)
 }

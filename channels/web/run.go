@@ -21,9 +21,8 @@ const (
 	receiveBatch = 128
 	// firstRetryDelay is the first delay after the gateway did not receive a message.
 	firstRetryDelay = 200 * time.Millisecond
-	// retention is how long messages are stored. pruneInterval is how often older ones are deleted.
-	retention     = 30 * 24 * time.Hour
-	pruneInterval = time.Hour
+	// sweepInterval is how often unused files are removed.
+	sweepInterval = time.Hour
 )
 
 // Run passes stored messages to the gateway until ctx ends, also those from before a restart. If
@@ -40,7 +39,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	defer c.running.Store(false)
 	var work errgroup.Group
 	work.Go(func() error { h.Listen(ctx); return nil })
-	work.Go(func() error { c.pruneLoop(ctx, h); return nil })
+	work.Go(func() error { c.sweepLoop(ctx, h); return nil })
 	if c.push != nil {
 		work.Go(func() error { c.push.Run(ctx); return nil })
 	}
@@ -169,16 +168,22 @@ func (c *Channel) toIncoming(e history.Event) (channels.Incoming, bool) {
 	return in, true
 }
 
-// pruneLoop deletes old messages and unused files periodically.
-func (c *Channel) pruneLoop(ctx context.Context, h *history.History) {
+// PruneHistory deletes the messages that are older than a time.
+func (c *Channel) PruneHistory(ctx context.Context, before time.Time) error {
+	h, err := c.openHistory()
+	if err == nil {
+		err = h.Prune(ctx, before)
+	}
+	return err
+}
+
+// sweepLoop removes unused files periodically, and what belonged to deleted chats.
+func (c *Channel) sweepLoop(ctx context.Context, h *history.History) {
 	for {
-		if err := h.Prune(ctx, time.Now().Add(-retention)); err != nil && ctx.Err() == nil {
-			c.log.Warn("old messages not deleted", zap.Error(err))
-		}
 		if err := h.RemoveUnusedFiles(ctx); err != nil && ctx.Err() == nil {
 			c.log.Warn("unused files not removed", zap.Error(err))
 		}
-		for wait := time.After(pruneInterval); wait != nil; {
+		for wait := time.After(sweepInterval); wait != nil; {
 			c.purge(ctx, h)
 			select {
 			case <-ctx.Done():

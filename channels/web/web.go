@@ -102,6 +102,7 @@ var (
 	_ channels.Publisher      = (*Channel)(nil)
 	_ channels.HealthReporter = (*Channel)(nil)
 	_ channels.MenuReader     = (*Channel)(nil)
+	_ channels.HistoryPruner  = (*Channel)(nil)
 	_ channels.Closer         = (*Channel)(nil)
 )
 

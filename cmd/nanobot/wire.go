@@ -146,6 +146,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			MaxBytes: int64(cfg.Gateway.Files.Max) << 20,
 			Keep:     time.Duration(cfg.Gateway.Files.KeepDays) * 24 * time.Hour,
 		},
+		Keep:  cfg.Gateway.Keep,
 		Roles: cfg.Roles.People(), Words: wordSettings(cfg), Schedules: newSchedules(cfg), Timezone: cfg.Gateway.Timezone,
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",

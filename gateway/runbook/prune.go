@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// PruneAgentRuns removes runs started by agents that are unused for age. An agent can start many of
-// them, and nobody else knows of them. Runs of people are kept.
-func (rs Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
+// Prune removes runs that are unused for the age of runs of agents, or of people; 0: none. An agent
+// can start many of them, and nobody else knows of them.
+func (rs Runs) Prune(ctx context.Context, ofAgents, ofPeople time.Duration) error {
 	values, err := rs.Records.ListRecords(ctx, runPrefix)
 	if err != nil {
 		return fmt.Errorf("list runs: %w", err)
@@ -16,7 +16,11 @@ func (rs Runs) PruneAgentRuns(ctx context.Context, age time.Duration) error {
 	now := rs.env().Now
 	for key, value := range values {
 		r, err := DecodeRun(value)
-		if err != nil || r.By != ByAgent || now.Sub(r.lastUsed()) < age {
+		age := ofPeople
+		if r.By == ByAgent {
+			age = ofAgents
+		}
+		if err != nil || age == 0 || now.Sub(r.lastUsed()) < age {
 			continue
 		}
 		if _, err := rs.Records.SwapRecord(ctx, key, value, ""); err != nil {

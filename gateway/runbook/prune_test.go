@@ -8,7 +8,7 @@ import (
 	"nanobot/internal/musttest"
 )
 
-func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
+func TestOldRunsAreRemoved(t *testing.T) {
 	book, _, _ := runbook.Parse("# One\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	runs := runbook.Runs{Records: &memoryStore{values: map[string]string{}}, Now: func() time.Time { return now }}
@@ -23,10 +23,20 @@ func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
 	now = now.Add(20 * 24 * time.Hour)
 	young := begin(runbook.ByAgent)
 	now = now.Add(11 * 24 * time.Hour)
-	musttest.Do(t, runs.PruneAgentRuns(t.Context(), 30*24*time.Hour))
-	for id, stays := range map[string]bool{old: false, person: true, young: true} {
-		if _, err := runs.Load(t.Context(), id); (err == nil) != stays {
-			t.Errorf("run %s: %v, stays: %v", id, err, stays)
+	check := func(stays map[string]bool) {
+		t.Helper()
+		for id, stays := range stays {
+			if _, err := runs.Load(t.Context(), id); (err == nil) != stays {
+				t.Errorf("run %s: %v, stays: %v", id, err, stays)
+			}
 		}
 	}
+	musttest.Do(t, runs.Prune(t.Context(), 0, 0))
+	check(map[string]bool{old: true, person: true, young: true})
+	musttest.Do(t, runs.Prune(t.Context(), 30*24*time.Hour, 0))
+	check(map[string]bool{old: false, person: true, young: true})
+	musttest.Do(t, runs.Prune(t.Context(), 30*24*time.Hour, 32*24*time.Hour))
+	check(map[string]bool{person: true, young: true})
+	musttest.Do(t, runs.Prune(t.Context(), 30*24*time.Hour, 31*24*time.Hour))
+	check(map[string]bool{person: false, young: true})
 }

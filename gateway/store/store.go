@@ -90,6 +90,11 @@ type Store interface {
 type Retention struct {
 	Age   time.Duration
 	Count int
+	// Usage is how long usage is kept; 0: no limit.
+	Usage time.Duration
+	// Memories is how long the ID of a chat's last message is kept, if that is longer than those of
+	// others. With it, the memories and the token of the chat are removed. 0: they are kept.
+	Memories time.Duration
 	// Zone is the time zone of the days to which usage is merged; nil: UTC.
 	Zone *time.Location
 }

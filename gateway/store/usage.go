@@ -11,8 +11,6 @@ const (
 	UsageStep = 15 * time.Minute
 	// UsageDetail is the age at which Prune merges the intervals of a day into one.
 	UsageDetail = 48 * time.Hour
-	// UsageAge is the age at which Prune deletes usage, whatever the retention.
-	UsageAge = 400 * 24 * time.Hour
 )
 
 // TurnUsage is what a turn has used.

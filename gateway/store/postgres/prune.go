@@ -28,6 +28,7 @@ type pruning struct {
 	Numbers   []int64 `json:"numbers"`   // $2 of the condition
 	Chat      string  `json:"chat"`      // the column of the chat
 	Set       string  `json:"set,omitempty"`
+	Chats     bool    `json:"chats"` // also deletes what is stored of chats that have no messages any more
 }
 
 var quotaAge = []int64{store.QuotaAge.Microseconds()}
@@ -49,10 +50,7 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 			Table:     "afresh",
 			Condition: "NOT EXISTS (SELECT 1 FROM inbox i WHERE i.chat = t.chat AND i.id <= t.inbound)",
 		},
-		{
-			Table: "seen", Numbers: []int64{max(seenAge, keep.Age).Microseconds()},
-			Condition: "at < $3 - $2[1] AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.id = t.inbound)",
-		},
+		seenToPrune(keep),
 		{Table: "part", Condition: "at < $3 - $2[1]", Numbers: []int64{max(incompletePartAge, keep.Age).Microseconds()}},
 		{
 			Table: "occurrence", Chat: "''::text", Numbers: []int64{keep.Age.Microseconds()},
@@ -61,7 +59,7 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 		{Table: "quota", Chat: "''::text", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
 		{Table: "counted", Chat: "''::text", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
 		{Table: "quota_told", Condition: "at < $3 - $2[1]", Numbers: quotaAge},
-		{Table: "usage", Condition: "at < $3 - $2[1]", Numbers: []int64{store.UsageAge.Microseconds()}},
+		{Table: "usage", Condition: "$2[1] > 0 AND at < $3 - $2[1]", Numbers: []int64{keep.Usage.Microseconds()}},
 		// Of failed deliveries that could be sent again.
 		{Table: "spooled", Chat: "''::text", Condition: "NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = t.delivery)"},
 	} {
@@ -79,6 +77,22 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 		return readValue[bool](ctx, s.state, "look up a copy",
 			"SELECT to_json(EXISTS (SELECT 1 FROM spooled WHERE folder = $1))", folder)
 	}))
+}
+
+// seenToPrune finds old IDs of messages whose inbound message was deleted. That of a chat's last
+// message is kept for keep.Memories, and the function prune deletes the chat's memories and its token
+// with it.
+func seenToPrune(keep store.Retention) pruning {
+	age := max(seenAge, keep.Age)
+	step := pruning{
+		Table: "seen", Numbers: []int64{age.Microseconds(), max(age, keep.Memories).Microseconds()},
+		Condition: "at < $3 - $2[1] AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.id = t.inbound)",
+	}
+	if step.Chats = keep.Memories > 0; step.Chats {
+		step.Condition += ` AND (at < $3 - $2[2]
+			OR EXISTS (SELECT 1 FROM seen n WHERE n.chat = t.chat AND (n.at, n.message) > (t.at, t.message)))`
+	}
+	return step
 }
 
 // prune deletes rows in batches.

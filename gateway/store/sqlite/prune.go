@@ -52,7 +52,7 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.pruneConversationStarts(ctx); err != nil {
 		return fmt.Errorf("prune conversation starts: %w", err)
 	}
-	if err := s.pruneSeen(ctx, now.Add(-max(seenAge, keep.Age))); err != nil {
+	if err := s.pruneSeen(ctx, now, keep); err != nil {
 		return fmt.Errorf("prune the IDs of received messages: %w", err)
 	}
 	if err := s.pruneParts(ctx, now.Add(-max(incompletePartAge, keep.Age))); err != nil {
@@ -66,7 +66,7 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 	}); err != nil {
 		return fmt.Errorf("prune: %w", err)
 	}
-	if err := s.pruneUsage(ctx, keep.Zone, now); err != nil {
+	if err := s.pruneUsage(ctx, keep, now); err != nil {
 		return fmt.Errorf("prune usage: %w", err)
 	}
 	if err := s.pruneSpool(ctx); err != nil {
@@ -164,20 +164,31 @@ func (s pruner) newestToPrune(ctx context.Context, f prunableTable, keep store.R
 func (s pruner) pruneConversationStarts(ctx context.Context) error {
 	return s.deleteInBatches(ctx,
 		`SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
-		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
+		LIMIT ?`, 0, "DELETE FROM afresh WHERE chat = ?")
 }
 
-// pruneSeen deletes the IDs of messages that were received before a time and whose inbound message
-// was deleted.
-func (s pruner) pruneSeen(ctx context.Context, before time.Time) error {
-	return s.deleteInBatches(ctx,
-		`SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
-		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
+// pruneSeen deletes old IDs of messages whose inbound message was deleted. That of a chat's last
+// message is kept for keep.Memories, and takes the chat's memories and its token with it.
+func (s pruner) pruneSeen(ctx context.Context, now time.Time, keep store.Retention) error {
+	age := max(seenAge, keep.Age)
+	remove := []string{"DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1"}
+	last := "" // a condition of IDs of last messages; the others are deleted anyway
+	if keep.Memories > 0 {
+		last = fmt.Sprintf(` AND (at < %d
+			OR EXISTS (SELECT 1 FROM seen n WHERE n.chat = s.chat AND (n.at, n.message) > (s.at, s.message)))`,
+			micros(now.Add(-max(age, keep.Memories))))
+		for _, table := range []string{"memory", "token"} {
+			remove = append(remove, "DELETE FROM "+table+` WHERE chat = ?1 ->> 0
+				AND NOT EXISTS (SELECT 1 FROM seen WHERE chat = ?1 ->> 0) AND NOT EXISTS (SELECT 1 FROM inbox WHERE chat = ?1 ->> 0)`)
+		}
+	}
+	return s.deleteInBatches(ctx, `SELECT json_array(chat, message) FROM seen s WHERE at < ?
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = s.inbound)`+last+" LIMIT ?", micros(now.Add(-age)), remove...)
 }
 
 // deleteInBatches deletes the rows whose keys a query finds, until it finds none. The query runs
 // outside the writer, because it may take long.
-func (s pruner) deleteInBatches(ctx context.Context, find, remove string, limit int64) error {
+func (s pruner) deleteInBatches(ctx context.Context, find string, limit int64, remove ...string) error {
 	for {
 		keys, err := readAll(ctx, s.state, "find rows", column[any], find, limit, 100*pruneBatch)
 		if err != nil || len(keys) == 0 {
@@ -186,7 +197,9 @@ func (s pruner) deleteInBatches(ctx context.Context, find, remove string, limit 
 		err = s.inBatches(ctx, pruneBatch, func(t *tx) int {
 			n := min(len(keys), pruneBatch)
 			for _, k := range keys[:n] {
-				t.exec(remove, k)
+				for _, statement := range remove {
+					t.exec(statement, k)
+				}
 			}
 			keys = keys[n:]
 			return n

@@ -48,7 +48,7 @@ func (s usage) SumUsage(ctx context.Context, by store.UsageKey, f store.UsageFil
 }
 
 // pruneUsage merges old usage into days, and deletes what is older.
-func (s pruner) pruneUsage(ctx context.Context, zone *time.Location, now time.Time) error {
+func (s pruner) pruneUsage(ctx context.Context, keep store.Retention, now time.Time) error {
 	err := s.inBatches(ctx, 1, func(t *tx) int {
 		var at int64
 		if !t.queryRow("SELECT at FROM usage WHERE whole = 0 AND at <= ? ORDER BY at LIMIT 1",
@@ -57,14 +57,14 @@ func (s pruner) pruneUsage(ctx context.Context, zone *time.Location, now time.Ti
 		}
 		t.exec(`INSERT INTO usage (at, person, chat, agent, model, whole, turns, took, input_tokens, output_tokens, cost)
 			SELECT ?1, person, chat, agent, model, 1, turns, took, input_tokens, output_tokens, cost FROM usage
-			WHERE whole = 0 AND at = ?2`+addedUsage, micros(store.StartOfDay(fromMicros(at), zone)), at)
+			WHERE whole = 0 AND at = ?2`+addedUsage, micros(store.StartOfDay(fromMicros(at), keep.Zone)), at)
 		return t.execCount("DELETE FROM usage WHERE whole = 0 AND at = ?", at)
 	})
-	if err != nil {
+	if err != nil || keep.Usage == 0 {
 		return err
 	}
 	return s.inBatches(ctx, 1, func(t *tx) int {
 		return t.execCount("DELETE FROM usage WHERE at = (SELECT min(at) FROM usage) AND at < ?",
-			micros(now.Add(-store.UsageAge)))
+			micros(now.Add(-keep.Usage)))
 	})
 }

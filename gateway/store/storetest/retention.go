@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -57,6 +58,50 @@ var retentionTests = []contractTest{
 		b.equal("the result", result, store.Duplicate)
 		b.equal("the inbound", inbound.ID, 0)
 		b.equal("what is left", b.messageIDs(ann), "[]")
+	}},
+	{"the memories and the token of a chat go with the ID of its last message", func(b *fixture) {
+		const age = 400 * 24 * time.Hour
+		keep := store.Retention{Age: time.Hour, Memories: age}
+		channel := channels.Chat{Channel: "net"}
+		for _, chat := range []channels.Chat{ann, bob, cid, channel} {
+			b.noError(b.Remember(ctx, chat, store.LastingPrefix+"choice", "coder"))
+		}
+		tokens := map[channels.Chat]string{}
+		receive := func(chat channels.Chat, id string) {
+			inbound := b.receiveClaimed(chat, id)
+			tokens[chat] = inbound.Token
+			b.finishDone(inbound.ID)
+			b.noError(b.Prune(ctx, keep))
+		}
+		left := func(want string) {
+			b.Helper()
+			b.noError(b.Prune(ctx, keep))
+			got := ""
+			for _, chat := range []channels.Chat{ann, bob, cid, channel} {
+				_, known, err := b.ChatOfToken(ctx, tokens[chat])
+				b.noError(err)
+				got += fmt.Sprintf("%s %t ", b.recall(chat, store.LastingPrefix+"choice"), known)
+			}
+			b.equal("what is left", got, want)
+		}
+		receive(ann, "1")
+		b.advance(time.Minute)
+		receive(ann, "2")
+		receive(bob, "1")
+		receive(cid, "1")
+		b.receiveQueued(cid, "") // which waits, and has no ID
+		b.advance(age)
+		receive(bob, "2")
+		b.reopen()
+		left("coder true coder true coder true coder false ")
+		_, result := b.receive(store.ReceiveRequest{In: incoming(ann, "2"), Claim: true})
+		b.equal("the last message again", result, store.Duplicate)
+		b.advance(time.Second)
+		left(" false coder true coder true coder false ")
+		b.finishDone(b.claimOne().ID)
+		b.advance(age)
+		keep.Memories = 0
+		left(" false coder true coder true coder false ")
 	}},
 	{"a pruned ID is not used again", func(b *fixture) {
 		first := b.receiveClaimed(ann, "1")

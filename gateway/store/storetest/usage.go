@@ -79,11 +79,14 @@ var usageTests = []contractTest{
 		b.reopen()
 		b.equal("the days", b.usage(store.UsageByTime), "2026-02-28T13:00:00Z 3 3s 3 0 1.5, 2026-03-01T13:00:00Z 3 3s 3 0 1.5")
 		b.equal("by user", b.usage(store.UsageByUser), "net:7 6 6s 6 0 3")
-		b.advance(store.UsageAge - store.UsageDetail - 48*time.Hour)
-		b.noError(b.Prune(ctx, store.Retention{}))
+		const age = 400 * 24 * time.Hour
+		b.advance(age - store.UsageDetail - 48*time.Hour)
+		b.noError(b.Prune(ctx, store.Retention{Usage: age}))
 		b.equal("before the end of its time", b.usage(store.UsageByUser), "net:7 6 6s 6 0 3")
 		b.advance(72 * time.Hour)
 		b.noError(b.Prune(ctx, store.Retention{}))
+		b.equal("without a limit", b.usage(store.UsageByUser), "net:7 6 6s 6 0 3")
+		b.noError(b.Prune(ctx, store.Retention{Usage: age}))
 		b.equal("after it", b.usage(store.UsageByUser), "")
 	}},
 }
