@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"sync"
 	"time"
@@ -513,4 +514,24 @@ func (c *countingStore) DropForwarded(ctx context.Context, id int64) error {
 func (c *countingStore) Release(ctx context.Context, chats []string) error {
 	c.count("Release")
 	return c.inner.Release(ctx, chats)
+}
+
+func (c *countingStore) PrivateChats(ctx context.Context, p store.Person) ([]channels.Chat, error) {
+	c.count("PrivateChats")
+	return c.inner.PrivateChats(ctx, p)
+}
+
+func (c *countingStore) ReadPerson(ctx context.Context, d store.PersonData) (map[string][]json.RawMessage, error) {
+	c.count("ReadPerson")
+	return c.inner.ReadPerson(ctx, d)
+}
+
+func (c *countingStore) ForgetPerson(ctx context.Context, d store.PersonData) (map[string]int, error) {
+	c.count("ForgetPerson")
+	return c.inner.ForgetPerson(ctx, d)
+}
+
+func (c *countingStore) EraseRemoved(ctx context.Context) error {
+	c.count("EraseRemoved")
+	return c.inner.EraseRemoved(ctx)
 }

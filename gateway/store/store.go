@@ -77,6 +77,7 @@ type Store interface {
 	Schedules
 	Usage
 	Quotas
+	People
 	// CheckWritable returns an error if changes are not possible now.
 	CheckWritable(ctx context.Context) error
 	// Prune removes finished rows beyond the retention, and files without references.

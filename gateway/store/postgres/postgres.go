@@ -58,6 +58,7 @@ type Store struct {
 	schedules
 	usage
 	quotas
+	people
 }
 
 type (
@@ -70,6 +71,7 @@ type (
 	schedules struct{ *state }
 	usage     struct{ *state }
 	quotas    struct{ *state }
+	people    struct{ *state }
 )
 
 // state is the connections of a member.
@@ -159,7 +161,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return &Store{
 		state: s, Spool: s.spool, inbox: inbox{s}, outbox: outbox{s}, questions: questions{s}, access: access{s},
 		records: records{s},
-		pruner:  pruner{s}, schedules: schedules{s}, usage: usage{s}, quotas: quotas{s},
+		pruner:  pruner{s}, schedules: schedules{s}, usage: usage{s}, quotas: quotas{s}, people: people{s},
 	}, nil
 }
 

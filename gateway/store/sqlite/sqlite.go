@@ -70,6 +70,7 @@ type Store struct {
 	schedules
 	usage
 	quotas
+	people
 }
 
 type (
@@ -146,7 +147,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.closeAll())
 	}
 	return &Store{
-		s, s.spool, inbox{s}, outbox{s}, questions{s}, access{s}, records{s}, pruner{s}, schedules{s}, usage{s}, quotas{s},
+		s, s.spool,
+		inbox{s},
+		outbox{s},
+		questions{s},
+		access{s},
+		records{s},
+		pruner{s},
+		schedules{s},
+		usage{s},
+		quotas{s},
+		people{s},
 	}, nil
 }
 

@@ -74,6 +74,7 @@ func Run(t *testing.T, open Open) {
 		{"usage", usageTests},
 		{"quotas", quotaTests},
 		{"search", searchTests},
+		{"people", peopleTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	})
