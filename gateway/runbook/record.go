@@ -22,6 +22,8 @@ type Entry struct {
 	ProofHash string `json:"proof_hash"`
 	// Word is whose word the proof is. Only exports have it; the record says it in By.
 	Word Word `json:"word,omitempty"`
+	// Forgotten, if not nil, says that the text of the record was removed.
+	Forgotten *Forgotten `json:"forgotten,omitempty"`
 }
 
 // Record is the record of a proved step.

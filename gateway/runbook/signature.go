@@ -76,11 +76,18 @@ func (rs Runs) Export(ctx context.Context, r Run) (Export, error) {
 	return e, nil
 }
 
-// signedText returns the text that is signed. The hash of the last record covers all records; the
-// rest of the export is not in the records, or not in those of a run that has none.
+// signedText returns the text that is signed. The hash of the last record covers all records up to a
+// forgotten one; the rest of the export is not in the records, or not in those of a run that has
+// none.
 func (e Export) signedText() []byte {
-	return fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n",
+	text := fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n",
 		e.Version, e.Run, string(e.Status), e.TextHash(), e.LastHash())
+	for _, entry := range e.Records {
+		if f := entry.Forgotten; f != nil {
+			text = fmt.Appendf(text, "forgotten %d\n%q\n%q\n", f.Step, f.Previous, entry.ProofHash)
+		}
+	}
+	return text
 }
 
 // CheckSignature checks that the owner of a public key has signed the export, which must be valid

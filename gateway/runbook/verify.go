@@ -40,6 +40,16 @@ func (r Run) Export() Export {
 	return e
 }
 
+// ForgottenSteps returns the steps whose records were forgotten.
+func (e Export) ForgottenSteps() (steps []int) {
+	for _, entry := range e.Records {
+		if entry.Forgotten != nil {
+			steps = append(steps, entry.Forgotten.Step)
+		}
+	}
+	return steps
+}
+
 // LastHash returns the hash of the last record.
 func (e Export) LastHash() string { return lastHash(e.Records) }
 
@@ -156,6 +166,12 @@ func (v *verifier) verifyEntry(i int, entry Entry) *RecordError {
 		return &RecordError{record.Step, record.Label, "its record was added"}
 	}
 	step := v.proofSteps[i]
+	if f := entry.Forgotten; f != nil {
+		if entry.Record != "" || entry.ProofHash == "" || f.Step != step.Index || f.Previous != v.previous {
+			return stepError(step, "its forgotten record was changed or moved")
+		}
+		return nil
+	}
 	if hashText(entry.Record) != entry.ProofHash || err != nil {
 		return stepError(step, "its record was changed: the hash differs")
 	}

@@ -23,6 +23,7 @@ type verification struct {
 	ProofHash string         `json:"proof_hash,omitempty"` // of the last record
 	TextHash  string         `json:"runbook_hash,omitempty"`
 	Proofs    []proof        `json:"proofs,omitempty"`
+	Forgotten []int          `json:"forgotten,omitempty"` // the steps whose records were removed
 	SignedBy  string         `json:"signed_by,omitempty"` // the key of an export
 	Step      int            `json:"step,omitempty"`      // whose record is wrong or missing
 	Label     string         `json:"label,omitempty"`
@@ -106,6 +107,8 @@ func (v Verification) checkDemands(e runbook.Export, proofs []proof) error {
 	switch {
 	case v.Complete && e.Status != runbook.Complete:
 		return fmt.Errorf("the run is %s, and not complete", e.Status)
+	case (v.Complete || v.Require != "") && len(e.ForgottenSteps()) > 0:
+		return errors.New(describeForgotten(e.ForgottenSteps()))
 	case v.Hash != "" && !strings.EqualFold(v.Hash, last) && !strings.EqualFold(v.Hash, e.TextHash()):
 		return fmt.Errorf("the last hash is %s and the hash of the runbook's text is %s, and not %s",
 			last, e.TextHash(), v.Hash)
@@ -142,7 +145,7 @@ func (v Verification) print(e runbook.Export, refusal string, err error) error {
 	result := verification{Run: e.Run, Status: e.Status, Records: len(e.Records)}
 	if err == nil {
 		result.ProofHash, result.TextHash, result.Proofs = e.LastHash(), e.TextHash(), listProofs(e)
-		result.SignedBy = runbook.FormatKey(e.PublicKey)
+		result.Forgotten, result.SignedBy = e.ForgottenSteps(), runbook.FormatKey(e.PublicKey)
 		refusal, err = unmetDemands, v.checkDemands(e, result.Proofs)
 	}
 	result.Valid = err == nil
@@ -185,6 +188,9 @@ func printValid(e runbook.Export, v verification, out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if len(v.Forgotten) > 0 {
+		fmt.Fprintf(out, "The chain is whole, but %s.\n", describeForgotten(v.Forgotten))
+	}
 	verb := "are"
 	agents := runbook.CountWords(e.Records)[runbook.WordOfAgent]
 	if agents == 1 {
@@ -195,6 +201,12 @@ func printValid(e runbook.Export, v verification, out io.Writer) error {
 		_, err = fmt.Fprintf(out, "The export is signed with the key %s\n", v.SignedBy)
 	}
 	return err
+}
+
+// describeForgotten says which records are forgotten.
+func describeForgotten(steps []int) string {
+	names := strings.ReplaceAll(strings.Trim(fmt.Sprint(steps), "[]"), " ", ", ")
+	return "the records of a person who was forgotten have lost their text: step " + names
 }
 
 func describeRecords(records int) string {
