@@ -80,6 +80,7 @@ func (l *Log) Close() {
 // write writes records in one system call.
 func (l *Log) write(records []Record) error {
 	file := l.file
+	defer l.unlock()
 	lines, err := l.encode(records)
 	if err != nil {
 		return err
@@ -130,25 +131,54 @@ func (l *Log) encode(records []Record) (lines []byte, err error) {
 // prepareWrite ensures that the right file is open and has room for a line, and returns its size.
 // The file may have been moved away.
 func (l *Log) prepareWrite(line int64) (int64, error) {
-	if l.file == nil {
-		if err := l.open(); err != nil {
-			return 0, err
-		}
+	if err := l.lock(); err != nil {
+		return 0, err
 	}
-	there, err := os.Lstat(l.o.Path)
-	if err != nil || !os.SameFile(l.info, there) {
-		if err := l.open(); err != nil {
-			return 0, err
-		}
-		if there, err = l.file.Stat(); err != nil {
-			return 0, err
-		}
+	there, err := l.file.Stat()
+	if err != nil {
+		return 0, err
 	}
 	size := there.Size()
 	if l.o.Beside || size == 0 || size+line <= l.o.MaxSize {
 		return size, nil
 	}
-	return 0, l.rotate()
+	if err := l.rotate(); err != nil {
+		return 0, err
+	}
+	return 0, l.lock()
+}
+
+// lock ensures that the right file is open, and locks it, so that nobody rewrites it until unlock.
+func (l *Log) lock() error {
+	for {
+		if l.file != nil {
+			err := retryInterrupted(func() error { return syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX) })
+			if err != nil {
+				return fmt.Errorf("lock audit log: %w", err)
+			}
+			if there, err := os.Lstat(l.o.Path); err == nil && os.SameFile(l.info, there) {
+				return nil
+			}
+		}
+		if err := l.open(); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *Log) unlock() {
+	if l.file != nil {
+		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	}
+}
+
+// retryInterrupted repeats a system call that a signal has interrupted.
+func retryInterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
 }
 
 func (l *Log) open() error {
@@ -220,14 +250,17 @@ func removePartialLine(f *os.File, size int64) error {
 	}
 }
 
+// oldPath returns the path of the file that was rotated n times.
+func (o Options) oldPath(n int) string {
+	if n == 0 {
+		return o.Path
+	}
+	return fmt.Sprintf("%s.%d", o.Path, n)
+}
+
 // rotate renames each file to the next number, and creates a new one.
 func (l *Log) rotate() error {
-	old := func(n int) string {
-		if n == 0 {
-			return l.o.Path
-		}
-		return fmt.Sprintf("%s.%d", l.o.Path, n)
-	}
+	old := l.o.oldPath
 	for n := l.o.Keep; os.Remove(old(n)) == nil && n > 0; n++ { // also files from when more of them were kept
 	}
 	for n := l.o.Keep - 1; n >= 0; n-- {

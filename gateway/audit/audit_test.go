@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"nanobot/gateway/audit"
@@ -309,5 +310,51 @@ func TestALinkIsNotFollowed(t *testing.T) {
 	l.Write(audit.Record{Run: 1})
 	if all := read(t, other); len(all) != 0 || len(said) != 1 {
 		t.Errorf("it has %+v, said %v", all, said)
+	}
+}
+
+func TestTheLinesOfAPersonAreRemovedWhileOthersAreWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	o := audit.Options{Path: path, MaxSize: 32 << 10, Keep: 1000}
+	l := open(t, o)
+	isEve := func(r audit.Record) bool { return r.User.ID == "eve" }
+	var work sync.WaitGroup
+	var written [4]int
+	var end atomic.Bool
+	for i := range written {
+		work.Go(func() {
+			for ; written[i] < 1000 && !end.Load(); written[i]++ {
+				l.Write(audit.Record{Run: int64(1000*i + written[i]), Message: strings.Repeat("x", 300)})
+			}
+		})
+	}
+	const times = 15
+	for range times {
+		l.Write(audit.Record{User: audit.User{ID: "eve"}, Message: "marker"})
+		wanttest.Equal(t, "lines", len(musttest.Get(audit.Lines(o, isEve))(t)), 1)
+		wanttest.Equal(t, "removed", musttest.Get(audit.RemoveLines(o, isEve))(t), 1)
+	}
+	end.Store(true)
+	work.Wait()
+	seen := map[int64]int{}
+	files, _ := filepath.Glob(path + "*")
+	for _, f := range files {
+		for _, n := range runs(read(t, f)) {
+			seen[n]++
+		}
+		if b, _ := os.ReadFile(f); strings.Contains(string(b), "marker") {
+			t.Errorf("%s has a line of the person", f)
+		}
+	}
+	if all := written[0] + written[1] + written[2] + written[3]; len(seen) != all {
+		t.Errorf("of %d records there are %d in %d files", all, len(seen), len(files))
+	}
+}
+
+func TestLinesOfNoLogAreRemoved(t *testing.T) {
+	o := audit.Options{Path: filepath.Join(t.TempDir(), "none")}
+	wanttest.Equal(t, "removed", musttest.Get(audit.RemoveLines(o, func(audit.Record) bool { return true }))(t), 0)
+	if files, _ := filepath.Glob(o.Path + "*"); len(files) > 0 {
+		t.Errorf("there are %v", files)
 	}
 }
