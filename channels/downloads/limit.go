@@ -199,3 +199,22 @@ func (f *Folder) forget(name string) error {
 	}
 	return f.all.files.SaveRecords(context.Background(), map[string]string{chatPrefix(f.chat) + name: ""})
 }
+
+// ForgetRecords removes the records of received files of a chat, by their names; nil: of all.
+func ForgetRecords(ctx context.Context, records channels.FileRecords, chat channels.Chat, names []string) error {
+	prefix := chatPrefix(New(chat.Channel, nil).account + chat.ID)
+	gone := map[string]string{}
+	if names == nil {
+		values, err := records.ListRecords(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		for key := range values {
+			gone[key] = ""
+		}
+	}
+	for _, name := range names {
+		gone[prefix+name] = ""
+	}
+	return records.SaveRecords(ctx, gone)
+}
