@@ -221,7 +221,8 @@ func New(o Options) *Gateway {
 	g.forwards = forward.New(forward.Options{Store: o.Store, Receive: g.intake.Receive, Keeps: g.keepsAgent, Log: o.Log})
 	g.revocation = access.NewRevocation(access.RevocationOptions[*turn.Turn]{
 		Access: g.access, Dismissed: o.Store.Dismissed, RunningTurns: g.lanes.RunningTurns, Outbox: g.outbox, Log: o.Log,
-		Agents: func() []access.Agents { return g.settings.Load().persistent },
+		Agents:     func() []access.Agents { return g.settings.Load().persistent },
+		Forgetting: access.Forgetting{Records: o.Store, Member: o.Store.Member(), Reread: g.schedules.Reread},
 	})
 	g.applySettings(o.Settings)
 	return g

@@ -43,7 +43,8 @@ type RevocationOptions[T Turn] struct {
 		Abort(deliveries []int64)
 	}
 	Agents func() []Agents
-	Log    *zap.Logger
+	Forgetting
+	Log *zap.Logger
 }
 
 // Revocation ends the work of people who lose access.
@@ -52,6 +53,8 @@ type Revocation[T Turn] struct {
 	recheck chan struct{} // the settings have changed, and people may have lost access
 	// admitted are people who have access, until somebody loses it. It belongs to Run.
 	admitted map[store.Person]bool
+	// forgetting says that requests to forget people may not be answered yet. It belongs to Run.
+	forgetting bool
 }
 
 // NewRevocation returns a Revocation.
@@ -69,9 +72,10 @@ func (r *Revocation[T]) Run(ctx context.Context, beats <-chan store.Beat) {
 			if b.Revocations != revocations {
 				revocations = b.Revocations
 				clear(r.admitted)
+				r.forgetting = true
 			}
 			r.stopTurns(b.Dismissed, b.DismissedDeliveries)
-			err = r.endOther(ctx)
+			err = errors.Join(r.endOther(ctx), r.answerForgetting(ctx))
 		case <-r.recheck:
 			clear(r.admitted)
 			err = r.dismissUnadmitted(ctx)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -55,8 +56,9 @@ const Made = "chat"
 
 // Engine runs schedules. Its methods may be called from many goroutines.
 type Engine struct {
-	o    Options
-	wake chan struct{}
+	o     Options
+	wake  chan struct{}
+	stale atomic.Bool // another process has changed the schedules of the store
 
 	mu         sync.Mutex
 	configured map[string]Configured // of the operator; nil: the store has them already
@@ -120,6 +122,13 @@ func (e *Engine) Reload(all map[string]Configured) {
 	e.wakeUp()
 }
 
+// Reread has the engine read the schedules of the store again, because another process has removed
+// some.
+func (e *Engine) Reread() {
+	e.stale.Store(true)
+	e.wakeUp()
+}
+
 func (e *Engine) wakeUp() {
 	select {
 	case e.wake <- struct{}{}:
@@ -174,8 +183,10 @@ func (e *Engine) runPending(ctx context.Context) error {
 		e.awake = now
 	}
 	defer func() { e.lastPass = e.now() }() // a slow store is no downtime
-	if e.entries == nil {
+	if e.entries == nil || e.stale.Load() {
+		e.stale.Store(false) // before the reading, which then finds what was removed until now
 		if err := e.read(ctx); err != nil {
+			e.stale.Store(true)
 			return err
 		}
 		// What was missed under a schedule that was changed since then does not run.
