@@ -100,7 +100,7 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 		newInit(std), newCheckConfig(std), newSchema(std), newWords(std), newPair(std), newLink(std), newBackup(std),
 		newRestore(std), newDoctor(std), newLogin(std), newBots(std), newRunbook(std), newRoutes(std),
 		newSchedulesCommand(std), newUsage(std), newMembers(std), newDrain(std), newMove(std), newMCP(std), newVersion(std),
-		newDemoAgent(std), newSandboxHelper(),
+		newExport(std), newForget(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)
 	helpFailed = new(error)

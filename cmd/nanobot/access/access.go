@@ -43,15 +43,15 @@ func (o Options) withStore(ctx context.Context, f func(store.Store) error) error
 	return err
 }
 
-// stopTimeout is how long awaitStopped waits. The daemon kills a turn after ten seconds.
-const stopTimeout = 20 * time.Second
+// StopTimeout is how long awaitStopped waits. The daemon kills a turn after ten seconds.
+const StopTimeout = 20 * time.Second
 
 // awaitStopped waits until a running daemon has ended the turns of people who have lost access. It
 // reports false if they have not ended in time.
 func (o Options) awaitStopped(ctx context.Context, s store.Store) bool {
-	for until := time.Now().Add(stopTimeout); time.Now().Before(until); {
+	for until := time.Now().Add(StopTimeout); time.Now().Before(until); {
 		turns, sends, err := s.Dismissed(ctx)
-		if err != nil || len(turns)+len(sends) == 0 || !o.daemonRuns(ctx, s) {
+		if err != nil || len(turns)+len(sends) == 0 || !o.DaemonRuns(ctx, s) {
 			return err == nil
 		}
 		select {
@@ -63,9 +63,9 @@ func (o Options) awaitStopped(ctx context.Context, s store.Store) bool {
 	return false
 }
 
-// daemonRuns reports whether a daemon runs: a member of a shared store on any machine, or else the
+// DaemonRuns reports whether a daemon runs: a member of a shared store on any machine, or else the
 // process that used the state last.
-func (o Options) daemonRuns(ctx context.Context, s store.Store) bool {
+func (o Options) DaemonRuns(ctx context.Context, s store.Store) bool {
 	if o.Config.Gateway.Store != "" {
 		all, err := s.ListMembers(ctx)
 		return err == nil && slices.ContainsFunc(all, func(m store.MemberStatus) bool { return m.State != store.Gone })
