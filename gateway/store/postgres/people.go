@@ -136,8 +136,8 @@ func forgetPerson(ctx context.Context, t pgx.Tx, args []any) (removed map[string
 	return removed, unused, err
 }
 
-// EraseRemoved has the server remove the deleted rows from the files of all tables of the schema. It
-// cannot remove them from the server's write-ahead log.
+// EraseRemoved has the server remove the deleted rows from the files of all tables of the schema, and
+// their words from the index of searches. It cannot remove them from the server's write-ahead log.
 func (s people) EraseRemoved(ctx context.Context) error {
 	tables, err := readValue[string](ctx, s.state, "list the tables", `SELECT to_json(string_agg(oid::regclass::text, ', '))
 		FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`, pgx.Identifier{s.schema}.Sanitize())
@@ -148,6 +148,9 @@ func (s people) EraseRemoved(ctx context.Context) error {
 		_, err := c.Exec(ctx, "SET statement_timeout = 0")
 		if err == nil {
 			_, err = c.Exec(ctx, "VACUUM "+tables)
+		}
+		if err == nil {
+			_, err = c.Exec(ctx, "REINDEX INDEX CONCURRENTLY "+pgx.Identifier{s.schema, "search_words"}.Sanitize())
 		}
 		_, resetErr := c.Exec(ctx, "RESET statement_timeout")
 		return errors.Join(err, resetErr)
