@@ -11,8 +11,8 @@ import (
 	"nanobot/internal/words"
 )
 
-// admitTurn counts a message for its quotas. It reports whether its turn may start, and returns what
-// its chat is to be told; "": nothing.
+// admitTurn counts a message for its quotas. It reports whether its turn may start, and returns
+// what its chat is to be told; "": nothing.
 func (g *Gateway) admitTurn(ctx context.Context, inbound store.Inbound, agent string, w words.Words) (
 	ok bool, notice string, err error,
 ) {

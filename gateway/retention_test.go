@@ -49,8 +49,8 @@ const (
 	chatSize = 150
 )
 
-// owners is the only table that grows as long as new people come: the owner of a chat stays, so that
-// its folder becomes nobody else's.
+// owners is the only table that grows as long as new people come: the owner of a chat stays, so
+// that its folder becomes nobody else's.
 const owners = "history.db chats"
 
 const auditBytes = "audit.jsonl bytes"

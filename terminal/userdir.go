@@ -120,14 +120,14 @@ func limitName(name, of string) string {
 	return name[:maxDirName-65] + "%" + hex.EncodeToString(sum[:])
 }
 
-// ChatFolders returns the paths below the workspace of the folders that only one chat has: that of its
-// files and its worktree. They may not exist.
+// ChatFolders returns the paths below the workspace of the folders that only one chat has: that of
+// its files and its worktree. They may not exist.
 func ChatFolders(channel, chatID string) []string {
 	return []string{userFolder(channel, chatID), Place{Worktree: "."}.folder(channel, chatID)}
 }
 
-// RemoveChatFolders removes the folders of ChatFolders, and reports whether there were any. Agents can
-// write to the workspace, so a symbolic link on the way is refused.
+// RemoveChatFolders removes the folders of ChatFolders, and reports whether there were any. Agents
+// can write to the workspace, so a symbolic link on the way is refused.
 func RemoveChatFolders(workspace, channel, chatID string) (removed bool, err error) {
 	for _, path := range ChatFolders(channel, chatID) {
 		parent, err := openBelow(workspace, filepath.Dir(path), nofollow.OpenSubfolder)

@@ -136,8 +136,8 @@ func (*Channel) LocateChat(id string) (parent, topic string, group bool) {
 	return (*Settings)(nil).LocateChat(id)
 }
 
-// LinkMessage returns the address of a message of a supergroup or channel, for its members. Messages
-// of other chats have none.
+// LinkMessage returns the address of a message of a supergroup or channel, for its members.
+// Messages of other chats have none.
 func (*Channel) LinkMessage(chat channels.Chat, _ bool, id string) string {
 	home, err := chats.ParseAddress(chat.ID)
 	if err != nil {

@@ -111,7 +111,8 @@ func confirmForget(name string, std stdio) error {
 	return nil
 }
 
-// withPerson calls f with what is stored besides a person of CHANNEL:USER, as the owner of the state.
+// withPerson calls f with what is stored besides a person of CHANNEL:USER, as the owner of the
+// state.
 func withPerson(ctx context.Context, cfg *config.Config, text string, std stdio, f func(personal.Options) error) error {
 	who, err := parseAnyPerson(text)
 	if err != nil {
@@ -195,7 +196,8 @@ func notForgotten(cfg *config.Config, who store.Person) (lines []string) {
 	return lines
 }
 
-// keysNaming returns the keys of the config that name a person, or admit everybody to their channel.
+// keysNaming returns the keys of the config that name a person, or admit everybody to their
+// channel.
 func keysNaming(cfg *config.Config, who store.Person) (keys []string) {
 	if list := allowFrom(cfg, who.Channel); slices.Contains(list, who.User) || slices.Contains(list, "*") {
 		keys = append(keys, cfg.ChannelKey(who.Channel)+".allowFrom")

@@ -21,8 +21,8 @@ import (
 	"nanobot/internal/wanttest"
 )
 
-// peopleBot is a bot with people on Telegram, who are in a group together, and on the page. Everything
-// that a person writes begins with a word of theirs.
+// peopleBot is a bot with people on Telegram, who are in a group together, and on the page.
+// Everything that a person writes begins with a word of theirs.
 type peopleBot struct {
 	*webBot
 	api    *telegramtest.Server

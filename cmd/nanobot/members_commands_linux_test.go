@@ -24,7 +24,7 @@ func writeMemberConfig(t *testing.T, dir, name, url string) string {
 		"workspace": "ws", "terminal": {"command": "cat", "protocol": "plain"}, "channels": {"web": {"enabled": true}},
 		"http": {"listen": "127.0.0.1:0", "token": "abcdefghijklmnopqrstuvwxyz0123456789"},
 		"schedules": {"morning": {"cron": "0 7 * * *", "text": "hello", "chat": "web:web-main"}},
-		"gateway": {"store": %q, "bot": "commands", "member": {"name": %q, "ttl": 2}}
+		"gateway": {"store": %q, "bot": "commands", "member": {"name": %q, "ttl": 5}}
 	}`, url, name), 0o600))
 	return path
 }
@@ -95,7 +95,7 @@ func TestCommandsWorkOnEachMachineOfASharedStore(t *testing.T) {
 	for n, cfg := range []string{a, b} { // a reload is for each member by itself
 		text := string(musttest.Get(os.ReadFile(cfg))(t))
 		text = strings.Replace(text, `"cat"`, `"tac"`, 1)
-		musttest.Do(t, os.WriteFile(cfg, []byte(strings.Replace(text, `"ttl": 2`, `"ttl": 3`, 1)), 0o600))
+		musttest.Do(t, os.WriteFile(cfg, []byte(strings.Replace(text, `"ttl": 5`, `"ttl": 6`, 1)), 0o600))
 		musttest.Do(t, members[n].Signal(syscall.SIGHUP))
 		for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 			log := musttest.Get(os.ReadFile(cfg + ".log"))(t)

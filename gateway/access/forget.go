@@ -22,8 +22,8 @@ type Forgetting struct {
 	Reread func()
 }
 
-// answerForgetting ends the persistent agents of the chats in requests, and answers each when no turn
-// runs in its chats.
+// answerForgetting ends the persistent agents of the chats in requests, and answers each when no
+// turn runs in its chats.
 func (r *Revocation[T]) answerForgetting(ctx context.Context) error {
 	if !r.forgetting {
 		return nil
@@ -57,8 +57,8 @@ func (r *Revocation[T]) answerForgetting(ctx context.Context) error {
 	return nil
 }
 
-// endAgentsOf ends the persistent agents of the chats of a request. It reports whether a turn runs in
-// one of them.
+// endAgentsOf ends the persistent agents of the chats of a request. It reports whether a turn runs
+// in one of them.
 func (r *Revocation[T]) endAgentsOf(request string) (running bool) {
 	var wanted store.ForgetRequest
 	_ = json.Unmarshal([]byte(request), &wanted) // one of a later version has no chats

@@ -66,7 +66,8 @@ func TestARecordOfAPersonWhoWasForgottenKeepsItsHash(t *testing.T) {
 			t.Errorf("%s was changed, and it verifies", what)
 		}
 	}
-	// Whoever has an export cannot make its records forgotten ones, before which anything may stand.
+	// Whoever has an export cannot make its records forgotten ones, before which anything may
+	// stand.
 	whole := musttest.Get(runs.Export(t.Context(), before))(t)
 	record := musttest.Get(whole.Records[3].Parse())(t)
 	whole.Records[3] = runbook.Entry{ProofHash: whole.Records[3].ProofHash, Forgotten: &runbook.Forgotten{Step: 4, Previous: record.Previous}}

@@ -76,8 +76,8 @@ func (rs Runs) Export(ctx context.Context, r Run) (Export, error) {
 	return e, nil
 }
 
-// signedText returns the text that is signed. The hash of the last record covers all records up to a
-// forgotten one; the rest of the export is not in the records, or not in those of a run that has
+// signedText returns the text that is signed. The hash of the last record covers all records up to
+// a forgotten one; the rest of the export is not in the records, or not in those of a run that has
 // none.
 func (e Export) signedText() []byte {
 	text := fmt.Appendf(nil, "nanobot runbook export %d\n%q\n%q\n%s\n%s\n",

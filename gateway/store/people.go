@@ -19,8 +19,8 @@ type People interface {
 	// PrivateChats returns the chats in which a person has written and nobody else, and that are no
 	// groups.
 	PrivateChats(ctx context.Context, p Person) ([]channels.Chat, error)
-	// ReadPerson returns what is stored of a person: objects with the columns of rows, by a name for
-	// them. Secrets are not among them.
+	// ReadPerson returns what is stored of a person: objects with the columns of rows, by a name
+	// for them. Secrets are not among them.
 	ReadPerson(ctx context.Context, d PersonData) (map[string][]json.RawMessage, error)
 	// ForgetPerson removes what ReadPerson returns, in one transaction, and returns how many rows
 	// were removed or changed. Messages of other people lose what they quote of it, and the
@@ -33,8 +33,8 @@ type People interface {
 }
 
 // ForgetRequest is a request of a command that forgets a person: the members are to end the agents
-// of chats. It is stored as a record. Each member stores the same value under the key ForgetAnswer when
-// it has done so.
+// of chats. It is stored as a record. Each member stores the same value under the key ForgetAnswer
+// when it has done so.
 type ForgetRequest struct {
 	ID    string   `json:"id"`    // of this request
 	Chats []string `json:"chats"` // their keys

@@ -17,8 +17,8 @@ const QuotaAge = 48 * time.Hour
 // QuotaUnit is what a quota limits.
 type QuotaUnit string
 
-// The units of quotas. Turns count when they begin, the seconds and the US dollars of a turn when it
-// ends.
+// The units of quotas. Turns count when they begin, the seconds and the US dollars of a turn when
+// it ends.
 const (
 	QuotaTurns   QuotaUnit = "turns"
 	QuotaSeconds QuotaUnit = "seconds"
@@ -37,8 +37,8 @@ type Quota struct {
 // Admission is the result of AdmitTurn.
 type Admission struct {
 	Admitted bool
-	// Tell is what the chat is to be told: the quota that has refused the message, or those of which
-	// the end is near. A quota is told once a day in a chat, each of both.
+	// Tell is what the chat is to be told: the quota that has refused the message, or those of
+	// which the end is near. A quota is told once a day in a chat, each of both.
 	Tell []UsedQuota
 }
 
@@ -50,8 +50,9 @@ type UsedQuota struct {
 
 // Quotas counts what messages use a day.
 type Quotas interface {
-	// AdmitTurn counts a running inbound message for its quotas, unless one of them is used up. A message
-	// that was counted is admitted again, until it has ended. Days are those of a zone; nil: UTC.
+	// AdmitTurn counts a running inbound message for its quotas, unless one of them is used up. A
+	// message that was counted is admitted again, until it has ended. Days are those of a zone;
+	// nil: UTC.
 	AdmitTurn(ctx context.Context, id int64, quotas []Quota, zone *time.Location) (Admission, error)
 }
 

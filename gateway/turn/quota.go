@@ -13,8 +13,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// admittedByQuotas reports whether the quotas let the turn start. If not, it ends the turn. The chat
-// is told of a quota once a day.
+// admittedByQuotas reports whether the quotas let the turn start. If not, it ends the turn. The
+// chat is told of a quota once a day.
 func (t *Turn) admittedByQuotas(untilKilled context.Context) (ok bool) {
 	if t.stage.o.Admit == nil {
 		return true

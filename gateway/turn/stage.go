@@ -170,8 +170,8 @@ type Options struct {
 	// OfferQueue offers the queued messages of a chat to its running turn, which reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	Words      *words.Catalogue // nil: without the operator's settings
-	// Admit counts a message for its quotas. It reports whether its turn may start, and returns what
-	// its chat is to be told; "": nothing. nil: there are no quotas.
+	// Admit counts a message for its quotas. It reports whether its turn may start, and returns
+	// what its chat is to be told; "": nothing. nil: there are no quotas.
 	Admit func(ctx context.Context, inbound store.Inbound, agent string, w words.Words) (ok bool, notice string, err error)
 	// Executor, if not nil, works on some messages instead of their agents.
 	Executor Executor

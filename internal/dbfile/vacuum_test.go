@@ -60,8 +60,8 @@ func countMarkers(t *testing.T, path string) (n int) {
 	return n
 }
 
-// Deleted rows are overwritten, but not the copies of rows that SQLite has left on a page whose rows
-// it has moved.
+// Deleted rows are overwritten, but not the copies of rows that SQLite has left on a page whose
+// rows it has moved.
 func TestNothingThatWasDeletedIsLeftAfterAVacuum(t *testing.T) {
 	for seed := range uint64(50) {
 		path := filepath.Join(t.TempDir(), "a.db")

@@ -82,8 +82,8 @@ func (h *History) ReadPerson(ctx context.Context, person string, answers map[str
 	return p, err
 }
 
-// Forget removes what is stored of a person, as ReadPerson returns it, with the files. It returns how
-// many events it has removed.
+// Forget removes what is stored of a person, as ReadPerson returns it, with the files. It returns
+// how many events it has removed.
 func (h *History) Forget(ctx context.Context, person string, answers map[string][]string) (int, error) {
 	p, err := h.ReadPerson(ctx, person, answers)
 	if err != nil {

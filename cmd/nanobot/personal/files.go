@@ -57,8 +57,8 @@ func (f file) remove() error {
 	return errors.Join(err, root.Close())
 }
 
-// files returns the files of the person: those in the folders of their chats, those that they have sent
-// to groups, and those of the chat page.
+// files returns the files of the person: those in the folders of their chats, those that they have
+// sent to groups, and those of the chat page.
 func (s *subject) files(ctx context.Context) (all []file, err error) {
 	for _, chat := range s.data.Chats {
 		for _, folder := range terminal.ChatFolders(chat.Channel, chat.ID) {

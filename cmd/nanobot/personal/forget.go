@@ -15,15 +15,15 @@ import (
 	"nanobot/gateway/store"
 )
 
-// passes is how often everything is removed: a daemon may write something while turns and agents end,
-// and receive messages that were on their way.
+// passes is how often everything is removed: a daemon may write something while turns and agents
+// end, and receive messages that were on their way.
 const passes = 2
 
 // awaitPause is the time between two looks at whether the daemon has ended the work of a person.
 const awaitPause = 20 * time.Millisecond
 
-// Forget removes what is stored of a person, and prints how much that was. It can be repeated after it
-// was interrupted. confirm asks whether to do so.
+// Forget removes what is stored of a person, and prints how much that was. It can be repeated after
+// it was interrupted. confirm asks whether to do so.
 func Forget(ctx context.Context, o Options, confirm func() error) error {
 	request := store.ForgetPrefix + o.Person.Channel + ":" + o.Person.User
 	earlier, err := o.Store.LoadRecord(ctx, request)
@@ -90,8 +90,8 @@ func (s *subject) checkAnything(ctx context.Context) error {
 	return err
 }
 
-// endWork drops the pending messages of the person, and waits until the daemon has ended their turns
-// and the agents of their chats.
+// endWork drops the pending messages of the person, and waits until the daemon has ended their
+// turns and the agents of their chats.
 func (s *subject) endWork(ctx context.Context, request string) error {
 	value, err := json.Marshal(store.ForgetRequest{ID: rand.Text(), Chats: s.chatKeys()})
 	if err != nil {

@@ -98,7 +98,8 @@ func (s people) ForgetPerson(ctx context.Context, d store.PersonData) (removed m
 	return removed, wrapError("forget "+d.User, err)
 }
 
-// forgetPerson removes the rows of a person, and returns the copies that no delivery needs any more.
+// forgetPerson removes the rows of a person, and returns the copies that no delivery needs any
+// more.
 func forgetPerson(ctx context.Context, t pgx.Tx, args []any) (removed map[string]int, unused []string, err error) {
 	_, err = t.Exec(ctx, "SET LOCAL statement_timeout = 0")
 	if err == nil { // whoever changes a chat sees all of a message or nothing
@@ -136,8 +137,9 @@ func forgetPerson(ctx context.Context, t pgx.Tx, args []any) (removed map[string
 	return removed, unused, err
 }
 
-// EraseRemoved has the server remove the deleted rows from the files of all tables of the schema, and
-// their words from the index of searches. It cannot remove them from the server's write-ahead log.
+// EraseRemoved has the server remove the deleted rows from the files of all tables of the schema,
+// and their words from the index of searches. It cannot remove them from the server's write-ahead
+// log.
 func (s people) EraseRemoved(ctx context.Context) error {
 	tables, err := readValue[string](ctx, s.state, "list the tables", `SELECT to_json(string_agg(oid::regclass::text, ', '))
 		FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`, pgx.Identifier{s.schema}.Sanitize())

@@ -80,8 +80,8 @@ func (s pruner) Prune(ctx context.Context, keep store.Retention) error {
 }
 
 // seenToPrune finds old IDs of messages whose inbound message was deleted. That of a chat's last
-// message is kept for keep.Memories, and the function prune deletes the chat's memories and its token
-// with it.
+// message is kept for keep.Memories, and the function prune deletes the chat's memories and its
+// token with it.
 func seenToPrune(keep store.Retention) pruning {
 	age := max(seenAge, keep.Age)
 	step := pruning{

@@ -113,8 +113,8 @@ func (s people) ForgetPerson(ctx context.Context, d store.PersonData) (map[strin
 	return removed, err
 }
 
-// EraseRemoved writes the index of searches, which keeps the words of deleted messages until its parts
-// are merged, and then the whole database again.
+// EraseRemoved writes the index of searches, which keeps the words of deleted messages until its
+// parts are merged, and then the whole database again.
 func (s people) EraseRemoved(ctx context.Context) error {
 	err := s.change(ctx, "merge the index of searches", func(t *tx) {
 		t.exec("INSERT INTO search (search) VALUES ('optimize')")

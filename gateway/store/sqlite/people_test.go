@@ -12,8 +12,8 @@ import (
 )
 
 // Tables without something of a person: positions in networks, IDs of received messages, chats in
-// line, secrets that end with access, when codes were made, and the index of searches, which triggers
-// maintain.
+// line, secrets that end with access, when codes were made, and the index of searches, which
+// triggers maintain.
 var impersonal = []string{"cursor", "seen", "line", "token", "code_made", "sqlite_sequence", "search"}
 
 func TestEveryTableIsForgottenOrHasNothingOfAPerson(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"nanobot/internal/musttest"
 )
 
-// TestNoLetterSplitsAWordOfASearch finds letters that SQLite takes for the end of a word, which is an error of the query.
+// TestNoLetterSplitsAWordOfASearch finds letters that SQLite takes for the end of a word, which is
+// an error of the query.
 func TestNoLetterSplitsAWordOfASearch(t *testing.T) {
 	s := openStore(t, t.TempDir(), sqlite.Options{})
 	defer closeStore(t, s)

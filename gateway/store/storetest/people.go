@@ -229,8 +229,8 @@ func (b *fixture) onFiles() bool {
 	return err == nil
 }
 
-// withoutOthers removes what is also that of others from what is stored of a person: quotes, answers
-// and the cache of what was heard in files.
+// withoutOthers removes what is also that of others from what is stored of a person: quotes,
+// answers and the cache of what was heard in files.
 func withoutOthers(stored string) string {
 	var all map[string][]map[string]any
 	_ = json.Unmarshal([]byte(stored), &all)
