@@ -155,7 +155,7 @@ func (s *session) detachTurn() {
 	defer s.mu.Unlock()
 	if s.turn != nil {
 		if cost := s.details.takeCost(); cost > 0 {
-			s.turn.t.Report(terminal.Usage{Model: s.details.modelName(), Cost: cost})
+			s.turn.t.Report(terminal.Usage{Model: cmp.Or(s.details.usedModel, s.details.modelName()), Cost: cost})
 		}
 		s.turn.access.End()
 		s.turn = nil

@@ -24,13 +24,14 @@ const (
 
 // sessionDetails is the agent's information about a session.
 type sessionDetails struct {
-	agent    string
-	title    string
-	used     int64
-	size     int64
-	cost     *view.Cost // nil: unknown
-	counted  *view.Cost // what turns have reported of cost; nil: unknown
-	commands []terminal.Command
+	agent     string
+	title     string
+	used      int64
+	size      int64
+	cost      *view.Cost // nil: unknown
+	counted   *view.Cost // what turns have reported of cost; nil: unknown
+	usedModel string     // named by the last response; "": none
+	commands  []terminal.Command
 	sessionChoices
 }
 

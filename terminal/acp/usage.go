@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"nanobot/terminal"
@@ -9,16 +11,11 @@ import (
 )
 
 // promptUsage are the tokens of the response to a prompt. Usage is not in version 1 of the schema
-// yet, but Claude Code, Codex and OpenCode send it; Gemini has its own form in Meta.
+// yet, but Claude Code, Codex and OpenCode send it. Claude Code, Codex and Gemini CLI send Models,
+// which in Claude Code also have what subagents use.
 type promptUsage struct {
-	Usage rpc.Optional[struct {
-		Input  int64 `json:"inputTokens"`
-		Output int64 `json:"outputTokens"`
-		// Thought are counted in Output by some agents, and beside it by others.
-		Thought int64 `json:"thoughtTokens"`
-		Total   int64 `json:"totalTokens"`
-	}] `json:"usage"`
-	Meta rpc.Optional[struct {
+	Usage rpc.Optional[tokenCount] `json:"usage"`
+	Meta  rpc.Optional[struct {
 		Quota struct {
 			Tokens tokenCount `json:"token_count"`
 			Models []struct {
@@ -29,26 +26,50 @@ type promptUsage struct {
 	}] `json:"_meta"`
 }
 
+// tokenCount are numbers of tokens in the forms of all agents.
 type tokenCount struct {
-	Input  int64 `json:"input_tokens"`
-	Output int64 `json:"output_tokens"`
+	Input        int64 `json:"inputTokens"`
+	CachedRead   int64 `json:"cachedReadTokens"`
+	CachedInput  int64 `json:"cachedInputTokens"`
+	CachedWrite  int64 `json:"cachedWriteTokens"`
+	CacheWrite   int64 `json:"cacheWriteInputTokens"`
+	Output       int64 `json:"outputTokens"`
+	Thought      int64 `json:"thoughtTokens"`
+	Reasoning    int64 `json:"reasoningOutputTokens"`
+	Total        int64 `json:"totalTokens"`
+	GeminiInput  int64 `json:"input_tokens"`
+	GeminiOutput int64 `json:"output_tokens"`
 }
 
-// reports returns the usage in a response. model is the model of the session.
-func (u promptUsage) reports(model string) (all []terminal.Usage) {
-	quota := u.Meta.V.Quota
-	switch {
-	case u.Usage.OK:
-		t := u.Usage.V
-		input := max(t.Input, t.Total-t.Output-t.Thought) // some agents count cached tokens only in the total
-		all = append(all, terminal.Usage{Model: model, InputTokens: input, OutputTokens: max(t.Output, t.Total-input)})
-	case len(quota.Models) > 0:
-		for _, m := range quota.Models {
-			all = append(all, terminal.Usage{Model: m.Model, InputTokens: m.Tokens.Input, OutputTokens: m.Tokens.Output})
-		}
-	default:
-		all = append(all, terminal.Usage{Model: model, InputTokens: quota.Tokens.Input, OutputTokens: quota.Tokens.Output})
+// usage returns the tokens with the cached and the thought ones. Some agents count those among the
+// others, and some beside them, which the total tells.
+func (t tokenCount) usage(model string) terminal.Usage {
+	cached, thought := t.CachedRead+t.CachedInput+t.CachedWrite+t.CacheWrite, t.Thought+t.Reasoning
+	input, output := t.Input+t.GeminiInput+cached, t.Output+t.GeminiOutput+thought
+	switch input + output - t.Total {
+	case thought:
+		output -= thought
+	case cached:
+		input -= cached
+	case cached + thought:
+		input, output = input-cached, output-thought
 	}
+	return terminal.Usage{Model: model, InputTokens: input, OutputTokens: output}
+}
+
+// reports returns the usage in a response, that of the most used model first. model is the model of
+// the session.
+func (u promptUsage) reports(model string) (all []terminal.Usage) {
+	for _, m := range u.Meta.V.Quota.Models {
+		all = append(all, m.Tokens.usage(m.Model))
+	}
+	if len(all) == 0 {
+		all = append(all, cmp.Or(u.Usage.V, u.Meta.V.Quota.Tokens).usage(model))
+	}
+	all = slices.DeleteFunc(all, func(r terminal.Usage) bool { return r.InputTokens <= 0 && r.OutputTokens <= 0 })
+	slices.SortStableFunc(all, func(a, b terminal.Usage) int {
+		return cmp.Compare(b.InputTokens+b.OutputTokens, a.InputTokens+a.OutputTokens)
+	})
 	return all
 }
 
@@ -57,12 +78,13 @@ func (s *session) reportUsage(t terminal.Turn, response json.RawMessage) {
 	var u promptUsage
 	_ = json.Unmarshal(response, &u) // malformed fields count as missing
 	s.mu.Lock()
-	model := s.details.modelName()
-	s.mu.Unlock()
-	for _, report := range u.reports(model) {
-		if report.InputTokens > 0 || report.OutputTokens > 0 {
-			t.Report(report)
+	defer s.mu.Unlock()
+	all := u.reports(s.details.modelName())
+	for i, report := range all {
+		if i == 0 {
+			s.details.usedModel = report.Model
 		}
+		t.Report(report)
 	}
 }
 
@@ -75,8 +97,8 @@ func (a *sessionDetails) modelName() string {
 }
 
 // takeCost returns by how much the cost of the session has grown since the last call, in dollars.
-// It is 0 while the cost before is unknown, as in a session that was just restored. An amount that
-// became smaller counts from zero: some agents count per process.
+// It is 0 while the cost before is unknown. An amount that became smaller counts from zero: some
+// agents count per process.
 func (a *sessionDetails) takeCost() (dollars float64) {
 	if a.cost == nil || !strings.EqualFold(a.cost.Currency, "USD") {
 		return 0

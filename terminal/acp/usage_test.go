@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"nanobot/internal/wanttest"
@@ -25,9 +26,40 @@ func TestTheUsageOfPromptsIsReported(t *testing.T) {
 			`{"usage":{"inputTokens":10,"outputTokens":5,"thoughtTokens":2,"totalTokens":15}}`,
 			[]terminal.Usage{{Model: "small", InputTokens: 10, OutputTokens: 5}},
 		},
-		"the form of Gemini": {
-			`{"_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":2},"model_usage":[{"model":"flash","token_count":{"input_tokens":3,"output_tokens":2}}]}}}`,
-			[]terminal.Usage{{Model: "flash", InputTokens: 3, OutputTokens: 2}},
+		// The next four are what real agents have sent for 1000 tokens of input, 300 of them cached,
+		// and 100 of output, 20 of them thought.
+		"Claude Code, which has what subagents use only by model": {
+			`{"usage":{"inputTokens":700,"outputTokens":100,"cachedReadTokens":300,"cachedWriteTokens":0,"totalTokens":1100},
+			"_meta":{"quota":{"token_count":{"totalTokens":1100,"inputTokens":700,"cachedInputTokens":300,"cachedWriteTokens":0,"outputTokens":100,"reasoningOutputTokens":0},
+			"model_usage":[{"model":"haiku","token_count":{"totalTokens":12,"inputTokens":7,"cachedInputTokens":0,"cachedWriteTokens":3,"outputTokens":2,"reasoningOutputTokens":0}},
+			{"model":"opus","token_count":{"totalTokens":1100,"inputTokens":700,"cachedInputTokens":300,"cachedWriteTokens":0,"outputTokens":100,"reasoningOutputTokens":0}}]}}}`,
+			[]terminal.Usage{{Model: "opus", InputTokens: 1000, OutputTokens: 100}, {Model: "haiku", InputTokens: 10, OutputTokens: 2}},
+		},
+		"Codex": {
+			`{"usage":{"totalTokens":1100,"inputTokens":700,"cachedReadTokens":300,"cachedWriteTokens":0,"outputTokens":100,"thoughtTokens":20},
+			"_meta":{"quota":{"token_count":{"totalTokens":1100,"inputTokens":700,"cachedInputTokens":300,"cacheWriteInputTokens":0,"outputTokens":100,"reasoningOutputTokens":20},
+			"model_usage":[{"model":"gpt-5.5","token_count":{"totalTokens":1100,"inputTokens":700,"cachedInputTokens":300,"cacheWriteInputTokens":0,"outputTokens":100,"reasoningOutputTokens":20}}]}}}`,
+			[]terminal.Usage{{Model: "gpt-5.5", InputTokens: 1000, OutputTokens: 100}},
+		},
+		"OpenCode": {
+			`{"usage":{"inputTokens":700,"outputTokens":80,"totalTokens":1100,"thoughtTokens":20,"cachedReadTokens":300},"_meta":{}}`,
+			[]terminal.Usage{{Model: "small", InputTokens: 1000, OutputTokens: 100}},
+		},
+		"Gemini CLI, which leaves out what it has thought": {
+			`{"_meta":{"quota":{"token_count":{"input_tokens":1000,"output_tokens":80},"model_usage":[{"model":"flash","token_count":{"input_tokens":1000,"output_tokens":80}}]}}}`,
+			[]terminal.Usage{{Model: "flash", InputTokens: 1000, OutputTokens: 80}},
+		},
+		"all cached and thought tokens among the others": {
+			`{"usage":{"inputTokens":10,"outputTokens":5,"thoughtTokens":2,"cachedReadTokens":4,"totalTokens":15}}`,
+			[]terminal.Usage{{Model: "small", InputTokens: 10, OutputTokens: 5}},
+		},
+		"cached tokens among the others": {
+			`{"usage":{"inputTokens":10,"outputTokens":5,"thoughtTokens":2,"cachedReadTokens":4,"totalTokens":17}}`,
+			[]terminal.Usage{{Model: "small", InputTokens: 10, OutputTokens: 7}},
+		},
+		"a sum without models": {
+			`{"_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":2}}}}`,
+			[]terminal.Usage{{Model: "small", InputTokens: 3, OutputTokens: 2}},
 		},
 		"both, which count once": {
 			`{"usage":{"inputTokens":3,"outputTokens":2},"_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":2}}}}`,
@@ -38,7 +70,7 @@ func TestTheUsageOfPromptsIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newFixture(t, "-models").person("a")
-			p.send("say hello\nanswer "+c.response).expect(terminal.Done, "hello")
+			p.send("say hello\nanswer "+strings.ReplaceAll(c.response, "\n", "")).expect(terminal.Done, "hello")
 			wanttest.EqualSlices(t, "reported", p.used, c.want)
 		})
 	}
@@ -64,4 +96,12 @@ func TestTheCostOfASessionIsReportedByTurn(t *testing.T) {
 		p.send(c.script)
 		wanttest.EqualSlices(t, "reported after "+c.script, p.used, c.want)
 	}
+}
+
+func TestTheCostIsThatOfTheModelWithMostTokens(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, "-models").person("a")
+	p.send(`raw {"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.5,"currency":"USD"}}` + "\n" +
+		`answer {"_meta":{"quota":{"model_usage":[{"model":"x","token_count":{"inputTokens":1}},{"model":"y","token_count":{"inputTokens":2}}]}}}`)
+	wanttest.EqualSlices(t, "reported", p.used, []terminal.Usage{{Model: "y", InputTokens: 2}, {Model: "x", InputTokens: 1}, {Model: "y", Cost: 0.5}})
 }
