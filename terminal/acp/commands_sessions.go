@@ -209,7 +209,7 @@ func (x *turn) switchSession(ctx context.Context, o *form.Option) (said string, 
 		err = x.continueSession(ctx, s)
 	}
 	if err == nil {
-		s.idStored, err = x.memory.setCurrent(ctx, s.id, s.chosen)
+		s.idStored, err = x.memory.setCurrent(ctx, s.id, s.state())
 	}
 	if err != nil {
 		x.a.setSession(old)

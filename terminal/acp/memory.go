@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"nanobot/terminal"
+	"nanobot/terminal/acp/view"
 )
 
 // maxPast limits the past sessions that are stored per chat.
@@ -27,10 +29,21 @@ type conversation struct {
 	Places map[string]string `json:"places,omitempty"` // sessions by terminal.ExecEnv.Place
 }
 
-// pastSession is a session that a chat has had, with what was chosen in it.
+// sessionState is what a chat remembers of a session for the agent's next process.
+type sessionState struct {
+	Chosen []chosenSetting `json:"chosen,omitempty"`
+	Cost   *view.Cost      `json:"cost,omitempty"` // what turns have reported; nil: unknown
+}
+
+// isWorthStoring reports whether a turn has changed more than nothing.
+func (s sessionState) isWorthStoring() bool {
+	return len(s.Chosen) > 0 || s.Cost != nil && s.Cost.Amount > 0
+}
+
+// pastSession is a session that a chat has had.
 type pastSession struct {
 	sessionRecord
-	Chosen []chosenSetting `json:"chosen,omitempty"`
+	sessionState
 }
 
 // sessionMemory is what a chat remembers of its sessions with one agent.
@@ -70,9 +83,9 @@ func (m sessionMemory) loadConversation(ctx context.Context) (c conversation, er
 
 // setCurrent stores the chat's session. stored is false if the memory keeps nothing, as with
 // `nanobot run`.
-func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chosenSetting) (stored bool, err error) {
+func (m sessionMemory) setCurrent(ctx context.Context, id string, state sessionState) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := m.addSession(ctx, id, chosen); err != nil {
+	if err := m.addSession(ctx, id, state); err != nil {
 		return false, err
 	}
 	c, err := m.loadConversation(ctx)
@@ -95,11 +108,11 @@ func (m sessionMemory) setCurrent(ctx context.Context, id string, chosen []chose
 }
 
 // addSession records that this chat has had a session.
-func (m sessionMemory) addSession(ctx context.Context, id string, chosen []chosenSetting) error {
+func (m sessionMemory) addSession(ctx context.Context, id string, state sessionState) error {
 	if err := m.Save(context.WithoutCancel(ctx), terminal.SessionMemory(id), "1"); err != nil {
 		return fmt.Errorf("remember the conversation: %w", err)
 	}
-	return m.storePast(ctx, id, chosen)
+	return m.storePast(ctx, id, state)
 }
 
 // loadPast returns the sessions that the chat has had with any agent, newest first.
@@ -112,16 +125,15 @@ func (m sessionMemory) loadPast(ctx context.Context) (all []pastSession, err err
 	return all, nil
 }
 
-// storePast stores a session, with what was chosen in it, as the newest of the chat's past
-// sessions.
-func (m sessionMemory) storePast(ctx context.Context, id string, chosen []chosenSetting) error {
+// storePast stores a session as the newest of the chat's past sessions.
+func (m sessionMemory) storePast(ctx context.Context, id string, state sessionState) error {
 	ctx = context.WithoutCancel(ctx)
 	all, err := m.loadPast(ctx)
 	if err != nil {
 		return err
 	}
-	newest := pastSession{sessionRecord{Session: id, Agent: m.agent}, chosen}
-	if len(all) > 0 && all[0].sessionRecord == newest.sessionRecord && slices.Equal(all[0].Chosen, newest.Chosen) {
+	newest := pastSession{sessionRecord{Session: id, Agent: m.agent}, state}
+	if len(all) > 0 && reflect.DeepEqual(all[0], newest) {
 		return nil
 	}
 	all = slices.DeleteFunc(all, func(p pastSession) bool { return p.sessionRecord == newest.sessionRecord })
@@ -140,14 +152,14 @@ func (m sessionMemory) saveJSON(ctx context.Context, key terminal.MemoryKey, val
 	return nil
 }
 
-// loadChosen returns what was chosen in a session of this chat; "": in the newest one, from which a
-// new session inherits it.
-func (m sessionMemory) loadChosen(ctx context.Context, id string) ([]chosenSetting, error) {
+// loadState returns what is remembered of a session of this chat; "": of the newest one, from which
+// a new session inherits what was chosen.
+func (m sessionMemory) loadState(ctx context.Context, id string) (sessionState, error) {
 	all, err := m.loadPast(ctx)
 	for _, p := range all {
 		if p.Agent == m.agent && (id == "" || p.Session == id) {
-			return p.Chosen, nil
+			return p.sessionState, nil
 		}
 	}
-	return nil, err
+	return sessionState{}, err
 }

@@ -68,13 +68,28 @@ func (x *turn) chooseValue(ctx context.Context, c *choice, value string) error {
 	same := func(m chosenSetting) bool { return m.Method == c.method && m.ID == c.id }
 	x.s.unrestored = slices.DeleteFunc(x.s.unrestored, same)
 	x.s.chosen = append(slices.DeleteFunc(slices.Clone(x.s.chosen), same), newChosenSetting(c, value))
-	return x.storeChosen(ctx, x.s)
+	return x.storeState(ctx, x.s)
 }
 
-// storeChosen stores the values of the settings that people have chosen in a session. The agent may
-// have changed them since, for example when the person has approved its plan. A value that needs
-// approval is then forgotten, because nanobot must never set one that nobody has chosen.
-func (x *turn) storeChosen(ctx context.Context, s *session) error {
+// state returns what is remembered of the session.
+func (s *session) state() sessionState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sessionState{s.chosen, s.details.counted}
+}
+
+// setState sets what is remembered of a restored session.
+func (s *session) setState(state sessionState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chosen, s.details.counted = state.Chosen, state.Cost
+}
+
+// storeState stores the cost of a session and the values of the settings that people have chosen in
+// it. The agent may have changed those since, for example when the person has approved its plan. A
+// value that needs approval is then forgotten, because nanobot must never set one that nobody has
+// chosen.
+func (x *turn) storeState(ctx context.Context, s *session) error {
 	var all []chosenSetting
 	for _, m := range s.chosen {
 		now := s.settingOf(m.Method, m.ID)
@@ -86,7 +101,7 @@ func (x *turn) storeChosen(ctx context.Context, s *session) error {
 		}
 	}
 	s.chosen = all
-	return x.memory.storePast(ctx, s.id, s.chosen)
+	return x.memory.storePast(ctx, s.id, s.state())
 }
 
 // restoreChosen sets the chosen values in a session that was just opened, and reports those that
@@ -185,11 +200,13 @@ func (x *turn) refusalText(m chosenSetting, err error) string {
 }
 
 // continueSession sets in a restored session what was chosen in it before.
-func (x *turn) continueSession(ctx context.Context, s *session) (err error) {
-	if s.chosen, err = x.memory.loadChosen(ctx, s.id); err != nil {
+func (x *turn) continueSession(ctx context.Context, s *session) error {
+	state, err := x.memory.loadState(ctx, s.id)
+	if err != nil {
 		return err
 	}
-	if err := x.memory.addSession(ctx, s.id, s.chosen); err != nil {
+	s.setState(state)
+	if err := x.memory.addSession(ctx, s.id, state); err != nil {
 		return err
 	}
 	return x.restoreChosen(ctx, s)

@@ -63,13 +63,13 @@ func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
 	return x.endTurn(ctx, reason, err)
 }
 
-// detachAgent stores the settings that have changed and stops the agent's log output to the turn.
+// detachAgent stores the state of the session and stops the agent's log output to the turn.
 func (x *turn) detachAgent(ctx context.Context) {
 	if x.a == nil {
 		return
 	}
-	if s := x.a.currentSession(); x.r != nil && len(s.chosen) > 0 {
-		if err := x.storeChosen(ctx, s); err != nil {
+	if s := x.a.currentSession(); x.r != nil && s.state().isWorthStoring() {
+		if err := x.storeState(ctx, s); err != nil {
 			x.a.Log("warning", err.Error()) // the next turn tries again
 		}
 	}
@@ -162,13 +162,15 @@ func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err 
 			return false, err
 		}
 	}
-	if x.s.chosen, err = x.memory.loadChosen(ctx, ""); err != nil {
+	newest, err := x.memory.loadState(ctx, "")
+	if err != nil {
 		return false, err
 	}
+	x.s.chosen = newest.Chosen
 	if err := x.a.createSession(ctx, x.s); err != nil {
 		return false, err
 	}
-	if x.s.idStored, err = x.memory.setCurrent(ctx, x.s.id, x.s.chosen); err == nil {
+	if x.s.idStored, err = x.memory.setCurrent(ctx, x.s.id, x.s.state()); err == nil {
 		err = x.restoreChosen(ctx, x.s)
 	}
 	return known != "", err

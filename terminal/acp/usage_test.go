@@ -98,6 +98,20 @@ func TestTheCostOfASessionIsReportedByTurn(t *testing.T) {
 	}
 }
 
+func TestTheCostOfARestoredSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, "-resume")
+	p := d.person("a")
+	for _, c := range []struct{ total, want float64 }{
+		{0.5, 0.5}, {0.75, 0.25}, {0.125, 0.125}, // the last process has counted from zero
+	} {
+		p.used = nil
+		p.send(fmt.Sprintf(`raw {"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":%g,"currency":"USD"}}`, c.total))
+		wanttest.EqualSlices(t, fmt.Sprint("reported after ", c.total), p.used, []terminal.Usage{{Cost: c.want}})
+		d.restart()
+	}
+}
+
 func TestTheCostIsThatOfTheModelWithMostTokens(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, "-models").person("a")
