@@ -57,6 +57,7 @@ var promises = []struct {
 	{"tools", "nanobot's tools are offered to the model", checkTools, ""},
 	{"refused", "a refused end is told", checkRefused, ""},
 	{"silent", "a silent end is told", checkSilent, ""},
+	{"usage", "its usage is counted", checkUsage, ""},
 }
 
 // TestRealAgents checks all promises with each agent, against a model on loopback and through the
@@ -86,7 +87,7 @@ func (r *promiseResult) check(c *agentChat, check func(*agentChat)) {
 	lack, failure := c.agent.lacks[c.promise], c.failureOf(check)
 	switch {
 	case failure == "":
-		if r.Result = kept; lack != "" {
+		if r.Result, r.Note = kept, c.remark; lack != "" {
 			c.t.Errorf("%s keeps the promise, so remove what it lacks: %s", c.agent.name, lack)
 		}
 	case lack != "":
@@ -138,6 +139,7 @@ type agentChat struct {
 	*telegramBot
 	agent   realAgent
 	promise string
+	model   *agentstest.Model
 	home    string // of the agent
 	wire    string // the folder with the messages between daemon and agent
 	binary  string
@@ -145,6 +147,8 @@ type agentChat struct {
 	sent    int           // the ID of the person's last message
 	turns   int           // how many turns had ended before it
 	answer  string        // the beginning of the label of the button to press, in small letters
+	remark  string        // how the agent keeps the promise
+	cost    float64       // in the ledger
 	// questions are the messages whose button was pressed.
 	questions []telegramtest.Message
 }
@@ -153,9 +157,10 @@ type agentChat struct {
 // agent are checked against the schema.
 func newAgentChat(t *testing.T, agent realAgent, promise, gateway string) *agentChat {
 	t.Helper()
-	command := agent.install(t, agentstest.NewModel(t, replyToPrompt).URL)
+	model := agentstest.NewModel(t, replyToPrompt)
+	command := agent.install(t, model.URL)
 	c := &agentChat{
-		telegramBot: &telegramBot{api: telegramtest.New(t)}, agent: agent, promise: promise,
+		telegramBot: &telegramBot{api: telegramtest.New(t)}, agent: agent, promise: promise, model: model,
 		home: command.Env["HOME"], wire: t.TempDir(), binary: copyProgram(t), limit: 2 * time.Minute,
 	}
 	if agent.lacks[promise] != "" {

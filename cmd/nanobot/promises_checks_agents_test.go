@@ -5,6 +5,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/gateway/ledger"
 	"nanobot/internal/musttest"
 	"nanobot/terminal/acp/agentstest"
 )
@@ -32,15 +34,17 @@ var realAgents = []realAgent{
 	},
 	{name: "OpenCode", install: agentstest.OpenCode, mode: "plan", lacks: map[string]string{
 		"question": "has no tool for questions in ACP", "steering": noSteering,
-		"plan": "has no tool that asks for the approval of a plan in ACP",
+		"plan": "has no tool that asks for the approval of a plan in ACP", "usage": "reports only the tokens of the last request of a turn",
 	}},
 	{name: "Gemini CLI", install: agentstest.Gemini, mode: "plan", stored: backdateSession, lacks: map[string]string{
 		"question": "has no tool for questions in ACP", "output": "does not report the output of commands",
 		"steering": noSteering, "plan": "asks about a plan by the path of its file only",
+		"usage": "does not report the tokens of thoughts",
 	}},
 	{name: "Kimi Code", install: agentstest.Kimi, mode: "plan", lacks: map[string]string{
 		"steering": noSteering, "refused": noEmptyReply, "silent": noEmptyReply,
-		"plan": "takes the missing file of a new plan for an error when it reads files through nanobot",
+		"plan":  "takes the missing file of a new plan for an error when it reads files through nanobot",
+		"usage": "reports only the size of its context",
 	}},
 }
 
@@ -224,8 +228,13 @@ func (c *agentChat) recall() {
 // checkResume kills everything that the agent has started, and continues the conversation.
 func checkResume(c *agentChat) {
 	c.remember()
-	musttest.Do(c.t, syscall.Kill(-c.pids("pids")[0], syscall.SIGKILL))
+	c.killAgent()
 	c.recall()
+}
+
+// killAgent kills everything that the agent has started.
+func (c *agentChat) killAgent() {
+	musttest.Do(c.t, syscall.Kill(-c.pids("pids")[0], syscall.SIGKILL))
 }
 
 // stores reports whether a file below a folder contains a text.
@@ -287,4 +296,47 @@ func checkRefused(c *agentChat) {
 
 func checkSilent(c *agentChat) {
 	c.sendAndAwait(promptSilent, "The agent ended its turn without an answer.")
+}
+
+// checkUsage compares what the ledger has of a person with what the model has reported, after two
+// turns of one process and after one of the next.
+func checkUsage(c *agentChat) {
+	c.answer = permit
+	c.remember()
+	c.compareUsage(1)
+	c.sendAndAwait(promptRun, "The command has ended.")
+	c.compareUsage(2)
+	c.killAgent()
+	c.recall()
+	c.compareUsage(3)
+}
+
+// compareUsage waits until the ledger has a number of turns. It must have all tokens of the
+// conversation, and may have those of further replies.
+func (c *agentChat) compareUsage(turns int64) {
+	var rows []ledger.Row
+	c.await("the turns are in the ledger", func() bool {
+		out := musttest.Get(programCommand(c.t, "usage", "--json", "--config", c.cfg).Output())(c.t)
+		musttest.Do(c.t, json.Unmarshal(out, &rows))
+		return len(rows) == 1 && rows[0].Name() == "telegram:7" && rows[0].Turns == turns
+	})
+	if rows[0].Cost <= c.cost && c.cost > 0 {
+		c.fail("after %d turns the cost is still $%g", turns, c.cost)
+	}
+	c.cost = rows[0].Cost
+	counted := agentstest.Usage{Input: rows[0].InputTokens, Output: rows[0].OutputTokens}
+	used, asides := c.model.Used()
+	sums := []agentstest.Usage{used}
+	for _, aside := range asides {
+		for _, sum := range sums {
+			sums = append(sums, sum.Add(aside))
+		}
+	}
+	c.t.Logf("after %d turns the ledger has %+v and $%g, and the model %+v and %+v", turns, counted, c.cost, used, asides)
+	if !slices.Contains(sums, counted) {
+		c.fail("after %d turns the ledger has %+v instead of one of %+v", turns, counted, sums)
+	}
+	if c.remark = ""; counted != sums[len(sums)-1] {
+		c.remark = "The agent does not report all requests beside the conversation, such as for a title."
+	}
 }

@@ -92,8 +92,8 @@ func replyToPrompt(r agentstest.Request) agentstest.Reply {
 			prompt, at = p, i
 		}
 	}
-	if at < 0 || len(r.Tools) == 0 {
-		return agentstest.Reply{Text: "A title"}
+	if at < 0 || len(r.Tools) == 0 || strings.Contains(r.Body[at:], "[SUGGESTION MODE: ") { // of Claude Code
+		return agentstest.Reply{Text: "A title", Aside: true}
 	}
 	return replies[prompt](r, r.Body[at:], r.ToolResultsAfter(at))
 }

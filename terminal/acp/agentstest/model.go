@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -47,28 +48,35 @@ type Reply struct {
 	Tool  string // "" for a text
 	Input any
 	Text  string
+	Aside bool // it is no part of the conversation, such as a title
 	Hang  bool // after the text the model sends nothing until the agent hangs up
 }
 
-// model is a language model with the APIs of Anthropic, OpenAI and Google.
-type model struct {
+// Model is a language model on loopback with the APIs of Anthropic, OpenAI and Google.
+type Model struct {
+	URL   string
 	reply func(Request) Reply
+
+	mu      sync.Mutex
+	replies int   // in conversations
+	used    Usage // by them
+	asides  []Usage
 }
 
-// NewModel returns a server on loopback that replies as a language model with the results of reply.
-func NewModel(t testing.TB, reply func(Request) Reply) *httptest.Server {
-	s := httptest.NewServer(Handler(reply, t.Logf))
+// NewModel returns a model that replies with the results of reply. It logs requests that it does
+// not know.
+func NewModel(t testing.TB, reply func(Request) Reply) *Model {
+	m := &Model{reply: reply}
+	s := httptest.NewServer(m.handler(t.Logf))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
 	})
-	return s
+	m.URL = s.URL
+	return m
 }
 
-// Handler serves a language model that replies with the results of reply. It logs requests that it
-// does not know.
-func Handler(reply func(Request) Reply, logf func(string, ...any)) http.Handler {
-	m := &model{reply: reply}
+func (m *Model) handler(logf func(string, ...any)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.messages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {

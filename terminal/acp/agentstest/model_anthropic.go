@@ -6,7 +6,7 @@ import (
 )
 
 // messages implements Anthropic's API.
-func (m *model) messages(w http.ResponseWriter, r *http.Request) {
+func (m *Model) messages(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string
 		Stream bool
@@ -21,11 +21,12 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 		request.Tools = append(request.Tools, t.Name)
 	}
 	reply := m.reply(request)
-	usage := `{"input_tokens":10,"output_tokens":5}`
+	used := m.count(reply)
+	input := fmt.Sprintf(`"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":0`, used.Input-used.Cached, used.Cached)
 	if !q.Stream {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[{"type":"text","text":%s}],"stop_reason":"end_turn","stop_sequence":null,"usage":%s}`,
-			quote(q.Model), quote(reply.Text), usage)
+		fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[{"type":"text","text":%s}],"stop_reason":"end_turn","stop_sequence":null,"usage":{%s,"output_tokens":%d}}`,
+			quote(q.Model), quote(reply.Text), input, used.Output)
 		return
 	}
 	block, delta, reason := `{"type":"text","text":""}`, `{"type":"text_delta","text":`+quote(reply.Text)+`}`, "end_turn"
@@ -35,14 +36,14 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	send := stream(w)
 	event := func(name, fields string) { send("event: %s\ndata: {\"type\":%q,%s}", name, name, fields) }
-	event("message_start", fmt.Sprintf(`"message":{"id":"msg_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,"usage":%s}`,
-		len(request.Body), quote(q.Model), usage))
+	event("message_start", fmt.Sprintf(`"message":{"id":"msg_%d","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{%s,"output_tokens":1}}`,
+		len(request.Body), quote(q.Model), input))
 	event("content_block_start", `"index":0,"content_block":`+block)
 	event("content_block_delta", `"index":0,"delta":`+delta)
 	if reply.hang(r) {
 		return
 	}
 	event("content_block_stop", `"index":0`)
-	event("message_delta", fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":5}`, reason))
+	event("message_delta", fmt.Sprintf(`"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}`, reason, used.Output))
 	event("message_stop", `"x":0`)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // generate implements Google's API: the call is the name of a model and a verb behind a colon.
-func (m *model) generate(w http.ResponseWriter, r *http.Request) {
+func (m *Model) generate(w http.ResponseWriter, r *http.Request) {
 	_, verb, _ := strings.Cut(r.PathValue("call"), ":")
 	var q struct {
 		Tools []struct {
@@ -33,9 +33,11 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	if reply.Tool != "" {
 		part = fmt.Sprintf(`{"functionCall":{"name":%q,"args":%s}}`, reply.Tool, reply.arguments())
 	}
+	used := m.count(reply)
 	answer := func(part, reason string) string {
 		return fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[%s]}%s,"index":0}],`+
-			`"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":5,"totalTokenCount":15},"modelVersion":"fake"}`, part, reason)
+			`"usageMetadata":{"promptTokenCount":%d,"cachedContentTokenCount":%d,"candidatesTokenCount":%d,"thoughtsTokenCount":%d,"totalTokenCount":%d},`+
+			`"modelVersion":"fake"}`, part, reason, used.Input, used.Cached, used.Output-used.Thought, used.Thought, used.Input+used.Output)
 	}
 	stop := `,"finishReason":"STOP"`
 	if verb != "streamGenerateContent" {

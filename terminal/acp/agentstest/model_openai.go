@@ -7,10 +7,13 @@ import (
 )
 
 // completions implements OpenAI's API of chat completions.
-func (m *model) completions(w http.ResponseWriter, r *http.Request) {
+func (m *Model) completions(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		Stream bool
-		Tools  []struct{ Function struct{ Name string } }
+		Stream  bool
+		Options struct {
+			Usage bool `json:"include_usage"`
+		} `json:"stream_options"`
+		Tools []struct{ Function struct{ Name string } }
 	}
 	request, err := readRequest(r, &q)
 	if err != nil {
@@ -21,10 +24,13 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 		request.Tools = append(request.Tools, t.Function.Name)
 	}
 	reply := m.reply(request)
+	used := m.count(reply)
+	usage := fmt.Sprintf(`{"prompt_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d},"completion_tokens":%d,"completion_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
+		used.Input, used.Cached, used.Output, used.Thought, used.Input+used.Output)
 	if !q.Stream {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"id":"c1","object":"chat.completion","created":1,"model":"fake","choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}]}`,
-			quote(reply.Text))
+		fmt.Fprintf(w, `{"id":"c1","object":"chat.completion","created":1,"model":"fake","choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],"usage":%s}`,
+			quote(reply.Text), usage)
 		return
 	}
 	send := stream(w)
@@ -46,11 +52,14 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	choice(`{}`, reason)
+	if q.Options.Usage {
+		send(`data: {"id":"c%d","object":"chat.completion.chunk","created":1,"model":"fake","choices":[],"usage":%s}`, len(request.Body), usage)
+	}
 	send("data: [DONE]")
 }
 
 // responses implements OpenAI's Responses API.
-func (m *model) responses(w http.ResponseWriter, r *http.Request) {
+func (m *Model) responses(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Tools []struct{ Name string }
 	}
@@ -63,6 +72,7 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 		request.Tools = append(request.Tools, t.Name)
 	}
 	reply := m.reply(request)
+	used := m.count(reply)
 	send := stream(w)
 	event := func(name, fields string) { send("event: %s\ndata: {\"type\":%q,%s}", name, name, fields) }
 	id := len(request.Body)
@@ -78,5 +88,6 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	event("response.output_item.done", `"output_index":0,"item":`+item)
 	event("response.completed", fmt.Sprintf(`"response":{"id":"resp_%d","object":"response","status":"completed","output":[%s],`+
-		`"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":0},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":15}}`, id, item))
+		`"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}}`,
+		id, item, used.Input, used.Cached, used.Output, used.Thought, used.Input+used.Output))
 }
