@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,19 +33,20 @@ func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 // pruneState removes what the settings no longer keep from the store and from the channels.
 func (g *Gateway) pruneState(ctx context.Context) {
 	keep := g.currentSettings().Keep
-	warn := func(message string, err error) {
-		if err != nil && ctx.Err() == nil {
-			g.o.Log.Warn(message, zap.Error(err))
+	err := errors.Join(
+		g.o.Store.Prune(ctx, store.Retention{
+			Age: days(keep.Messages), Count: keep.MaxMessages, Usage: days(keep.Usage), Memories: days(keep.Memories),
+			Zone: g.Zone(),
+		}),
+		runbook.Runs{Records: g.o.Store}.Prune(ctx, days(keep.Messages), days(keep.Runs)))
+	for name, ch := range g.o.Channels {
+		if h, ok := ch.(channels.HistoryPruner); ok && keep.History > 0 {
+			if failure := h.PruneHistory(ctx, time.Now().Add(-days(keep.History))); failure != nil {
+				err = errors.Join(err, fmt.Errorf("messages of %s: %w", name, failure))
+			}
 		}
 	}
-	warn("prune failed", g.o.Store.Prune(ctx, store.Retention{
-		Age: days(keep.Messages), Count: keep.MaxMessages, Usage: days(keep.Usage), Memories: days(keep.Memories),
-		Zone: g.Zone(),
-	}))
-	warn("runs not pruned", runbook.Runs{Records: g.o.Store}.Prune(ctx, days(keep.Messages), days(keep.Runs)))
-	for _, ch := range g.o.Channels {
-		if h, ok := ch.(channels.HistoryPruner); ok && keep.History > 0 {
-			warn("old messages not deleted", h.PruneHistory(ctx, time.Now().Add(-days(keep.History))))
-		}
+	if err != nil && ctx.Err() == nil {
+		g.o.Log.Warn("prune failed", zap.Error(err))
 	}
 }
