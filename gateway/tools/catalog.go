@@ -200,7 +200,7 @@ const (
 
 	describeHistory = `Find earlier messages of this chat, the newest first. Use it when the user refers to something that you do not know.`
 	schemaHistory   = `{"type": "object", "properties": {
-		"query": {"type": "string", "description": "Words that a message must all have; of the last one the beginning is enough. Empty: the newest messages."},
+		"query": {"type": "string", "description": "Words that a message must all have. Empty: the newest messages."},
 		"limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many; 20 by default."}
 	}, "required": ["query"]}`
 )
