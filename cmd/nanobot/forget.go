@@ -46,8 +46,19 @@ Exit status: 0 printed, 1 nothing is stored of the person, 2 wrong use, 78 bad c
   nanobot export --files person web:ann >person/export.json`,
 		Args: oneArgument("the CHANNEL:USER"),
 	}, func(cmd *cobra.Command, cfg *config.Config, args []string) error {
+		var to *os.Root
+		if files != "" { // before the folder can no longer be reached
+			err := os.MkdirAll(files, 0o700)
+			if err == nil {
+				to, err = os.OpenRoot(files)
+			}
+			if err != nil {
+				return err
+			}
+			defer to.Close() //nolint:errcheck // each file was closed
+		}
 		return withPerson(cmd.Context(), cfg, args[0], std, func(o personal.Options) error {
-			o.Files = files
+			o.Files = to
 			return personal.Export(cmd.Context(), o)
 		})
 	})
@@ -122,6 +133,9 @@ func withPerson(ctx context.Context, cfg *config.Config, text string, std stdio,
 		return fmt.Errorf("nothing is stored of %s: the daemon was never started", text)
 	}
 	return asStateOwner(cfg, std, func() (err error) {
+		if _, err := os.Stat(cfg.Workspace); err != nil {
+			return fmt.Errorf("the files of people cannot be reached: %w; run this as the user of the daemon", err)
+		}
 		db, err := openStore(ctx, cfg, true)
 		if err != nil {
 			return err

@@ -57,13 +57,16 @@ func (r *Revocation[T]) answerForgetting(ctx context.Context) error {
 	return nil
 }
 
-// endAgentsOf ends the persistent agents of the chats of a request. It reports whether a turn runs
-// in one of them.
+// endAgentsOf ends the turns and persistent agents of the chats of a request. It reports whether a
+// turn runs in one of them.
 func (r *Revocation[T]) endAgentsOf(request string) (running bool) {
 	var wanted store.ForgetRequest
 	_ = json.Unmarshal([]byte(request), &wanted) // one of a later version has no chats
 	for _, t := range r.o.RunningTurns() {
-		running = running || slices.Contains(wanted.Chats, t.Inbound().In.Chat.String())
+		if slices.Contains(wanted.Chats, t.Inbound().In.Chat.String()) {
+			running = true
+			t.Revoke()
+		}
 	}
 	for _, agents := range r.o.Agents() {
 		for _, chat := range wanted.Chats {

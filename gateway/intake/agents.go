@@ -88,7 +88,7 @@ func (e *enqueuer) assignAgent(request *store.ReceiveRequest) (err error) {
 }
 
 // keepAgent has the message of an earlier turn say who answers a message, where there are rules: a
-// button or a question belongs to the agent that has shown it.
+// button or a question belongs to the agent that has shown it, unless the person may not choose it.
 func (i *Intake) keepAgent(ctx context.Context, in *channels.Incoming, earlier int64) error {
 	if !i.o.Choice.HasRoutes() {
 		return nil
@@ -97,7 +97,13 @@ func (i *Intake) keepAgent(ctx context.Context, in *channels.Incoming, earlier i
 	if err != nil {
 		return fmt.Errorf("read the message of a button: %w", err)
 	}
-	if _, exists := i.o.Settings().Agents[before.Agent]; ok && exists && before.Attempt > 0 {
+	may := before.Agent == in.Answerer.Agent
+	if !may {
+		if may, err = i.o.Access.MaySwitch(ctx, *in); err != nil {
+			return err
+		}
+	}
+	if _, exists := i.o.Settings().Agents[before.Agent]; may && ok && exists && before.Attempt > 0 {
 		in.Answerer = channels.Answerer{Agent: before.Agent}
 		in.Workspace, in.Worktree = before.In.Workspace, before.In.Worktree
 	}

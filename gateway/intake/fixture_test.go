@@ -656,6 +656,7 @@ func (fx *fixture) watchRevoked(change func()) {
 	fx.t.Helper()
 	revocation := access.NewRevocation(access.RevocationOptions[*fakeTurn]{
 		Access: fx.access, Dismissed: fx.store.Dismissed, RunningTurns: fx.lanes.RunningTurns, Outbox: fx.outbox, Log: zap.NewNop(),
+		Forgetting: access.Forgetting{Records: fx.store, Reread: func() {}},
 		Agents: func() (all []access.Agents) {
 			for _, agent := range fx.settings.Agents {
 				all = append(all, agent.Runner.(*fakeAgents))

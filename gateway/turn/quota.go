@@ -29,7 +29,7 @@ func (t *Turn) admittedByQuotas(untilKilled context.Context) (ok bool) {
 	}, func(err error) { t.log.Error("quotas not checked, will retry", zap.Error(err)) }); err != nil || t.lost.Load() {
 		return false
 	}
-	if notice != "" && !t.inbound.In.Quiet {
+	if notice != "" {
 		t.postQuota(untilKilled, notice, ok)
 	}
 	if !ok {

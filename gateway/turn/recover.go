@@ -171,7 +171,9 @@ func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, e
 		}
 	}
 	open := s.unansweredQuestions(ctx, inbound)
-	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked}); err == nil {
+	if _, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{
+		Status: store.Revoked, Usage: &store.TurnUsage{},
+	}); err == nil {
 		display.React(s.o.Outbox, inbound.In, channels.NoReaction)
 		s.removeButtons(inbound, open)
 	}

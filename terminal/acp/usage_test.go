@@ -26,8 +26,8 @@ func TestTheUsageOfPromptsIsReported(t *testing.T) {
 			`{"usage":{"inputTokens":10,"outputTokens":5,"thoughtTokens":2,"totalTokens":15}}`,
 			[]terminal.Usage{{Model: "small", InputTokens: 10, OutputTokens: 5}},
 		},
-		// The next four are what real agents have sent for 1000 tokens of input, 300 of them cached,
-		// and 100 of output, 20 of them thought.
+		// The next four are what real agents have sent for 1000 tokens of input, 300 of them
+		// cached, and 100 of output, 20 of them thought.
 		"Claude Code, which has what subagents use only by model": {
 			`{"usage":{"inputTokens":700,"outputTokens":100,"cachedReadTokens":300,"cachedWriteTokens":0,"totalTokens":1100},
 			"_meta":{"quota":{"token_count":{"totalTokens":1100,"inputTokens":700,"cachedInputTokens":300,"cachedWriteTokens":0,"outputTokens":100,"reasoningOutputTokens":0},

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"nanobot/config"
+	"nanobot/internal/role"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 )
@@ -74,7 +75,10 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	}
 	defer space.close()
 	x := &turn{t: t, settings: p.settings, files: files, space: space, fileMu: &p.fileMu}
-	switch parsePersonCommand(t.Envelope.Text) {
+	if x.command, err = ownCommand(ctx, t); err != nil {
+		return terminal.Outcome{}, err
+	}
+	switch x.command {
 	case diffCommand:
 		return x.endWithMessage(x.showDiff)
 	case undoCommand:
@@ -99,6 +103,20 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return x.run(ctx, person)
 	}
 	return x.run(ctx, &commandTransport{x})
+}
+
+// ownCommand returns the command of a message; "": it is a task, also if somebody has forwarded a
+// command, or may not give it.
+func ownCommand(ctx context.Context, t terminal.Turn) (string, error) {
+	command := parsePersonCommand(t.Envelope.Text)
+	if command == "" || t.Envelope.Forwarded != nil {
+		return "", nil
+	}
+	r, err := t.Role(ctx)
+	if err != nil || !role.May(r, role.OfCommand(command), role.NoList) {
+		return "", err
+	}
+	return command, nil
 }
 
 // endWithMessage ends a turn with one message.

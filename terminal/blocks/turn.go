@@ -21,6 +21,7 @@ import (
 type turn struct {
 	t        terminal.Turn
 	settings *Settings
+	command  string // of the person; "": the message is a task
 	files    *folder
 	space    *workspace
 	s        *session
@@ -62,7 +63,7 @@ func (x *turn) findSession() (bool, error) {
 			return true, nil
 		}
 	}
-	if parsePersonCommand(x.t.Envelope.Text) == resumeCommand {
+	if x.command == resumeCommand {
 		for _, s := range all {
 			if !s.Complete {
 				x.s, s.Run = s, x.t.Run

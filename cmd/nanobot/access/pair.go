@@ -24,7 +24,7 @@ func Accept(ctx context.Context, o Options, code, as string) error {
 			return err
 		}
 		for _, g := range waiting {
-			if g.Code != "" && g.Code == strings.ToUpper(strings.TrimSpace(code)) {
+			if time.Since(g.Since) < intake.CodeLifetime && g.Code != "" && g.Code == strings.ToUpper(strings.TrimSpace(code)) {
 				err = o.saveRole(ctx, s, store.Person{Channel: g.Channel, User: g.User.ID}, as)
 			}
 		}

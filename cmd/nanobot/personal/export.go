@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"time"
 
 	"nanobot/cmd/nanobot/format"
@@ -22,7 +21,7 @@ func (s *subject) read(ctx context.Context) (all map[string][]json.RawMessage, f
 		maps.Copy(all, some)
 	}
 	for name, rows := range all {
-		found = found || len(rows) > 0
+		found = found || len(rows) > 0 && name != "files" // a folder may be that of the same ID on another network
 		if rows == nil {
 			all[name] = []json.RawMessage{} // [] and not null
 		}
@@ -32,11 +31,6 @@ func (s *subject) read(ctx context.Context) (all map[string][]json.RawMessage, f
 
 // Export prints what is stored of a person as one JSON document.
 func Export(ctx context.Context, o Options) error {
-	if o.Files != "" {
-		if err := os.MkdirAll(o.Files, 0o700); err != nil {
-			return err
-		}
-	}
 	s, err := newSubject(ctx, o)
 	if err != nil {
 		return err

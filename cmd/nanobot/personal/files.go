@@ -17,6 +17,9 @@ import (
 	"nanobot/terminal"
 )
 
+// maxCopyName is how many bytes of the end of a file's name its copy has after the hash.
+const maxCopyName = 200
+
 // file is a file of the person.
 type file struct {
 	Path   string `json:"path"`
@@ -30,7 +33,7 @@ type file struct {
 
 // open opens the file, unless it is not a regular one.
 func (f file) open() (*os.File, error) {
-	root, err := os.OpenRoot(f.root)
+	root, err := f.openRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +48,19 @@ func (f file) open() (*os.File, error) {
 	return root.Open(within)
 }
 
+// openRoot opens the folder of the file. An agent may have put a link in its place.
+func (f file) openRoot() (*os.Root, error) {
+	if info, err := os.Lstat(f.root); err != nil || !info.IsDir() {
+		return nil, errors.Join(fs.ErrNotExist, err)
+	}
+	return os.OpenRoot(f.root)
+}
+
 func (f file) remove() error {
-	root, err := os.OpenRoot(f.root)
+	root, err := f.openRoot()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -96,7 +110,7 @@ func (s *subject) files(ctx context.Context) (all []file, err error) {
 			all = append(all, file{Path: path, root: filepath.Dir(path)})
 		}
 	}
-	return readable(all)
+	return all, nil
 }
 
 // readable adds hashes and sizes, and leaves out files that are gone.
@@ -122,12 +136,16 @@ func readable(all []file) (found []file, err error) {
 
 func (s *subject) readFiles(ctx context.Context) (map[string][]json.RawMessage, error) {
 	all, err := s.files(ctx)
+	if err == nil {
+		all, err = readable(all)
+	}
 	for i, f := range all {
-		if s.Files == "" || err != nil {
+		if s.Files == nil || err != nil {
 			break
 		}
-		all[i].Copy = f.SHA256[:12] + "-" + filepath.Base(f.Path)
-		err = f.copyTo(filepath.Join(s.Files, all[i].Copy))
+		base := filepath.Base(f.Path)
+		all[i].Copy = f.SHA256[:12] + "-" + strings.ToValidUTF8(base[max(0, len(base)-maxCopyName):], "")
+		err = f.copyTo(s.Files, all[i].Copy)
 	}
 	if err != nil {
 		return nil, err
@@ -135,13 +153,13 @@ func (s *subject) readFiles(ctx context.Context) (map[string][]json.RawMessage, 
 	return encodeAll("files", all)
 }
 
-func (f file) copyTo(path string) error {
+func (f file) copyTo(folder *os.Root, name string) error {
 	content, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer content.Close()
-	to, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	to, err := folder.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

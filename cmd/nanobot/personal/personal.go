@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -32,7 +33,7 @@ type Options struct {
 	History *history.History // of the chat page; nil: there is none
 	Audit   audit.Options
 	Person  store.Person
-	Files   string // the folder into which Export copies files; "": none
+	Files   *os.Root // the folder into which Export copies files; nil: none
 	Out     io.Writer
 	// StopTimeout is how long Forget waits for the end of turns.
 	StopTimeout time.Duration
@@ -118,6 +119,20 @@ func newSubject(ctx context.Context, o Options, before ...string) (*subject, err
 	return s, s.readRows()
 }
 
+// hideOthers removes what the person's messages in groups quote of other people.
+func (s *subject) hideOthers(row json.RawMessage, in channels.Incoming) (json.RawMessage, error) {
+	if in.ReplyTo == nil || slices.Contains(s.data.Chats, in.Chat) {
+		return row, nil
+	}
+	var columns map[string]any
+	if err := json.Unmarshal(row, &columns); err != nil {
+		return nil, err
+	}
+	in.ReplyTo = &channels.Quote{ID: in.ReplyTo.ID}
+	columns["incoming"] = in
+	return json.Marshal(columns)
+}
+
 // ownedByOther reports whether a chat of the page is somebody else's, in which an operator has
 // written.
 func (s *subject) ownedByOther(ctx context.Context, chat channels.Chat) (bool, error) {
@@ -133,9 +148,13 @@ func (s *subject) ownedByOther(ctx context.Context, chat channels.Chat) (bool, e
 
 // readRows reads the messages and answers that the store has of the person.
 func (s *subject) readRows() error {
-	for _, row := range s.stored["messages"] {
+	for i, row := range s.stored["messages"] {
 		var m received
-		if err := json.Unmarshal(row, &m); err != nil {
+		err := json.Unmarshal(row, &m)
+		if err == nil {
+			s.stored["messages"][i], err = s.hideOthers(row, m.Incoming)
+		}
+		if err != nil {
 			return fmt.Errorf("read message: %w", err)
 		}
 		s.messages = append(s.messages, m)

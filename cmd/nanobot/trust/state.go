@@ -86,6 +86,9 @@ func chrootState(cfg *config.Config, uid int, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "audit.file is outside the state, so this command does not write to it: %s\n", cfg.Audit.File)
 		cfg.Audit.File = config.AuditOff
 	}
+	if rel, err := filepath.Rel(state, cfg.Workspace); err == nil && filepath.IsLocal(rel) {
+		cfg.Workspace = filepath.Join("/", rel)
+	}
 	cfg.Gateway.StateDir = "/"
 	return nil
 }

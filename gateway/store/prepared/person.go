@@ -52,7 +52,8 @@ var PersonTables = []PersonTable{
 	{Name: "questions", Table: "question", Of: "inbound " + isMine + " OR closed > 0 AND " + isOwn},
 	{
 		Name: "answered_questions", Table: "question", Of: "answered_by " + isPerson + " AND " + onChannel,
-		Set: "answer = CASE WHEN answer IS NULL THEN answer ELSE '' END, answered_by = ''",
+		Hidden: []string{"text", "options", "commands", "other_text"},
+		Set:    "answer = CASE WHEN answer IS NULL THEN answer ELSE '' END, answered_by = ''",
 	},
 	{Name: "answers", Table: "outbox", Of: answers, Hidden: []string{"digest", "owner", "op"}},
 	{Name: "transcripts", Table: "transcript", Of: "inbound " + isMine},
@@ -62,7 +63,7 @@ var PersonTables = []PersonTable{
 	{Name: "parts", Table: "part", Of: ofParts},
 	{Name: "memories", Table: "memory", Of: isOwn},
 	{ // the cache of what was heard in the person's files in groups
-		Name: "heard", Table: "memory", Of: "(key = 'heard' OR key LIKE 'heard:%') AND NOT " + isOwn +
+		Table: "memory", Of: "(key = 'heard' OR key LIKE 'heard:%') AND NOT " + isOwn +
 			" AND chat IN (SELECT chat FROM inbox WHERE id " + isMine + ")",
 	},
 	{Table: "afresh", Of: isOwn},
@@ -113,6 +114,9 @@ func PersonQuery(definitions, statement string, words ...string) string {
 func ExportedRow(row map[string]any, hidden []string) (json.RawMessage, error) {
 	for _, column := range hidden {
 		delete(row, column)
+	}
+	if secret := row["secret"]; secret == true || secret == int64(1) || secret == float64(1) {
+		row["answer"] = nil
 	}
 	for column, value := range row {
 		text, ok := value.(string)

@@ -231,11 +231,12 @@ func (s inbox) Restart(ctx context.Context, id int64) error {
 // restartInbound makes an ended inbound message pending again. It changes nothing if it returns an
 // error.
 func restartInbound(t *tx, id int64) error {
-	var chat string
+	var chat, status string
 	var state store.State
-	switch found := t.queryRow("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state); {
+	switch found := t.queryRow("SELECT chat, state, status FROM inbox WHERE id = ?", []any{id}, &chat, &state, &status); {
 	case !found:
 		return errNoInbound
+	case state == store.Dead && status == store.OverQuota: // it was not run yet
 	case state == store.Done: // the person wants to get all messages and questions again
 		t.exec("UPDATE outbox SET sequence = 0 WHERE inbound = ? AND sequence > 0", id)
 		t.exec("DELETE FROM question WHERE inbound = ?", id)

@@ -125,6 +125,15 @@ var quotaTests = []contractTest{
 		b.equal("admitted", admitted.Load(), int64(limit))
 		b.equal("told that the end is near, or reached", told.Load(), int64(n-8))
 	}},
+	{"a refused message can be started again", func(b *fixture) {
+		b.admitted("1", someTurns(1))
+		refused := b.receiveClaimed(ann, "2")
+		b.equal("on the first day", b.count(refused.ID, someTurns(1)), "no 0:1")
+		b.noError(b.tryFinish(refused.ID, store.Dead, store.Outcome{Status: store.OverQuota}))
+		b.advance(24 * time.Hour)
+		b.noError(b.Restart(ctx, refused.ID))
+		b.equal("on the second day", b.count(b.claimOne().ID, someTurns(1)), "yes 0:1")
+	}},
 	{"only the member that runs a message has it admitted", func(b *fixture) {
 		inbound := b.receiveClaimed(ann, "1")
 		b.noError(b.tryFinish(inbound.ID, store.Done, store.Outcome{}))

@@ -183,8 +183,9 @@ END $$;
 CREATE FUNCTION restart_inbound(c operation, this bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	was text;
+	ended_as text;
 BEGIN
-	SELECT state INTO was FROM inbox WHERE id = this;
+	SELECT state, status INTO was, ended_as FROM inbox WHERE id = this;
 	IF NOT FOUND THEN
 		RETURN 'there is no such inbound message';
 	ELSIF was = 'done' THEN -- the person wants to get all messages and questions again
@@ -192,7 +193,7 @@ BEGIN
 		DELETE FROM question WHERE inbound = this;
 	ELSIF was = 'interrupted' THEN -- answers that were given are reused
 		DELETE FROM question WHERE inbound = this AND answer IS NULL;
-	ELSE
+	ELSIF was <> 'dead' OR ended_as <> 'quota' THEN -- one that a quota has refused was not run yet
 		RETURN 'it is ' || was;
 	END IF;
 	PERFORM make_pending(c, this, 0);

@@ -18,7 +18,7 @@ CREATE TRIGGER search_change AFTER UPDATE OF attempt, incoming ON inbox
 	WHEN (OLD.attempt > 0) <> (NEW.attempt > 0) OR NEW.attempt > 0 AND OLD.incoming <> NEW.incoming BEGIN
 	DELETE FROM search WHERE rowid = NEW.id << 20;
 	INSERT INTO search (rowid, text) SELECT inbound << 20, text FROM searched WHERE inbound = NEW.id AND n = 0;
-	INSERT INTO search (search) SELECT 'optimize' WHERE OLD.incoming <> NEW.incoming
+	INSERT INTO search (search) SELECT 'optimize' WHERE coalesce(OLD.incoming ->> '$.text', '') <> ''
 		AND coalesce(NEW.incoming ->> '$.text', '') = ''; -- the text was a secret
 END;
 CREATE TRIGGER search_delete AFTER DELETE ON inbox BEGIN
