@@ -140,8 +140,14 @@ func (c *conn) enableVacuum() error {
 // damage.
 const fullCheckLimit = 2 << 20
 
-// checkDatabase finds a damaged file before it is used.
-func (c *conn) checkDatabase(path string) error {
+// checkDatabase finds a damaged file before it is used. It reads one state of the database: SQLite
+// would compare what it remembers of the index of searches with what another process has written
+// meanwhile, and find damage.
+func (c *conn) checkDatabase(path string) (err error) {
+	if err := c.execScript("BEGIN"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.execScript("ROLLBACK")) }()
 	tables := []string{
 		"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "refused",
 		"code_made", "told_later", "question", "memory", "record", "transient", "token", "details", "usage", "quota",
