@@ -108,11 +108,11 @@ func TestAProcessThatWaitsHasTheVariablesOfItsChatOnly(t *testing.T) {
 	const show = `read -r line; env | grep -c -e ^NANOBOT_TEXT -e ^NANOBOT_USER_ID -e ^NANOBOT_USER_NAME -e ^NANOBOT_RUN; echo "$NANOBOT_CHAT_ID $NANOBOT_CHAT_TOKEN $NANOBOT_KEPT"`
 	b := startWarm(t, show, config.Warm{Chats: 8, For: 300})
 	b.req.User, b.req.RunName, b.req.Token, b.req.GatewayName = &terminal.User{ID: "7", Name: "Ann"}, "run-1", "token-1", "gateway-of-the-test"
-	for _, state := range []string{"cold", "warm"} {
+	for i, state := range []string{"cold", "warm"} {
 		if got := b.ask("1"); got != "0\n1 token-1 gateway-of-the-test" {
 			t.Errorf("a %s process has %q", state, got)
 		}
-		b.awaitStarts(2)
+		b.awaitStarts(i + 2) // each turn starts the process of the next one
 	}
 	spare := startWarm(t, show, config.Warm{Spare: 1, For: 300})
 	spare.awaitStarts(1)
