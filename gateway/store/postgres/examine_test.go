@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,10 +33,12 @@ func beatUntil(t *testing.T, s *postgres.Store, end <-chan struct{}) {
 func TestOnlyMembersThatSeeTheFolderAreItsReaders(t *testing.T) {
 	shared, elsewhere := filepath.Join(t.TempDir(), "spool"), filepath.Join(t.TempDir(), "spool")
 	end := make(chan struct{})
+	var beats sync.WaitGroup
+	defer beats.Wait() // before the members are closed
 	defer close(end)
 	for name, spool := range map[string]string{"one": shared, "two": shared, "three": elsewhere} {
 		s := openMember(t, postgres.Options{Name: name, Spool: spool})
-		go beatUntil(t, s, end)
+		beats.Go(func() { beatUntil(t, s, end) })
 	}
 	musttest.Do(t, os.WriteFile(filepath.Join(shared, "../doctor-1"), []byte("content"), 0o600))
 	musttest.Do(t, os.WriteFile(filepath.Join(elsewhere, "../doctor-1"), []byte("other"), 0o600))
