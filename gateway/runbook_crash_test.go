@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/store"
 	"nanobot/internal/killtest"
 	"nanobot/internal/wanttest"
 )
@@ -216,3 +218,59 @@ func (p *runApprovers) checkRun() {
 
 // countLines counts the lines of a file in the workspace.
 func (fx *fixture) countLines(name string) int { return strings.Count(fx.workspaceFile(name), "\n") }
+
+// lateFinishStore is a store on which turns end only when the gateway has crashed.
+type lateFinishStore struct {
+	*crashingStore
+	crashed chan struct{}
+}
+
+func (s lateFinishStore) Finish(ctx context.Context, id int64, state store.State, o store.Outcome, with ...int64) (bool, error) {
+	<-s.crashed
+	return s.crashingStore.Finish(ctx, id, state, o, with...)
+}
+
+// answerCrashStore is a store whose gateway crashes when an answer of the agent is stored.
+type answerCrashStore struct{ *crashingStore }
+
+func (s answerCrashStore) Enqueue(ctx context.Context, outbound store.Outbound) (store.Delivery, bool, error) {
+	delivery, claimed, err := s.crashingStore.Enqueue(ctx, outbound)
+	if err == nil && strings.HasPrefix(outbound.Parts[0].Text, "Runbook ") {
+		err = s.write("answer", func() error { return nil })
+	}
+	return delivery, claimed, err
+}
+
+// TestTwoKillsAroundAnAnswerExecuteAStepOnce kills a gateway when a question was answered whose
+// turn has not ended, and once more when the agent has answered the next step.
+func TestTwoKillsAroundAnAnswerExecuteAStepOnce(t *testing.T) {
+	t.Parallel()
+	fx := newMixedRunFixture(t)
+	crashed := make(chan struct{})
+	fx.abandonAfter = 10 * time.Millisecond
+	fx.wrapStore = func(s store.Store) store.Store {
+		return lateFinishStore{&crashingStore{
+			Store: s, at: storeWrite{"Receive", 3, true}, count: map[string]int{},
+			crash: func() { close(crashed); fx.crash(store.ErrUnusable) },
+		}, crashed}
+	}
+	fx.start()
+	fx.net.UserWrites("1", "ann", "/run mixed")
+	p := newRunApprovers(fx)
+	calls, _ := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { return len(p.newMessages(calls)) > 0 })
+	p.respond(p.newMessages(calls)[0])
+	fx.awaitCrash()
+	var m *crashingStore
+	fx.wrapStore = func(s store.Store) store.Store {
+		m = &crashingStore{
+			Store: s, at: storeWrite{"answer", 1, true}, count: map[string]int{},
+			crash: func() { fx.crash(store.ErrUnusable) },
+		}
+		return answerCrashStore{m}
+	}
+	fx.start()
+	if !p.completeRun(m) {
+		t.Error("the gateway has crashed only once")
+	}
+	p.checkRun()
+}

@@ -22,10 +22,11 @@ import (
 	"nanobot/internal/words"
 )
 
-// Questions is the store of the questions to people.
+// Questions is the store of the questions to people, and of the messages that answer them.
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 }
 
 // Outbox sends questions to people.

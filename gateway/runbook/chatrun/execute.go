@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"nanobot/channels"
 	"nanobot/gateway/press"
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
 	"nanobot/internal/words"
 	"nanobot/terminal"
@@ -48,10 +50,28 @@ func (rb *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Ou
 	x.MarkNotRunning()
 	e := &execution{Runbooks: rb, turn: x}
 	found, err := e.findRun(ctx)
+	if err == nil && found {
+		found, err = e.isOurs(ctx)
+	}
 	if err != nil || !found {
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
 	return e.executeSteps(ctx)
+}
+
+// maxQueue is how many messages of a chat are searched for an answer.
+const maxQueue = 1000
+
+// isOurs reports whether no message in the queue continues the run. Otherwise this turn had asked a
+// question, is repeated after a crash, and the answer has arrived meanwhile: if both messages
+// continued the run, a second crash could have both execute the same step.
+func (e *execution) isOurs(ctx context.Context) (bool, error) {
+	queue, err := e.o.Questions.Queue(ctx, e.turn.Inbound.In.Chat, maxQueue)
+	return !slices.ContainsFunc(queue, func(i store.Inbound) bool {
+		pressed, _ := press.ParseAnswer(i.In.Press)
+		q, ok := press.ParseRunQuestion(pressed.Question)
+		return ok && q.Run == e.run.ID
+	}), err
 }
 
 // findRun finds or starts the run of the message. It reports false if there is nothing to do, and
