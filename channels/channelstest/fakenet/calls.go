@@ -3,7 +3,6 @@ package fakenet
 import (
 	"net"
 	"net/http"
-	"testing"
 	"time"
 )
 
@@ -16,6 +15,7 @@ type Call struct {
 	Host   string // the address that it has called
 	Done   bool   // the response was sent
 	Status int    // of the response; 0 if the connection was cut
+	Ended  int    // in the order in which calls ended, from 1; 0 until then
 }
 
 // Header returns the call itself.
@@ -33,6 +33,7 @@ type pointer[C any] interface {
 type Network[C any, P pointer[C]] struct {
 	State
 	calls        []P
+	ended        int
 	faultFunc    func(C) Fault
 	queuedFaults map[string][]Fault
 }
@@ -65,7 +66,7 @@ func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, r
 	f := n.nextFault(c)
 	n.beforeEffect(r.Context(), f, c)
 	if f.Status != 0 {
-		n.Update(func() { h.Done, h.Status = true, f.Status })
+		n.end(h, f.Status)
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.Status)
 		_, _ = w.Write([]byte(f.Body))
@@ -83,12 +84,27 @@ func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, r
 	}
 	status := response.Begin(result, err)
 	n.afterEffect(r.Context(), f, c)
-	n.Update(func() { h.Done, h.Status = true, status })
+	n.end(h, status)
 	if f.Body != "" {
 		_, _ = w.Write([]byte(f.Body))
 		return
 	}
 	response.Write(status, result, err)
+}
+
+// end marks a call as done.
+func (n *Network[C, P]) end(h *Call, status int) {
+	n.Update(func() {
+		n.ended++
+		h.Done, h.Status, h.Ended = true, status, n.ended
+	})
+}
+
+// Ended returns the number of calls that have ended.
+func (n *Network[C, P]) Ended() int {
+	n.Lock()
+	defer n.Unlock()
+	return n.ended
 }
 
 // Calls returns the calls with a name so far, in order. "" means all names.
@@ -115,7 +131,7 @@ func (n *Network[C, P]) AwaitCalls(name string, timeout time.Duration, enough fu
 }
 
 // WaitForCalls is AwaitCalls that fails the test after WaitLimit.
-func (n *Network[C, P]) WaitForCalls(t testing.TB, name string, enough func([]C) bool) []C {
+func (n *Network[C, P]) WaitForCalls(t TB, name string, enough func([]C) bool) []C {
 	t.Helper()
 	calls, ok := n.AwaitCalls(name, WaitLimit, enough)
 	if !ok {

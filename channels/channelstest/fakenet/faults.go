@@ -91,6 +91,6 @@ func (n *Network[C, P]) afterEffect(ctx context.Context, f Fault, c P) {
 
 // abortConnection cuts the connection.
 func (n *Network[C, P]) abortConnection(c P) {
-	n.Update(func() { c.Header().Done = true })
+	n.end(c.Header(), 0)
 	panic(http.ErrAbortHandler)
 }

@@ -2,7 +2,6 @@ package fakenet
 
 import (
 	"slices"
-	"testing"
 	"time"
 )
 
@@ -34,7 +33,7 @@ func (s Messages[K, M]) AwaitMessages(chat K, timeout time.Duration, enough func
 }
 
 // WaitForCount waits until a chat shows n messages of the bot, and fails the test after WaitLimit.
-func (s Messages[K, M]) WaitForCount(t testing.TB, chat K, n int) []M {
+func (s Messages[K, M]) WaitForCount(t TB, chat K, n int) []M {
 	t.Helper()
 	shown, ok := s.AwaitMessages(chat, WaitLimit, func(m []M) bool { return len(m) >= n })
 	if !ok {
@@ -45,7 +44,7 @@ func (s Messages[K, M]) WaitForCount(t testing.TB, chat K, n int) []M {
 
 // WaitForText waits until a chat shows a message of the bot with exactly this text or caption, and
 // fails the test after WaitLimit.
-func (s Messages[K, M]) WaitForText(t testing.TB, chat K, text string) (found M) {
+func (s Messages[K, M]) WaitForText(t TB, chat K, text string) (found M) {
 	t.Helper()
 	shown, ok := s.AwaitMessages(chat, WaitLimit, func(all []M) bool {
 		i := slices.IndexFunc(all, func(m M) bool { return s.text(m) == text })

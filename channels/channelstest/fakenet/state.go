@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -31,10 +30,25 @@ type State struct {
 	violations      []string
 }
 
-// Serve starts the HTTP server and returns its URL. It is called before all other methods.
-func (s *State) Serve(h http.Handler) (url string) {
+// TB is what the servers use of testing.TB. They do not import testing, so that a program can link
+// them.
+type TB interface {
+	Helper()
+	Cleanup(end func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Open begins a state without an HTTP server. Open, Serve or ServeInMemory is called before all
+// other methods.
+func (s *State) Open() {
 	s.changed = sync.NewCond(s)
 	s.closed = make(chan struct{})
+}
+
+// Serve starts the HTTP server and returns its URL.
+func (s *State) Serve(h http.Handler) (url string) {
+	s.Open()
 	s.server = httptest.NewUnstartedServer(h)
 	s.server.Config.ConnState = s.countConnection
 	s.server.Start()
@@ -44,8 +58,7 @@ func (s *State) Serve(h http.Handler) (url string) {
 // ServeInMemory is Serve without connections, for tests in a synctest bubble: the requests of the
 // returned client call the handler.
 func (s *State) ServeInMemory(h http.Handler) *http.Client {
-	s.changed = sync.NewCond(s)
-	s.closed = make(chan struct{})
+	s.Open()
 	return &http.Client{Transport: inMemory{h}}
 }
 
@@ -82,7 +95,7 @@ func (s *State) Shutdown(end func()) {
 
 // ShutdownAtCleanup calls shutdown at the end of the test, which fails if there are violations of
 // the API that it has not taken with TakeViolations.
-func (s *State) ShutdownAtCleanup(t testing.TB, api string, shutdown func()) {
+func (s *State) ShutdownAtCleanup(t TB, api string, shutdown func()) {
 	t.Cleanup(func() {
 		shutdown()
 		for _, v := range s.TakeViolations() {

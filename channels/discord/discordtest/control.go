@@ -3,8 +3,9 @@ package discordtest
 import (
 	"encoding/json"
 	"slices"
-	"testing"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // HandshakeFault is a fault of a connection to the gateway. The zero HandshakeFault is no fault.
@@ -60,7 +61,7 @@ func (s *Server) stats() Stats {
 }
 
 // AwaitStats waits until enough reports true for the counts, and fails the test after WaitLimit.
-func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
+func (s *Server) AwaitStats(t fakenet.TB, enough func(Stats) bool) (now Stats) {
 	t.Helper()
 	if !s.AwaitFor(WaitLimit, func() bool { now = s.stats(); return enough(now) }) {
 		t.Fatalf("the gateway did not reach the expected state within %s: %+v", WaitLimit, now)
@@ -69,9 +70,14 @@ func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
 }
 
 // AwaitReady waits until the bot is connected and READY or RESUMED was sent.
-func (s *Server) AwaitReady(t testing.TB) {
+func (s *Server) AwaitReady(t fakenet.TB) {
 	t.Helper()
 	s.AwaitStats(t, func(now Stats) bool { return now.Connected > 0 })
+}
+
+// AwaitConnected is AwaitReady with a timeout. It reports false after it.
+func (s *Server) AwaitConnected(timeout time.Duration) bool {
+	return s.AwaitFor(timeout, func() bool { return s.stats().Connected > 0 })
 }
 
 // SetPrivilegedIntents sets the privileged intents that are enabled in the developer portal. The

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"testing"
 
 	"nanobot/channels/channelstest/fakenet"
 )
@@ -57,7 +56,7 @@ type network = fakenet.Network[Call, *Call]
 
 // New starts a server that is closed at the end of the test. The test fails if there are violations
 // that it has not taken with TakeViolations.
-func New(t testing.TB) *Server {
+func New(t fakenet.TB) *Server {
 	t.Helper()
 	s := Start()
 	s.ShutdownAtCleanup(t, "Discord API", s.Close)
@@ -66,6 +65,20 @@ func New(t testing.TB) *Server {
 
 // Start starts a server outside a test. The caller closes it and checks the violations.
 func Start() *Server {
+	s := newServer()
+	s.URL = s.Serve(s.handler())
+	return s
+}
+
+// Open returns a server that does not listen, and the handler of its requests, for a program that
+// has a listener of its own. The caller sets the URL and closes the server.
+func Open() (*Server, http.Handler) {
+	s := newServer()
+	s.State.Open()
+	return s, s.handler()
+}
+
+func newServer() *Server {
 	s := &Server{
 		Token: DefaultToken, ApplicationID: defaultBotID,
 		Bot:               User{ID: defaultBotID, Username: DefaultUsername, Discriminator: "0", Bot: true},
@@ -85,7 +98,6 @@ func Start() *Server {
 	}
 	s.Messages = fakenet.NewMessages(&s.State, s.botMessages, func(m Message) string { return m.Content })
 	s.users[s.Bot.ID] = s.Bot
-	s.URL = s.Serve(s.handler())
 	return s
 }
 

@@ -184,6 +184,18 @@ func (s *Server) SetUploadLimit(guild string, bytes int64) {
 
 func (s *Server) uploadLimit(guild string) int64 { return cmp.Or(s.uploadLimits[guild], 10<<20) }
 
+// FindChannel returns a channel by its ID or its name.
+func (s *Server) FindChannel(id string) (found Channel, ok bool) {
+	s.Lock()
+	defer s.Unlock()
+	for _, c := range s.channels {
+		if c.ID == id || c.Name == id && id != "" {
+			return c.Channel, true
+		}
+	}
+	return found, false
+}
+
 // visibleChannel returns a channel if the bot has access to it.
 func (s *Server) visibleChannel(id string) (*channel, error) {
 	c := s.channels[id]

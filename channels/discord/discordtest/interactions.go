@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"crypto/rand"
 	"slices"
-	"testing"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // Interaction is a slash command or a press of a button, with the bot's response so far.
@@ -83,7 +84,7 @@ func (s *Server) interaction(id string) (found Interaction) {
 
 // AwaitInteraction waits until the bot has responded to an interaction, and fails the test after
 // WaitLimit.
-func (s *Server) AwaitInteraction(t testing.TB, id string) (found Interaction) {
+func (s *Server) AwaitInteraction(t fakenet.TB, id string) (found Interaction) {
 	t.Helper()
 	if !s.AwaitFor(WaitLimit, func() bool { found = s.interaction(id); return found.Type != 0 }) {
 		t.Fatalf("the interaction %s was not answered within %s", id, WaitLimit)

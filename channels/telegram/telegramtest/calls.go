@@ -17,8 +17,9 @@ type Call struct {
 	Method      string
 	Params      map[string]string // strings unquoted, everything else as JSON
 	Uploads     []Upload
-	Description string // of the error
-	Messages    []int  // IDs of the messages that it has sent
+	Description string    // of the error
+	Messages    []int     // IDs of the messages that it has sent
+	Shown       []Message // that it has sent or edited, as they were then
 }
 
 // CallName returns the method.

@@ -209,6 +209,18 @@ func (c *chat) find(id int) *Message {
 	return nil
 }
 
+// FindMessage returns a message that a chat shows.
+func (s *Server) FindMessage(chat int64, id int) (found Message, ok bool) {
+	s.Lock()
+	defer s.Unlock()
+	if c := s.chats[chat]; c != nil {
+		if m := c.find(id); m != nil {
+			return *m, true
+		}
+	}
+	return found, false
+}
+
 // withoutReply returns a message as it is quoted in a reply: without the message that it replies
 // to.
 func withoutReply(m *Message) *Message {

@@ -48,6 +48,7 @@ func (s *Server) applyEdit(c *Call, to *chat, m *Message, next Message) (any, er
 	next.ShownAt = time.Now()
 	next.EditDate = next.ShownAt.Unix()
 	*m = next
+	c.Shown = append(c.Shown, next)
 	return next, nil
 }
 

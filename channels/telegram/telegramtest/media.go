@@ -211,6 +211,7 @@ func (s *Server) sendMediaGroup(c *Call) (any, error) {
 	for _, m := range album {
 		m.MediaGroupID = group
 		c.Messages = append(c.Messages, s.appendMessage(to, m).ID)
+		c.Shown = append(c.Shown, *m)
 	}
 	return album, nil
 }

@@ -150,7 +150,7 @@ func (s *Server) addBotMessage(c *Call, to *chat, m *Message) (any, error) {
 	}
 	s.appendMessage(to, m)
 	to.draft = nil
-	c.Messages = append(c.Messages, m.ID)
+	c.Messages, c.Shown = append(c.Messages, m.ID), append(c.Shown, *m)
 	return *m, nil
 }
 

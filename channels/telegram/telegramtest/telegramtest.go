@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"testing"
 	"time"
 
 	"nanobot/channels/channelstest/fakenet"
@@ -75,7 +74,7 @@ const multipartOverhead = 64 << 10
 
 // New starts a server that is closed at the end of the test. The test fails if there are violations
 // that it has not taken with TakeViolations.
-func New(t testing.TB) *Server {
+func New(t fakenet.TB) *Server {
 	t.Helper()
 	s := Start()
 	s.ShutdownAtCleanup(t, "Bot API", s.Close)
@@ -83,7 +82,7 @@ func New(t testing.TB) *Server {
 }
 
 // NewInMemory is New for a test in a synctest bubble. Only the returned client reaches the server.
-func NewInMemory(t testing.TB) (*Server, *http.Client) {
+func NewInMemory(t fakenet.TB) (*Server, *http.Client) {
 	t.Helper()
 	s := newServer()
 	client := s.ServeInMemory(http.HandlerFunc(s.serve))
@@ -97,6 +96,14 @@ func Start() *Server {
 	s := newServer()
 	s.URL = s.Serve(http.HandlerFunc(s.serve))
 	return s
+}
+
+// Open returns a server that does not listen, and the handler of its requests, for a program that
+// has a listener of its own. The caller sets the URL and closes the server.
+func Open() (*Server, http.Handler) {
+	s := newServer()
+	s.State.Open()
+	return s, http.HandlerFunc(s.serve)
 }
 
 func newServer() *Server {

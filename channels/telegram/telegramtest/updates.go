@@ -3,8 +3,9 @@ package telegramtest
 import (
 	"encoding/json"
 	"slices"
-	"testing"
 	"time"
+
+	"nanobot/channels/channelstest/fakenet"
 )
 
 // updates is the queue of updates that the bot has not confirmed.
@@ -78,7 +79,7 @@ func (s *Server) AwaitPending(n int, timeout time.Duration) bool {
 }
 
 // AwaitPoll waits until a poll is open, so that the next steps of the test happen during it.
-func (s *Server) AwaitPoll(t testing.TB) {
+func (s *Server) AwaitPoll(t fakenet.TB) {
 	t.Helper()
 	if !s.AwaitFor(WaitLimit, func() bool { return s.updates.poll != nil }) {
 		t.Fatalf("no poll is open after %s", WaitLimit)
