@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
 
 	"nanobot/channels/channelstest/fakenet"
+	"nanobot/internal/httpd"
 )
 
 // maxWait is the longest that GET /_sim/sent waits, and maxBody the largest body of a POST.
@@ -22,40 +24,31 @@ const (
 // control serves what tests ask and what people do.
 func control(n network) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /_sim/sent", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /_sim/sent", respond(func(r *http.Request) (any, error) {
 		after, wait, err := parseSentQuery(r)
-		respond(w, func() (any, error) {
-			if err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return n.sent(after, wait), nil
+	}))
+	mux.HandleFunc("GET /_sim/complaints", respond(func(*http.Request) (any, error) {
+		return append([]string{}, n.Violations()...), nil
+	}))
+	for path, kind := range map[string]actionKind{"messages": message, "presses": press, "commands": command} {
+		mux.HandleFunc("POST /_sim/"+path, respond(func(r *http.Request) (any, error) {
+			var a action
+			if err := decode(r.Body, &a); err != nil {
 				return nil, err
 			}
-			return n.sent(after, wait), nil
-		})
-	})
-	mux.HandleFunc("GET /_sim/complaints", func(w http.ResponseWriter, _ *http.Request) {
-		respond(w, func() (any, error) { return append([]string{}, n.Violations()...), nil })
-	})
-	post := func(path string, kind actionKind) {
-		mux.HandleFunc("POST /_sim/"+path, func(w http.ResponseWriter, r *http.Request) {
-			respond(w, func() (any, error) {
-				var a action
-				if err := decode(http.MaxBytesReader(w, r.Body, maxBody), &a); err != nil {
-					return nil, err
-				}
-				if k, err := a.kind(); err != nil || k != kind {
-					return nil, fmt.Errorf("%s takes %s and who does it", r.URL.Path, kind)
-				}
-				return act(n, a)
-			})
-		})
+			if k, err := a.kind(); err != nil || k != kind {
+				return nil, fmt.Errorf("/_sim/%s takes %s, and the user who does it", path, kind)
+			}
+			return act(n, a)
+		}))
 	}
-	post("messages", message)
-	post("presses", press)
-	post("commands", command)
-	mux.HandleFunc("POST /_sim/faults", func(w http.ResponseWriter, r *http.Request) {
-		respond(w, func() (any, error) { return failNext(n, http.MaxBytesReader(w, r.Body, maxBody)) })
-	})
+	mux.HandleFunc("POST /_sim/faults", respond(func(r *http.Request) (any, error) { return failNext(n, r.Body) }))
 	mux.HandleFunc("/_sim/", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusNotFound, refusal(fmt.Errorf("there is no %s %s; docs/kit.md lists what there is", r.Method, r.URL.Path)))
+		writeJSON(w, http.StatusNotFound, refusal(fmt.Errorf("there is no %s %s", r.Method, r.URL.Path)))
 	})
 	return mux
 }
@@ -110,13 +103,17 @@ func decode(r io.Reader, v any) error {
 	return nil
 }
 
-func respond(w http.ResponseWriter, result func() (any, error)) {
-	v, err := result()
-	if err != nil {
-		writeJSON(w, http.StatusBadRequest, refusal(err))
-		return
+// respond returns the handler of a request: its result, or its error with 400.
+func respond(answer func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		v, err := answer(r)
+		if err != nil {
+			writeJSON(w, http.StatusBadRequest, refusal(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, v)
 	}
-	writeJSON(w, http.StatusOK, v)
 }
 
 func refusal(err error) any { return map[string]string{"error": err.Error()} }
@@ -131,14 +128,20 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes())
 }
 
-// refuseOtherOrigins refuses the requests of other sites' pages. The guard behind it checks the
-// Host, so that a page cannot name a host of its own.
-func refuseOtherOrigins(next http.Handler) http.Handler {
+// guard refuses what a page of another site asks, also one whose name resolves to this machine (DNS
+// rebinding).
+func guard(listen string, next http.Handler) http.Handler {
+	ours, _, _ := net.SplitHostPort(listen)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+		host, _, _ := net.SplitHostPort(r.Host)
+		origin := r.Header.Get("Origin")
+		switch {
+		case !httpd.IsLocal(r) && (host == "" || host != ours):
+			writeJSON(w, http.StatusForbidden, refusal(fmt.Errorf("the simulator is not known as %q; use its address", r.Host)))
+		case origin != "" && origin != "http://"+r.Host:
 			writeJSON(w, http.StatusForbidden, refusal(fmt.Errorf("a page of %q may not use the simulator", origin)))
-			return
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }

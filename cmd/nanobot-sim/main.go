@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"nanobot/channels/channelstest/fakenet"
-	"nanobot/internal/httpd"
 )
 
 func main() {
@@ -147,7 +146,7 @@ func serve(ctx context.Context, n network, api http.Handler, o options, script [
 	hello["network"], hello["address"] = o.network, address
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
-	mux.Handle("/_sim/", refuseOtherOrigins(httpd.Guard{Listen: o.listen}.Wrap(control(n))))
+	mux.Handle("/_sim/", guard(o.listen, control(n)))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -61,17 +60,5 @@ func endedCalls[C any, P call[C]](calls []C, after int, list func(method string)
 		}
 	}
 	slices.SortFunc(out, func(a, b P) int { return cmp.Compare(a.Header().Ended, b.Header().Ended) })
-	return out
-}
-
-// rawParams returns a parameter as JSON if it is an object or an array, and as text otherwise.
-func rawParams(params map[string]string) map[string]any {
-	out := map[string]any{}
-	for name, value := range params {
-		out[name] = value
-		if value != "" && (value[0] == '{' || value[0] == '[') && json.Valid([]byte(value)) {
-			out[name] = json.RawMessage(value)
-		}
-	}
 	return out
 }

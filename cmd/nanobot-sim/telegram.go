@@ -164,7 +164,7 @@ func (t telegram) sent(after int, wait time.Duration) []sentCall {
 	out := []sentCall{}
 	for _, c := range endedCalls(calls, after, telegramSends) {
 		s := newSentCall(c.Method, c.Call, c.Params["chat_id"])
-		s.Error, s.Text, s.Params = c.Description, c.Params["text"], rawParams(c.Params)
+		s.Error, s.Text, s.Params = c.Description, c.Params["text"], c.Params
 		if message := c.Params["message_id"]; message != "" {
 			s.Messages = []string{message}
 		}
