@@ -3,8 +3,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 SOAK ?= 30m
 
-build: ## the stripped binary, in bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/nanobot ./cmd/nanobot
+build: ## the stripped programs, in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
 package: ## a .deb, a .rpm and an archive with checksums, in dist/
 	VERSION='$(VERSION)' sh deploy/package/build
@@ -15,9 +15,9 @@ test: ## everything that CI tests
 test-long: ## in full what test runs briefly: kill -9 loops, floods, soaks, fuzzing; about an hour
 	sh .ci/long
 
-test-agents: ## real agents from npm against a model on loopback; needs node and npm
+test-agents: ## real agents from npm against a model, and bots against nanobot-sim, on loopback; needs node and npm
 	go test -tags agents -count=1 -timeout 60m -p 1 -run 'TestRealAgents|UsesTheTools|FromNPM' -v \
-		./gateway/tools ./cmd/nanobot
+		./gateway/tools ./cmd/nanobot ./cmd/nanobot-sim
 
 test-systemd: ## the units, nanobot bots and the page on servers, on a real systemd in namespaces; needs root and systemd
 	NANOBOT_TEST_SYSTEMD=1 go test -count=1 -v ./deploy/systemd

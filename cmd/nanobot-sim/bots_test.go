@@ -43,19 +43,26 @@ func TestABotOfGoTelegramRunsAgainstTheSimulator(t *testing.T) {
 	s := start(t, "telegram", "--token", "42:abc")
 	wanttest.Equal(t, "the bot is", s.Bot.ID+" "+s.Token, "42 42:abc")
 	runTelegramBot(t, s)
-	posted := s.post("messages", `{"user": 7, "text": "hello"}`)
-	call := s.next(posted.After, "sendMessage")
-	wanttest.Equal(t, "the text is", call.Text, "User7 said hello")
-	wanttest.Equal(t, "the chat is", call.Chat, "7")
-	wanttest.EqualSlices(t, "the buttons are", call.Buttons, []sentButton{{Text: "Yes", Data: "y"}})
-	pressed := s.post("presses", `{"user": "7", "button": "Yes"}`)
-	wanttest.Equal(t, "the button is under", pressed.Message, call.Messages[0])
-	wanttest.Equal(t, "the press is answered with", s.next(pressed.After, "answerCallbackQuery").Text, "thanks")
-	edit := s.next(pressed.After, "editMessageText")
-	wanttest.Equal(t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
+	s.tryTelegramBot()
 	inGroup := s.post("messages", `{"user": 8, "chat": -5, "text": "all", "file": {"name": "a.txt", "content": "aGk="}}`)
 	wanttest.Equal(t, "the chat is", s.next(inGroup.After, "sendMessage").Chat, "-5")
 	wanttest.EqualSlices(t, "complaints are", s.complaints(), nil)
+}
+
+// tryTelegramBot lets a person write to the bot and press its button.
+func (s *simulator) tryTelegramBot() {
+	s.t.Helper()
+	posted := s.post("messages", `{"user": 7, "text": "hello"}`)
+	call := s.next(posted.After, "sendMessage")
+	wanttest.Equal(s.t, "the text is", call.Text, "User7 said hello")
+	wanttest.Equal(s.t, "the chat is", call.Chat, "7")
+	wanttest.EqualSlices(s.t, "the buttons are", call.Buttons, []sentButton{{Text: "Yes", Data: "y"}})
+	pressed := s.post("presses", `{"user": "7", "button": "Yes"}`)
+	wanttest.Equal(s.t, "the button is under", pressed.Message, call.Messages[0])
+	wanttest.Equal(s.t, "the press is answered with", s.next(pressed.After, "answerCallbackQuery").Text, "thanks")
+	edit := s.next(pressed.After, "editMessageText")
+	wanttest.Equal(s.t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
+	wanttest.EqualSlices(s.t, "complaints are", s.complaints(), nil)
 }
 
 // redirect sends what discordgo sends to discord.com to the simulator.
@@ -97,22 +104,28 @@ func runDiscordBot(t *testing.T, s *simulator) {
 }
 
 func TestABotOfDiscordgoRunsAgainstTheSimulator(t *testing.T) {
-	const create, callback = "POST /channels/{channel_id}/messages", "POST /interactions/{interaction_id}/{interaction_token}/callback"
 	s := start(t, "discord")
 	runDiscordBot(t, s)
+	s.tryDiscordBot()
+}
+
+// tryDiscordBot is tryTelegramBot for Discord, with the command /ask and a DM.
+func (s *simulator) tryDiscordBot() {
+	s.t.Helper()
+	const create, callback = "POST /channels/{channel_id}/messages", "POST /interactions/{interaction_id}/{interaction_token}/callback"
 	posted := s.post("messages", `{"user": 7, "chat": "general", "text": "hello"}`)
 	call := s.next(posted.After, create)
-	wanttest.Equal(t, "the text is", call.Text+" in "+call.Chat, "user7 said hello in "+s.Channel)
-	wanttest.EqualSlices(t, "the buttons are", call.Buttons, []sentButton{{Text: "Yes", Data: "y"}})
+	wanttest.Equal(s.t, "the text is", call.Text+" in "+call.Chat, "user7 said hello in "+s.Channel)
+	wanttest.EqualSlices(s.t, "the buttons are", call.Buttons, []sentButton{{Text: "Yes", Data: "y"}})
 	pressed := s.post("presses", `{"user": 7, "chat": %q, "button": "y"}`, s.Channel)
 	edit := s.next(pressed.After, callback)
-	wanttest.Equal(t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
+	wanttest.Equal(s.t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
 	asked := s.post("commands", `{"user": 7, "chat": "general", "command": "ask"}`)
-	wanttest.Equal(t, "the command is answered with", s.next(asked.After, callback).Text, "asked")
+	wanttest.Equal(s.t, "the command is answered with", s.next(asked.After, callback).Text, "asked")
 	alone := s.post("messages", `{"user": 7, "text": "alone"}`)
-	wanttest.Equal(t, "the DM is", s.next(alone.After, create).Chat, alone.Chat)
+	wanttest.Equal(s.t, "the DM is", s.next(alone.After, create).Chat, alone.Chat)
 	if alone.Chat == s.Channel {
-		t.Error("a message without a chat is in the guild")
+		s.t.Error("a message without a chat is in the guild")
 	}
-	wanttest.EqualSlices(t, "complaints are", s.complaints(), nil)
+	wanttest.EqualSlices(s.t, "complaints are", s.complaints(), nil)
 }

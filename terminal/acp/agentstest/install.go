@@ -16,8 +16,14 @@ import (
 // node_modules.
 func MCPClient(t testing.TB) string {
 	t.Helper()
-	const pkg = "@modelcontextprotocol/sdk@1.32.2"
-	installOnce(t, pkg, filepath.Join("@modelcontextprotocol", "sdk"))
+	return Library(t, "@modelcontextprotocol/sdk@1.32.2")
+}
+
+// Library installs a library from npm, with its version, and returns the folder with its
+// node_modules.
+func Library(t testing.TB, pkg string) string {
+	t.Helper()
+	installOnce(t, pkg, filepath.FromSlash(pkg[:strings.LastIndex(pkg, "@")]))
 	return folder(t, pkg)
 }
 
