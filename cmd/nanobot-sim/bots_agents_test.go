@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
 	"nanobot/terminal/acp/agentstest"
 )
 
@@ -33,4 +34,7 @@ func TestABotWithDiscordJSFromNPMRunsAgainstTheSimulator(t *testing.T) {
 	runBotFromNPM(t, s, "discordjs.mjs", "discord.js@14.28.1")
 	s.next(0, "PUT /applications/{application_id}/commands")
 	s.tryDiscordBot()
+	edit := s.next(0, "PATCH /channels/{channel_id}/messages/{message_id}")
+	wanttest.Equal(t, "the edit says", edit.Text, "asked thrice")
+	wanttest.EqualSlices(t, "complaints are", s.complaints(), nil)
 }

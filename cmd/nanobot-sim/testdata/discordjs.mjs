@@ -24,8 +24,11 @@ client.on(Events.MessageCreate, async (m) => {
     components: [new ActionRowBuilder().addComponents(yes)],
   });
 });
-client.on(Events.InteractionCreate, (i) =>
-  i.isButton() ? i.update(`you chose ${i.customId}`) : i.reply("asked"),
-);
+client.on(Events.InteractionCreate, async (i) => {
+  if (i.isButton()) return i.update(`you chose ${i.customId}`);
+  await i.reply("asked");
+  await i.editReply("asked again");
+  await (await i.followUp("asked twice")).edit("asked thrice");
+});
 client.once(Events.ClientReady, () => client.application.commands.set([{ name: "ask", description: "asks" }]));
 await client.login(token);
