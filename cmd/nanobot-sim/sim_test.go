@@ -199,3 +199,35 @@ func TestNoProgramLinksTests(t *testing.T) {
 		}
 	}
 }
+
+// TestTheExampleOfTheManualRuns runs the test in docs/kit.md with a bot that knows only urllib.
+func TestTheExampleOfTheManualRuns(t *testing.T) {
+	manual := string(musttest.Get(os.ReadFile("../../docs/kit.md"))(t))
+	_, example, _ := strings.Cut(manual[strings.Index(manual, "\n## nanobot-sim\n"):], "```python\n")
+	example, _, ok := strings.Cut(example, "```")
+	if !ok {
+		t.Fatal("docs/kit.md has no example")
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"test_bot.py": example,
+		"nanobot-sim": "#!/bin/sh\n" + asProgram + "=1 exec " + musttest.Get(os.Executable())(t) + ` "$@"` + "\n",
+		"bot.py": `import json, sys, urllib.request
+def call(method, **params):
+    request = urllib.request.Request(sys.argv[1] + "/bot" + sys.argv[2] + "/" + method, json.dumps(params).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))["result"]
+offset = 0
+while True:
+    for update in call("getUpdates", offset=offset, timeout=30):
+        offset = update["update_id"] + 1
+        call("sendMessage", chat_id=update["message"]["chat"]["id"], text="Welcome!")
+`,
+	} {
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700))
+	}
+	cmd := exec.CommandContext(t.Context(), "python3", "test_bot.py")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
