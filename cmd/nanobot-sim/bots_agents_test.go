@@ -36,5 +36,5 @@ func TestABotWithDiscordJSFromNPMRunsAgainstTheSimulator(t *testing.T) {
 	s.tryDiscordBot()
 	edit := s.next(0, "PATCH /channels/{channel_id}/messages/{message_id}")
 	wanttest.Equal(t, "the edit says", edit.Text, "asked thrice")
-	wanttest.EqualSlices(t, "complaints are", s.complaints(), nil)
+	wanttest.EqualSlices(t, "violations are", s.violations(), nil)
 }

@@ -46,7 +46,7 @@ func TestABotOfGoTelegramRunsAgainstTheSimulator(t *testing.T) {
 	s.tryTelegramBot()
 	inGroup := s.post("messages", `{"user": 8, "chat": -5, "text": "all", "file": {"name": "a.txt", "content": "aGk="}}`)
 	wanttest.Equal(t, "the chat is", s.next(inGroup.After, "sendMessage").Chat, "-5")
-	wanttest.EqualSlices(t, "complaints are", s.complaints(), nil)
+	wanttest.EqualSlices(t, "violations are", s.violations(), nil)
 }
 
 // tryTelegramBot lets a person write to the bot and press its button.
@@ -62,7 +62,7 @@ func (s *simulator) tryTelegramBot() {
 	wanttest.Equal(s.t, "the press is answered with", s.next(pressed.After, "answerCallbackQuery").Text, "thanks")
 	edit := s.next(pressed.After, "editMessageText")
 	wanttest.Equal(s.t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
-	wanttest.EqualSlices(s.t, "complaints are", s.complaints(), nil)
+	wanttest.EqualSlices(s.t, "violations are", s.violations(), nil)
 }
 
 // redirect sends what discordgo sends to discord.com to the simulator.
@@ -127,5 +127,5 @@ func (s *simulator) tryDiscordBot() {
 	if alone.Chat == s.Channel {
 		s.t.Error("a message without a chat is in the guild")
 	}
-	wanttest.EqualSlices(s.t, "complaints are", s.complaints(), nil)
+	wanttest.EqualSlices(s.t, "violations are", s.violations(), nil)
 }

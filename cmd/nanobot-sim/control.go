@@ -31,17 +31,19 @@ func control(n network) http.Handler {
 		}
 		return n.sent(after, wait), nil
 	}))
-	mux.HandleFunc("GET /_sim/complaints", respond(func(*http.Request) (any, error) {
+	mux.HandleFunc("GET /_sim/violations", respond(func(*http.Request) (any, error) {
 		return append([]string{}, n.Violations()...), nil
 	}))
-	for path, kind := range map[string]actionKind{"messages": message, "presses": press, "commands": command} {
-		mux.HandleFunc("POST /_sim/"+path, respond(func(r *http.Request) (any, error) {
+	for _, kind := range []string{"messages", "presses", "commands"} {
+		mux.HandleFunc("POST /_sim/"+kind, respond(func(r *http.Request) (any, error) {
 			var a action
 			if err := decode(r.Body, &a); err != nil {
 				return nil, err
 			}
-			if k, err := a.kind(); err != nil || k != kind {
-				return nil, fmt.Errorf("/_sim/%s takes %s, and the user who does it", path, kind)
+			if k, err := a.kind(); err != nil {
+				return nil, err
+			} else if k != kind {
+				return nil, fmt.Errorf("this belongs to /_sim/%s", k)
 			}
 			return act(n, a)
 		}))

@@ -82,7 +82,7 @@ func (d discord) act(a action) (map[string]any, error) {
 		return d.press(chat, user, a)
 	case a.Command != "":
 		i, err := d.UserRunsCommand(chat, user, a.Command, a.Options)
-		return map[string]any{"chat": chat, "interaction": i.ID}, err
+		return map[string]any{"chat": chat, "command": i.ID}, err
 	}
 	var files []discordtest.File
 	if a.File != nil {
@@ -102,38 +102,37 @@ func (d discord) act(a action) (map[string]any, error) {
 
 // press presses a button once the channel shows it.
 func (d discord) press(chat, user string, a action) (map[string]any, error) {
-	var message, custom string
-	_, ok := d.AwaitMessages(chat, buttonWait, func(shown []discordtest.Message) bool {
-		for _, m := range slices.Backward(shown) {
-			for _, b := range m.Buttons() {
-				if (a.Message == "" || string(a.Message) == m.ID) && isButton(a.Button, b.CustomID, b.Label) {
-					message, custom = m.ID, b.CustomID
-					return true
-				}
-			}
-		}
-		return false
+	var in, data string
+	_, ok := d.AwaitMessages(chat, buttonWait, func(shown []discordtest.Message) (ok bool) {
+		in, data, ok = findButton(shown, a, describeDiscord)
+		return ok
 	})
 	if !ok {
 		return nil, fmt.Errorf("channel %s shows no message of the bot with the button %q", chat, a.Button)
 	}
-	i, err := d.UserPresses(user, message, custom, a.Values...)
-	return map[string]any{"chat": chat, "message": message, "interaction": i.ID}, err
+	i, err := d.UserPresses(user, in, data, a.Values...)
+	return map[string]any{"chat": chat, "message": in, "press": i.ID}, err
 }
 
-// discordSends reports whether a route sends or changes something.
-func discordSends(route string) bool { return !strings.HasPrefix(route, http.MethodGet+" ") }
+// describeDiscord returns the ID and the buttons of a message.
+func describeDiscord(m discordtest.Message) (in string, buttons []sentButton) {
+	for _, b := range m.Buttons() {
+		buttons = append(buttons, sentButton{b.Label, b.CustomID, b.URL})
+	}
+	return m.ID, buttons
+}
+
+// sends reports whether a route sends or changes something.
+func (d discord) sends(route string) bool { return !strings.HasPrefix(route, http.MethodGet+" ") }
 
 func (d discord) sent(after int, wait time.Duration) []sentCall {
-	calls, _ := d.AwaitCalls("", wait, func(calls []discordtest.Call) bool {
-		return len(endedCalls(calls, after, discordSends)) > 0
-	})
-	changes := d.Changes("")
 	out := []sentCall{}
-	for _, c := range endedCalls(calls, after, discordSends) {
+	calls := d.AwaitEnded(after, wait, d.sends)
+	changes := d.Changes("")
+	for _, c := range calls {
 		s := newSentCall(c.Route, c.Call, c.Args["channel_id"])
-		if s.Params = c.Body; !json.Valid(c.Body) {
-			s.Params = nil
+		if json.Valid(c.Body) {
+			s.Params = c.Body
 		}
 		if c.Code != 0 {
 			s.Error = "code " + strconv.Itoa(c.Code)
@@ -142,11 +141,10 @@ func (d discord) sent(after int, wait time.Duration) []sentCall {
 			s.Files = append(s.Files, sentFile{f.Name, f.Type, f.Content})
 		}
 		for _, change := range changes {
-			if m := change.Message; change.Call == c.ID {
-				s.Chat, s.Messages, s.Text = m.ChannelID, append(s.Messages, m.ID), m.Content
-				for _, b := range m.Buttons() {
-					s.Buttons = append(s.Buttons, sentButton{b.Label, b.CustomID, b.URL})
-				}
+			if change.Call == c.ID {
+				in, buttons := describeDiscord(change.Message)
+				s.Chat, s.Text = change.Channel, change.Message.Content
+				s.Messages, s.Buttons = append(s.Messages, in), append(s.Buttons, buttons...)
 			}
 		}
 		out = append(out, s)
@@ -160,13 +158,4 @@ func (d discord) faults() map[string]fakenet.Fault {
 		"500":     discordtest.ErrorResponse(http.StatusInternalServerError, 0, "500: Internal Server Error"),
 		"garbled": discordtest.TruncatedJSON(),
 	}
-}
-
-func (d discord) setFaults(decide func(method string) fakenet.Fault) {
-	d.SetFault(func(c discordtest.Call) fakenet.Fault {
-		if !discordSends(c.Route) {
-			return fakenet.Fault{}
-		}
-		return decide(c.Route)
-	})
 }

@@ -54,7 +54,10 @@ func setFaults(n network, o options) error {
 	}
 	var mu sync.Mutex
 	random := map[string]*rand.Rand{} // by method
-	n.setFaults(func(method string) fakenet.Fault {
+	n.SetFaultByName(func(method string) fakenet.Fault {
+		if !n.sends(method) {
+			return fakenet.Fault{}
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		if random[method] == nil {

@@ -46,11 +46,12 @@ type network interface {
 	sent(after int, wait time.Duration) []sentCall
 	// awaitBot waits until the bot is connected. It reports false if the network is closed first.
 	awaitBot(timeout time.Duration) bool
-	// faults are the faults that have a form of their own on this network, and setFaults decides
-	// about each call that sent would return.
+	// sends reports whether sent returns the calls of a method.
+	sends(method string) bool
+	// faults are the faults that have a form of their own on this network.
 	faults() map[string]fakenet.Fault
-	setFaults(decide func(method string) fakenet.Fault)
 
+	SetFaultByName(decide func(method string) fakenet.Fault)
 	FailNext(method string, faults ...fakenet.Fault)
 	Violations() []string
 	Ended() int
@@ -68,7 +69,7 @@ const usage = `nanobot-sim serves a chat network on loopback to a bot under deve
 Usage: nanobot-sim telegram|discord [options]
 
 The first line on stdout is JSON with the address, the token and what else a bot
-needs. Tests read GET /_sim/sent and /_sim/complaints, and let people act with
+needs. Tests read GET /_sim/sent and /_sim/violations, and let people act with
 POST /_sim/messages, /_sim/presses and /_sim/commands.
 
 `

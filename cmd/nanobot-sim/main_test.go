@@ -46,7 +46,7 @@ func program(t testing.TB, args ...string) *exec.Cmd {
 }
 
 // start starts nanobot-sim. At the end of the test, it must end with 0 after SIGTERM, and without
-// complaints that the test has not asked for.
+// violations that the test has not asked for.
 func start(t testing.TB, args ...string) *simulator {
 	t.Helper()
 	s := &simulator{t: t, cmd: program(t, args...), stderr: &bytes.Buffer{}}
@@ -86,10 +86,10 @@ func (s *simulator) request(method, path, body string, header http.Header, v any
 
 // outcome is the response to a POST.
 type outcome struct {
-	Error              string
-	After              int
-	Chat, Message      string
-	Press, Interaction string
+	Error         string
+	After         int
+	Chat, Message string
+	Press         string
 }
 
 // post lets a person act.
@@ -117,10 +117,10 @@ func (s *simulator) next(after int, method string) sentCall {
 	return sentCall{}
 }
 
-// complaints returns the violations so far.
-func (s *simulator) complaints() (all []string) {
+// violations returns the violations so far.
+func (s *simulator) violations() (all []string) {
 	s.t.Helper()
-	s.request("GET", "/_sim/complaints", "", nil, &all)
+	s.request("GET", "/_sim/violations", "", nil, &all)
 	return all
 }
 

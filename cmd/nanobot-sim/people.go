@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -70,29 +70,20 @@ func (i id) number() (int64, error) {
 	return n, nil
 }
 
-// actionKind says what an action is, by the fields that it has.
-type actionKind string
-
-const (
-	message actionKind = `"text" or "file"`
-	press   actionKind = `"button"`
-	command actionKind = `"command"`
-)
-
-// kind returns the kind of an action. It is an error if it has no kind, several, or nobody does it.
-func (a action) kind() (actionKind, error) {
-	var kinds []actionKind
+// kind returns the kind of an action by its fields: messages, presses or commands.
+func (a action) kind() (string, error) {
+	var kinds []string
 	if a.Text != "" || a.File != nil {
-		kinds = append(kinds, message)
+		kinds = append(kinds, "messages")
 	}
 	if a.Button != "" {
-		kinds = append(kinds, press)
+		kinds = append(kinds, "presses")
 	}
 	if a.Command != "" {
-		kinds = append(kinds, command)
+		kinds = append(kinds, "commands")
 	}
 	if len(kinds) != 1 {
-		return "", fmt.Errorf("give either %s or %s or %s", message, press, command)
+		return "", errors.New("give either text or a file, or a button, or a command")
 	}
 	return kinds[0], nil
 }
@@ -163,9 +154,4 @@ func play(ctx context.Context, n network, script []scripted, stderr io.Writer) {
 			fmt.Fprintf(stderr, "nanobot-sim: line %d of the script: %v\n", s.line, err)
 		}
 	}
-}
-
-// isButton reports whether a person means a button by its data or its label.
-func isButton(wanted, data, label string) bool {
-	return data != "" && (wanted == data || strings.EqualFold(wanted, label))
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"nanobot/channels/channelstest/fakenet"
@@ -44,21 +44,16 @@ func newSentCall(method string, c fakenet.Call, chat string) sentCall {
 	}
 }
 
-// call is a pointer to a network's call.
-type call[C any] interface {
-	*C
-	Header() *fakenet.Call
-	CallName() string
-}
-
-// endedCalls returns the calls that ended after the one with a number and that list accepts, in the
-// order in which they ended.
-func endedCalls[C any, P call[C]](calls []C, after int, list func(method string) bool) (out []P) {
-	for i := range calls {
-		if c := P(&calls[i]); c.Header().Ended > after && list(c.CallName()) {
-			out = append(out, c)
+// findButton returns the newest message, or the one with an ID, that shows the button that a person
+// means by its data or its label.
+func findButton[M any](shown []M, a action, describe func(M) (id string, buttons []sentButton)) (in, data string, ok bool) {
+	for _, m := range slices.Backward(shown) {
+		in, buttons := describe(m)
+		for _, b := range buttons {
+			if b.Data != "" && (a.Message == "" || string(a.Message) == in) && (a.Button == b.Data || strings.EqualFold(a.Button, b.Text)) {
+				return in, b.Data, true
+			}
 		}
 	}
-	slices.SortFunc(out, func(a, b P) int { return cmp.Compare(a.Header().Ended, b.Header().Ended) })
-	return out
+	return "", "", false
 }

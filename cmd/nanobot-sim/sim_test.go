@@ -64,11 +64,11 @@ func TestTheNextCallsFailOnDemand(t *testing.T) {
 	wanttest.EqualSlices(t, "the calls show so many messages", shown, []int{0, 0, 0, 1, 1})
 }
 
-func TestAMistakeOfTheBotIsAComplaint(t *testing.T) {
+func TestAMistakeOfTheBotIsAViolation(t *testing.T) {
 	s := start(t, "telegram")
 	r := musttest.Get(http.Get(s.API + "/bot" + s.Token + "/sendMessage?chat_id=7&txt=x"))(t)
 	r.Body.Close()
-	wanttest.Equal(t, "complaints", strings.Contains(strings.Join(s.complaints(), "\n"), "there is no parameter txt"), true)
+	wanttest.Equal(t, "violations", strings.Contains(strings.Join(s.violations(), "\n"), "there is no parameter txt"), true)
 }
 
 func TestWhatPeopleCannotDoIsRefusedWithWords(t *testing.T) {
@@ -89,10 +89,10 @@ func TestWhatPeopleCannotDoIsRefusedWithWords(t *testing.T) {
 		{"telegram", "messages", `{"user": 5, "text": "` + long + `"}`, "longer than 4096"},
 		{"telegram", "messages", `{"user": 5, "file": {"name": "a"}}`, "the file is empty"},
 		{"telegram", "messages", `{"user": 5, "file": {"kind": "hat", "content": "aGk="}}`, `kind of file "hat"`},
-		{"telegram", "messages", `{"user": 5}`, `takes "text" or "file"`},
+		{"telegram", "messages", `{"user": 5}`, "either text or a file"},
 		{"telegram", "messages", `{"user": 5, "txt": "hi"}`, `unknown field "txt"`},
 		{"telegram", "messages", `{"user": 5, "text": "hi"} {}`, "something follows"},
-		{"telegram", "messages", `{"user": 5, "button": "y"}`, `takes "text" or "file"`},
+		{"telegram", "messages", `{"user": 5, "button": "y"}`, "belongs to /_sim/presses"},
 		{"telegram", "commands", `{"user": 5, "command": "ask"}`, "/command"},
 		{"telegram", "faults", `{"faults": ["flood"]}`, `no fault "flood"`},
 		{"discord", "messages", `{"user": -5, "text": "hi"}`, "no ID of a person"},
@@ -133,7 +133,7 @@ func TestPagesOfOtherSitesAreRefused(t *testing.T) {
 			header.Set("Origin", test.origin)
 		}
 		for _, method := range []string{"GET", "POST"} {
-			path, body := "/_sim/complaints", ""
+			path, body := "/_sim/violations", ""
 			if method == "POST" {
 				path, body = "/_sim/messages", `{"user": 7, "text": "hi"}`
 			}

@@ -53,8 +53,8 @@ func (t telegram) awaitBot(timeout time.Duration) bool {
 	return ok
 }
 
-// place returns the user and the chat of an action.
-func (t telegram) place(a action) (chat, user int64, err error) {
+// resolveChat returns the user and the chat of an action.
+func (t telegram) resolveChat(a action) (chat, user int64, err error) {
 	user, err = a.User.number()
 	switch {
 	case err != nil:
@@ -79,7 +79,7 @@ func (t telegram) place(a action) (chat, user int64, err error) {
 }
 
 func (t telegram) check(a action) error {
-	_, _, err := t.place(a)
+	_, _, err := t.resolveChat(a)
 	most := 4096
 	if a.File != nil {
 		most = 1024
@@ -109,7 +109,7 @@ func (t telegram) check(a action) error {
 var telegramFiles = []string{"document", "photo", "video", "animation", "audio", "voice", "video_note", "sticker"}
 
 func (t telegram) act(a action) (map[string]any, error) {
-	chat, user, err := t.place(a)
+	chat, user, err := t.resolveChat(a)
 	if err != nil {
 		return nil, err
 	}
@@ -129,66 +129,54 @@ func (t telegram) act(a action) (map[string]any, error) {
 }
 
 // press presses a button once the chat shows it.
-func (t telegram) press(chat, user int64, a action) (map[string]any, error) {
-	wanted, _ := a.Message.number()
-	var found telegramtest.Message
-	var data string
-	_, ok := t.AwaitMessages(chat, buttonWait, func(shown []telegramtest.Message) bool {
-		for _, m := range slices.Backward(shown) {
-			for _, b := range m.Buttons() {
-				if (wanted == 0 || wanted == int64(m.ID)) && isButton(a.Button, b.Data, b.Text) {
-					found, data = m, b.Data
-					return true
-				}
-			}
-		}
-		return false
+func (t telegram) press(chat, user int64, a action) (result map[string]any, err error) {
+	var in, data string
+	_, ok := t.AwaitMessages(chat, buttonWait, func(shown []telegramtest.Message) (ok bool) {
+		in, data, ok = findButton(shown, a, describeTelegram)
+		return ok
 	})
 	if !ok {
 		return nil, fmt.Errorf("chat %d shows no message of the bot with the button %q", chat, a.Button)
 	}
-	query := t.UserPresses(chat, user, found.ID, data)
-	return map[string]any{"chat": strconv.FormatInt(chat, 10), "message": strconv.Itoa(found.ID), "press": query}, nil
+	message, _ := strconv.Atoi(in)
+	query := t.UserPresses(chat, user, message, data)
+	return map[string]any{"chat": strconv.FormatInt(chat, 10), "message": in, "press": query}, nil
 }
 
-// telegramSends reports whether a method sends or changes something.
-func telegramSends(method string) bool {
+// describeTelegram returns the ID and the buttons of a message.
+func describeTelegram(m telegramtest.Message) (in string, buttons []sentButton) {
+	for _, b := range m.Buttons() {
+		buttons = append(buttons, sentButton{b.Text, b.Data, b.URL})
+	}
+	return strconv.Itoa(m.ID), buttons
+}
+
+// sends reports whether a method sends or changes something.
+func (t telegram) sends(method string) bool {
 	return !strings.HasPrefix(method, "get") && method != telegramtest.Download &&
 		!slices.Contains([]string{"setWebhook", "deleteWebhook", "logOut", "close"}, method)
 }
 
 func (t telegram) sent(after int, wait time.Duration) []sentCall {
-	calls, _ := t.AwaitCalls("", wait, func(calls []telegramtest.Call) bool {
-		return len(endedCalls(calls, after, telegramSends)) > 0
-	})
 	out := []sentCall{}
-	for _, c := range endedCalls(calls, after, telegramSends) {
+	for _, c := range t.AwaitEnded(after, wait, t.sends) {
 		s := newSentCall(c.Method, c.Call, c.Params["chat_id"])
-		s.Error, s.Text, s.Params = c.Description, c.Params["text"], c.Params
-		if message := c.Params["message_id"]; message != "" {
-			s.Messages = []string{message}
-		}
+		s.Error, s.Params = c.Description, c.Params
 		for _, u := range c.Uploads {
 			s.Files = append(s.Files, sentFile{u.Name, u.MIME, u.Content})
 		}
-		t.describe(&s, c.Shown)
+		for _, m := range c.Shown {
+			in, buttons := describeTelegram(m)
+			s.Chat, s.Text = strconv.FormatInt(m.Chat.ID, 10), cmp.Or(s.Text, m.TextOrCaption())
+			s.Messages, s.Buttons = append(s.Messages, in), append(s.Buttons, buttons...)
+		}
+		if message := c.Params["message_id"]; message != "" && len(s.Messages) == 0 {
+			s.Messages = []string{message}
+		}
+		s.Text = cmp.Or(s.Text, c.Params["text"])
 		out = append(out, s)
 	}
 	return out
-}
-
-// describe adds what the chat shows.
-func (t telegram) describe(s *sentCall, shown []telegramtest.Message) {
-	if len(shown) > 0 {
-		s.Messages, s.Text = []string{}, ""
-	}
-	for _, m := range shown {
-		s.Chat, s.Text = strconv.FormatInt(m.Chat.ID, 10), cmp.Or(s.Text, m.TextOrCaption())
-		s.Messages = append(s.Messages, strconv.Itoa(m.ID))
-		for _, b := range m.Buttons() {
-			s.Buttons = append(s.Buttons, sentButton{b.Text, b.Data, b.URL})
-		}
-	}
 }
 
 func (t telegram) faults() map[string]fakenet.Fault {
@@ -197,13 +185,4 @@ func (t telegram) faults() map[string]fakenet.Fault {
 		"500":     telegramtest.ErrorResponse(http.StatusInternalServerError, "Internal Server Error"),
 		"garbled": telegramtest.TruncatedJSON(),
 	}
-}
-
-func (t telegram) setFaults(decide func(method string) fakenet.Fault) {
-	t.SetFault(func(c telegramtest.Call) fakenet.Fault {
-		if !telegramSends(c.Method) {
-			return fakenet.Fault{}
-		}
-		return decide(c.Method)
-	})
 }

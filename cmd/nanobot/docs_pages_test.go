@@ -127,7 +127,7 @@ func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 			bare[filepath.Base(dir)] = true
 		}
 	}
-	folder := regexp.MustCompile(`(\w+)/`)
+	folder := regexp.MustCompile(`([\w-]+)/`)
 	path := regexp.MustCompile("`((?:cmd|config|channels|terminal|gateway|internal|deploy|docs|\\.ci)/[\\w./@-]+)`")
 	goFile := regexp.MustCompile("`(\\w+\\.go)`")
 	for _, p := range docsPages(t) {

@@ -1,8 +1,10 @@
 package fakenet
 
 import (
+	"cmp"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -128,6 +130,20 @@ func (n *Network[C, P]) callsOf(name string) (out []C) {
 func (n *Network[C, P]) AwaitCalls(name string, timeout time.Duration, enough func([]C) bool) (calls []C, ok bool) {
 	ok = n.AwaitFor(timeout, func() bool { calls = n.callsOf(name); return enough(calls) })
 	return calls, ok
+}
+
+// AwaitEnded waits until a call with a name that list accepts has ended after the call with the
+// number Ended, and returns such calls in the order in which they ended. There are none after the
+// timeout.
+func (n *Network[C, P]) AwaitEnded(ended int, timeout time.Duration, list func(name string) bool) (calls []C) {
+	n.AwaitFor(timeout, func() bool {
+		calls = slices.DeleteFunc(n.callsOf(""), func(c C) bool {
+			return P(&c).Header().Ended <= ended || !list(P(&c).CallName())
+		})
+		return len(calls) > 0
+	})
+	slices.SortFunc(calls, func(a, b C) int { return cmp.Compare(P(&a).Header().Ended, P(&b).Header().Ended) })
+	return calls
 }
 
 // WaitForCalls is AwaitCalls that fails the test after WaitLimit.

@@ -39,6 +39,11 @@ func (n *Network[C, P]) FailNext(name string, faults ...Fault) {
 // by FailNext come first. The function may block.
 func (n *Network[C, P]) SetFault(f func(C) Fault) { n.Update(func() { n.faultFunc = f }) }
 
+// SetFaultByName is SetFault for a function that needs only the name of a call.
+func (n *Network[C, P]) SetFaultByName(f func(name string) Fault) {
+	n.SetFault(func(c C) Fault { return f(P(&c).CallName()) })
+}
+
 // nextFault returns the next fault queued for the call's name, else the next one queued for any
 // name, else the result of the test's function.
 func (n *Network[C, P]) nextFault(c P) Fault {
