@@ -1,6 +1,6 @@
-// Command nanobot-sim serves a chat network on loopback to one bot under development, in whatever
-// framework: it refuses what the real network refuses, lets people write as a script or a test says,
-// and shows over HTTP what the bot has sent. docs/kit.md describes it.
+// Command nanobot-sim serves a chat network on loopback to one bot under development, in any
+// framework: it refuses what the real network refuses, lets people write as a script or a test
+// says, and shows over HTTP what the bot has sent. docs/kit.md describes it.
 package main
 
 import (
@@ -137,7 +137,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // serve serves the network until ctx ends.
-func serve(ctx context.Context, n network, api http.Handler, o options, script []scripted, stdout, stderr io.Writer) error {
+func serve(
+	ctx context.Context, n network, api http.Handler, o options, script []scripted, stdout, stderr io.Writer,
+) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)

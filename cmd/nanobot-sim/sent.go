@@ -46,11 +46,16 @@ func newSentCall(method string, c fakenet.Call, chat string) sentCall {
 
 // findButton returns the newest message, or the one with an ID, that shows the button that a person
 // means by its data or its label.
-func findButton[M any](shown []M, a action, describe func(M) (id string, buttons []sentButton)) (in, data string, ok bool) {
+func findButton[M any](
+	shown []M, a action, describe func(M) (id string, buttons []sentButton),
+) (in, data string, ok bool) {
 	for _, m := range slices.Backward(shown) {
 		in, buttons := describe(m)
+		if a.Message != "" && string(a.Message) != in {
+			continue
+		}
 		for _, b := range buttons {
-			if b.Data != "" && (a.Message == "" || string(a.Message) == in) && (a.Button == b.Data || strings.EqualFold(a.Button, b.Text)) {
+			if b.Data != "" && (a.Button == b.Data || strings.EqualFold(a.Button, b.Text)) {
 				return in, b.Data, true
 			}
 		}

@@ -71,7 +71,7 @@ func (t telegram) resolveChat(a action) (chat, user int64, err error) {
 	chat, err = strconv.ParseInt(string(a.Chat), 10, 64)
 	switch {
 	case err != nil || chat == 0 || chat <= -maxTelegramID:
-		err = fmt.Errorf("chat %q is no ID of a chat: a group has a negative number, and a private chat that of its user", a.Chat)
+		err = fmt.Errorf("chat %q is no ID of a chat: that of a group is negative, and a private chat has its user's", a.Chat)
 	case chat > 0 && chat != user:
 		err = fmt.Errorf("chat %d is a private chat, in which user %d cannot be; groups have negative numbers", chat, user)
 	}
@@ -96,7 +96,7 @@ func (t telegram) check(a action) error {
 	case a.Command != "":
 		return errors.New("a command of Telegram is a message with the text /command")
 	case len(a.Values) > 0:
-		return errors.New("Telegram has no select menus")
+		return errors.New("a keyboard of Telegram has no values to choose")
 	}
 	for _, m := range []id{a.ReplyTo, a.Message} {
 		if n, err := m.number(); err != nil || n > math.MaxInt32 {

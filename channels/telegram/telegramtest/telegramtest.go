@@ -102,7 +102,7 @@ func Start() *Server {
 // has a listener of its own. The caller sets the URL and closes the server.
 func Open() (*Server, http.Handler) {
 	s := newServer()
-	s.State.Open()
+	s.Open()
 	return s, http.HandlerFunc(s.serve)
 }
 
