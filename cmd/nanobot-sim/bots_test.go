@@ -57,11 +57,14 @@ func (s *simulator) tryTelegramBot() {
 	wanttest.Equal(s.t, "the text is", call.Text, "User7 said hello")
 	wanttest.Equal(s.t, "the chat is", call.Chat, "7")
 	wanttest.EqualSlices(s.t, "the buttons are", call.Buttons, []sentButton{{Text: "Yes", Data: "y"}})
-	pressed := s.post("presses", `{"user": "7", "button": "Yes"}`)
+	newer := s.next(s.post("messages", `{"user": 7, "text": "again"}`).After, "sendMessage")
+	pressed := s.post("presses", `{"user": 7, "button": "y", "message": %s}`, call.Messages[0])
 	wanttest.Equal(s.t, "the button is under", pressed.Message, call.Messages[0])
 	wanttest.Equal(s.t, "the press is answered with", s.next(pressed.After, "answerCallbackQuery").Text, "thanks")
 	edit := s.next(pressed.After, "editMessageText")
 	wanttest.Equal(s.t, "the edit says", edit.Text+" in "+edit.Messages[0], "you chose y in "+call.Messages[0])
+	newest := s.post("presses", `{"user": "7", "button": "Yes"}`)
+	wanttest.Equal(s.t, "the newest button is under", newest.Message, newer.Messages[0])
 	wanttest.EqualSlices(s.t, "violations are", s.violations(), nil)
 }
 
@@ -105,7 +108,14 @@ func runDiscordBot(t *testing.T, s *simulator) {
 
 func TestABotOfDiscordgoRunsAgainstTheSimulator(t *testing.T) {
 	s := start(t, "discord")
+	early := make(chan int, 1)
+	go func() {
+		var o outcome
+		early <- s.request("POST", "/_sim/messages", `{"user": 7, "text": "before the bot is connected"}`, nil, &o)
+	}()
 	runDiscordBot(t, s)
+	wanttest.Equal(t, "the early message has the status", <-early, http.StatusOK)
+	wanttest.Equal(t, "the early text is", s.next(0, "POST /channels/{channel_id}/messages").Text, "user7 said before the bot is connected")
 	s.tryDiscordBot()
 }
 

@@ -33,12 +33,25 @@ func (s *simulator) sendAsBot(n int) (statuses []int) {
 }
 
 func TestASeedRepeatsTheFaults(t *testing.T) {
+	var calls []sentCall
 	fail := func(seed string) []int {
 		s := start(t, "telegram", "--faults", "429,cut,500", "--seed", seed)
 		s.post("messages", `{"user": 7, "text": "hello"}`)
-		return s.sendAsBot(60)
+		statuses := s.sendAsBot(60)
+		calls = nil
+		s.request("GET", "/_sim/sent", "", nil, &calls)
+		return statuses
 	}
 	first := fail("7")
+	shownByCut := map[int]bool{}
+	for _, c := range calls {
+		if c.Status == 0 {
+			shownByCut[len(c.Messages)] = true
+		}
+	}
+	if !shownByCut[0] || !shownByCut[1] {
+		t.Errorf("cuts come only before or only after the effect: %v", shownByCut)
+	}
 	wanttest.EqualSlices(t, "with the same seed, the statuses are", fail("7"), first)
 	if slices.Equal(fail("8"), first) {
 		t.Error("another seed has the same faults")
@@ -179,6 +192,12 @@ func TestWrongUseIsNamed(t *testing.T) {
 			t.Errorf("%s: %d %s", test.args, status, stderr)
 		}
 	}
+}
+
+func TestTheSimulatorEndsWhileAScriptWaitsForTheBot(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "people.jsonl")
+	musttest.Do(t, os.WriteFile(script, []byte(`{"user": 7, "text": "hello"}`), 0o600))
+	start(t, "discord", "--people", script)
 }
 
 // TestNoProgramLinksTests keeps testing out of both programs, and the simulators out of nanobot.
