@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -121,13 +120,9 @@ func respond(answer func(r *http.Request) (any, error)) http.HandlerFunc {
 func refusal(err error) any { return map[string]string{"error": err.Error()} }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes())
+	_ = json.NewEncoder(w).Encode(v)
 }
 
 // guard refuses what a page of another site asks, also one whose name resolves to this machine (DNS
