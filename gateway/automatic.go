@@ -89,7 +89,7 @@ func (g *Gateway) Send(ctx context.Context, m AutomaticMessage) (Accepted, error
 		m.Key = "send " + m.Key
 	}
 	request := g.newRequest(m)
-	request.In.Text, request.Settle = "", true // the text is in the transcript
+	request.In.Text, request.Settle, request.Reason = "", true, store.BySend // the text is in the transcript
 	if len(m.Buttons) == 0 {
 		var err error
 		if request.Answer, request.Entry, err = g.outbox.Prepare(ctx, out); err != nil {

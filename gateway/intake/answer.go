@@ -42,7 +42,7 @@ func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming, isTex
 	}
 	switch {
 	case ambiguous:
-		unclear := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: q.Secret}
+		unclear := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: store.ByUnclear, Secret: q.Secret}
 		_, err := i.storeAnswered(ctx, unclear, toSender(i.words(in).Text(words.WhichQuestion)))
 		return true, err
 	case !isText:
@@ -67,7 +67,9 @@ func (i *Intake) answerTurn(ctx context.Context, in channels.Incoming, q store.Q
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// If the question was closed in the meantime, text is handled like any other message; a button
 	// press or a secret is only stored.
-	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply, Secret: q.Secret && in.Press == ""}
+	request := store.ReceiveRequest{
+		In: in, Settle: in.Press != "", Reason: store.ByAnswer, Reply: reply, Secret: q.Secret && in.Press == "",
+	}
 	if err := i.assignAgent(&request); err != nil {
 		return true, err
 	}
@@ -189,16 +191,16 @@ func wasShown(q store.Question) bool {
 func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error {
 	pressed, ok := press.ParseAnswer(in.Press)
 	if !ok {
-		return i.storeWithoutTurn(ctx, in, "")
+		return i.storeWithoutTurn(ctx, in, store.ByLateReply, "")
 	}
 	q, found, err := i.o.Store.Question(ctx, pressed.Question)
 	if err != nil {
 		return fmt.Errorf("read question: %w", err)
 	}
 	if found && q.Answer != nil && q.Chat == in.Chat && !i.asksAboutRun(q) { // it was probably pressed twice
-		return i.storeWithoutTurn(ctx, in, "")
+		return i.storeWithoutTurn(ctx, in, store.ByLateReply, "")
 	}
-	return i.storeWithoutTurn(ctx, in, i.words(in).Text(words.QuestionClosed))
+	return i.storeWithoutTurn(ctx, in, store.ByLateReply, i.words(in).Text(words.QuestionClosed))
 }
 
 // matchOption returns the answer that a message gives.

@@ -31,7 +31,7 @@ func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store
 	if may, err := i.mayAnswer(ctx, in, q); may || err != nil {
 		return false, err
 	}
-	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true},
+	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: store.ByRole},
 		toSender(i.words(in).Text(words.OnlyApprovers)))
 	if told {
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})

@@ -61,7 +61,7 @@ func (i *Intake) prepareRun(ctx context.Context, request *store.ReceiveRequest, 
 	}
 	result, err := i.o.Runbooks.Command(ctx, s)
 	if err == nil && !result.Continue {
-		in.Press, request.Settle = "", true
+		in.Press, request.Settle, request.Reason = "", true, store.ByCommand
 		request.Answer, err = i.planAnswer(*in, channels.Message{Text: result.Reply})
 	}
 	return err

@@ -90,7 +90,7 @@ func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command
 		i.o.Lanes.AwaitClaim()
 	}
 	running := i.o.Lanes.RunningTurn(in.Chat)
-	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: store.ByCommand}
 	var dropped []int64
 	var answer reply
 	var chosen string

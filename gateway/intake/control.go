@@ -121,7 +121,7 @@ func (cs *controls) tryControl(ctx context.Context, c *control) (bool, error) {
 	defer cs.o.Lanes.Lock(c.in.Chat)()
 	c.secret = c.readsSecret()
 	result, err := cs.o.Store.Receive(ctx, store.ReceiveRequest{
-		In: c.in, Cursor: c.in.Cursor, Settle: true,
+		In: c.in, Cursor: c.in.Cursor, Settle: true, Reason: store.ByCommand,
 		Secret: c.secret,
 	})
 	if err != nil {

@@ -93,7 +93,7 @@ func (e *enqueuer) dropMessage(ctx context.Context, in channels.Incoming, reason
 	if err != nil {
 		return err
 	}
-	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret}
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: reason, Secret: secret}
 	if reason == events.RateLimited && answer != "" && !answersPress(in) {
 		if request.Answer, err = e.planGivingWay(in, answer); err != nil {
 			return err

@@ -77,8 +77,9 @@ func (r *reading) offerMessage(ctx context.Context, in channels.Incoming) (bool,
 
 // storeRead stores a message that a turn has read.
 func (r *reading) storeRead(ctx context.Context, t Turn, in channels.Incoming) error {
-	fresh, err := r.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true},
-		reply{})
+	fresh, err := r.storeAnswered(ctx, store.ReceiveRequest{
+		In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true, Reason: store.ByRead,
+	}, reply{})
 	if fresh {
 		r.auditRead(t, in)
 		t.MoveBoardDown() // the person's message is below the board

@@ -48,7 +48,9 @@ func (i *Intake) refuseAction(ctx context.Context, in channels.Incoming, a role.
 	if err != nil {
 		return true, err
 	}
-	told, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: secret},
+	told, err := i.storeAnswered(ctx, store.ReceiveRequest{
+		In: in, Cursor: in.Cursor, Settle: true, Reason: store.ByRole, Secret: secret,
+	},
 		toSender(i.words(in).Text(words.NotInRole, r)))
 	if told {
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Role, Command: string(a)})

@@ -113,7 +113,7 @@ func (i *Intake) storeDuplicate(ctx context.Context, in channels.Incoming) (bool
 	if known, err := i.isKnown(ctx, in); !known || err != nil {
 		return false, err
 	}
-	return true, i.storeWithoutTurn(ctx, in, "")
+	return true, i.storeWithoutTurn(ctx, in, store.ByCommand, "")
 }
 
 // continueRun stores a message about a run, with the answer that it gives to a question, or gives
@@ -123,7 +123,7 @@ func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result c
 	set.WhileRunning, set.QueueLimit = Queue, 0
 	q := result.Question
 	if q.ID == "" && !result.Continue {
-		return i.storeWithoutTurn(ctx, in, result.Reply)
+		return i.storeWithoutTurn(ctx, in, store.ByCommand, result.Reply)
 	}
 	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
 	if err != nil {
@@ -133,7 +133,7 @@ func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result c
 		return i.enqueueMessage(ctx, in, set, open)
 	}
 	request := store.ReceiveRequest{
-		In: in, Settle: !result.Continue,
+		In: in, Settle: !result.Continue, Reason: store.ByAnswer,
 		Reply: &store.Reply{Question: q.ID, Text: result.Answer, By: in.User.ID, Turn: result.Continue},
 	}
 	var received store.ReceiveResult

@@ -18,7 +18,8 @@ func (i *Intake) dropLateSecret(ctx context.Context, in channels.Incoming) (bool
 		return false, err
 	}
 	closed := toSender(i.words(in).Text(words.QuestionClosed))
-	_, err = i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Secret: true}, closed)
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: store.ByLateReply, Secret: true}
+	_, err = i.storeAnswered(ctx, request, closed)
 	return true, err
 }
 

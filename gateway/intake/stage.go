@@ -12,9 +12,11 @@ import (
 // stage has what the parts of intake share.
 type stage struct{ o Options }
 
-// storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
-func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := s.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, toSender(answer))
+// storeWithoutTurn stores a message that needs no turn, for a reason of package store, with the
+// gateway's answer, if there is one.
+func (s *stage) storeWithoutTurn(ctx context.Context, in channels.Incoming, reason, answer string) error {
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true, Reason: reason}
+	_, err := s.storeAnswered(ctx, request, toSender(answer))
 	return err
 }
 

@@ -163,6 +163,8 @@ type ReceiveRequest struct {
 	// transaction, also for a message that gets a turn.
 	Settle bool
 	Answer []channels.Outgoing
+	// Reason is why a message that is settled needs no turn. It is stored as its status.
+	Reason string
 	// Secret says that the text is a secret. The message is settled and stored without its text,
 	// and its messages on the network are recorded as Transients with Incoming, which are to be
 	// deleted. A Reply stores the text as the answer. Later messages that quote the text are stored

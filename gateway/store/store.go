@@ -78,6 +78,7 @@ type Store interface {
 	Usage
 	Quotas
 	People
+	Prover
 	// CheckWritable returns an error if changes are not possible now.
 	CheckWritable(ctx context.Context) error
 	// Prune removes finished rows beyond the retention, and files without references.

@@ -28,6 +28,7 @@ type receiveArgs struct {
 	Gather          int64            `json:"gather,omitempty"`
 	Follows         int64            `json:"follows,omitempty"`
 	Settle          bool             `json:"settle,omitempty"`
+	Reason          string           `json:"reason,omitempty"`
 	Secret          bool             `json:"secret,omitempty"`
 	Secrets         []string         `json:"secrets,omitempty"`
 	Part            *partArg         `json:"part,omitempty"`
@@ -142,7 +143,7 @@ func prepareReceive(r store.ReceiveRequest) receiveArgs {
 		NotWhileRunning: r.NotWhileRunning, QueueLimit: r.QueueLimit, OriginLimit: r.OriginLimit,
 		Gather: r.Gather.Microseconds(), Follows: r.Follows.Microseconds(), Settle: r.Settle || r.Secret, Secret: r.Secret,
 		Answer: prepareEach(r.Answer), Entry: prepareEntry(r.Entry), Occurrences: prepareOccurrences(r.Occurrences),
-		Reply: r.Reply,
+		Reply: r.Reply, Reason: r.Reason,
 	}
 	requests := requestArgs{
 		r.Restart, r.Resend, r.Stop, r.Drop, r.Cancel, r.StartConversation, r.Remember.Key, r.Remember.Value,
@@ -176,7 +177,7 @@ func (a receiveAnswer) result(member string, r store.ReceiveRequest) store.Recei
 		NotBefore: fromMicros(a.NotBefore),
 	})
 	if a.Disposition == store.Settled {
-		i.State, i.Ended = store.Done, i.Received
+		i.State, i.Ended, i.Outcome.Status = store.Done, i.Received, r.Reason
 	}
 	if a.Disposition == store.Claimed {
 		i.State, i.Owner, i.Attempt, i.Started = store.Running, member, 1, i.Received

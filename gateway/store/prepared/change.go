@@ -101,6 +101,7 @@ func replaceContent(before store.Inbound, in channels.Incoming) Decision {
 func (c Change) storeForRerun(before store.Inbound, in channels.Incoming) Decision {
 	at := storedTime(c.Now)
 	i := store.Inbound{In: in, Agent: before.Agent, State: store.Done, Received: at, Ended: at}
+	i.Outcome.Status = store.ByEdit
 	messages := []string{c.In.ID, in.ID}
 	for _, p := range in.Pieces {
 		messages = append(messages, p.ID)

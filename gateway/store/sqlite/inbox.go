@@ -279,7 +279,7 @@ func (s inbox) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, e
 }
 
 func cancelPending(t *tx, chat string, id int64, now time.Time) int {
-	n := t.execCount(`UPDATE inbox SET state = 'dead', ended = ?1
+	n := t.execCount(`UPDATE inbox SET state = 'dead', status = '`+store.ByCancel+`', ended = ?1
 		WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), chat, id)
 	eraseAnswers(t)
 	if id == 0 {
@@ -322,7 +322,7 @@ func (s inbox) SettlePending(ctx context.Context, id int64) error {
 		case state != store.Pending:
 			t.fail(stateError(state))
 		}
-		t.exec("UPDATE inbox SET state = 'done', ended = ? WHERE id = ?", micros(now), id)
+		t.exec("UPDATE inbox SET state = 'done', status = ?, ended = ? WHERE id = ?", store.ByRead, micros(now), id)
 		updateLine(t, chat)
 	})
 }

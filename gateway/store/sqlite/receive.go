@@ -159,6 +159,7 @@ func decideDisposition(r prepared.Receive, chat chatState) store.ReceiveResult {
 	if r.Settle {
 		result.Disposition = store.Settled
 		result.Inbound.State, result.Inbound.Ended = store.Done, result.Inbound.Received
+		result.Inbound.Outcome.Status = r.Reason
 		return result
 	}
 	result.Waiting, result.Running, result.Runner = chat.waiting, chat.running, chat.runner
@@ -212,10 +213,10 @@ func insertInbound(t *tx, result *store.ReceiveResult, r prepared.Receive, token
 	if i.State == store.Pending && r.Gather > 0 {
 		i.NotBefore = fromMicros(micros(r.Now.Add(min(r.Gather, store.MaxGather))))
 	}
-	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, origin, state, owner, attempt, received, started, ended, not_before, incoming)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	i.ID = t.execInsert(`INSERT INTO inbox (chat, agent, origin, state, owner, attempt, received, started, ended, not_before, status, incoming)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		chat, i.Agent, r.In.Origin.String(), i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started),
-		micros(i.Ended), micros(i.NotBefore), r.Encoded)
+		micros(i.Ended), micros(i.NotBefore), i.Outcome.Status, r.Encoded)
 	if key := r.MessageKey(); key != "" {
 		t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, key, i.ID, micros(i.Received))
 	}

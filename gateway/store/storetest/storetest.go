@@ -75,6 +75,7 @@ func Run(t *testing.T, open Open) {
 		{"quotas", quotaTests},
 		{"search", searchTests},
 		{"people", peopleTests},
+		{"proof", proofTests},
 		{"concurrency", concurrencyTests},
 		{"lifetime", lifetimeTests},
 	})

@@ -17,8 +17,8 @@ BEGIN
 		UPDATE inbox SET incoming = a->>'incoming', agent = a->>'agent', op = c.op WHERE id = this;
 	END IF;
 	IF a ? 'rerun' THEN -- from then on, the IDs of the network's messages lead to the new content
-		INSERT INTO inbox (chat, agent, person, state, op, received, ended, incoming)
-			SELECT chat, a->>'agent', person, 'done', c.op, c.now, c.now, a->>'incoming' FROM inbox WHERE id = this
+		INSERT INTO inbox (chat, agent, person, state, op, received, ended, status, incoming)
+			SELECT chat, a->>'agent', person, 'done', c.op, c.now, c.now, 'edited', a->>'incoming' FROM inbox WHERE id = this
 			RETURNING id INTO this;
 		UPDATE seen SET inbound = this
 			WHERE chat = of_chat AND message IN (SELECT value FROM jsonb_array_elements_text(a->'rerun'));

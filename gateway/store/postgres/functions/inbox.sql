@@ -222,7 +222,7 @@ CREATE FUNCTION cancel_pending(c operation, of_chat text, this bigint) RETURNS i
 DECLARE
 	n integer;
 BEGIN
-	UPDATE inbox SET state = 'dead', op = c.op, ended = c.now
+	UPDATE inbox SET state = 'dead', status = 'cancelled', op = c.op, ended = c.now
 		WHERE state = 'pending' AND chat = of_chat AND ended = 0 AND (this = 0 OR id = this);
 	GET DIAGNOSTICS n = ROW_COUNT;
 	PERFORM erase_answers();
@@ -262,7 +262,7 @@ BEGIN
 	ELSIF i.state <> 'pending' THEN
 		PERFORM fail_state('it is ' || i.state);
 	END IF;
-	UPDATE inbox SET state = 'done', op = c.op, ended = c.now WHERE id = (a->>'id')::bigint;
+	UPDATE inbox SET state = 'done', status = 'read', op = c.op, ended = c.now WHERE id = (a->>'id')::bigint;
 	PERFORM update_line(i.chat);
 	RETURN NULL;
 END $$;

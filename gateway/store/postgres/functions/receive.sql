@@ -84,10 +84,12 @@ BEGIN
 		IF done = 'queued' AND a ? 'gather' THEN
 			wait_until := c.now + least((a->>'gather')::bigint, 60000000);
 		END IF;
-		INSERT INTO inbox (chat, agent, origin, person, state, owner, op, attempt, received, started, ended, not_before, erased, incoming)
+		INSERT INTO inbox (chat, agent, origin, person, state, owner, op, attempt, received, started, ended, not_before, erased, status,
+				incoming)
 			SELECT of_chat, a->>'agent', a->>'origin', a->>'person', s.state, CASE done WHEN 'claimed' THEN c.member ELSE '' END,
 			c.op, (done = 'claimed')::integer, c.now, CASE done WHEN 'claimed' THEN c.now ELSE 0 END,
 			CASE done WHEN 'settled' THEN c.now ELSE 0 END, wait_until, a ? 'secret',
+			CASE done WHEN 'settled' THEN coalesce(a->>'reason', '') ELSE '' END,
 			CASE WHEN unquoted THEN a->>'unquoted' ELSE a->>'incoming' END
 			FROM (SELECT CASE done WHEN 'settled' THEN 'done' WHEN 'claimed' THEN 'running' ELSE 'pending' END) AS s (state)
 			RETURNING id INTO new;
