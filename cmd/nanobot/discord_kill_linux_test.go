@@ -215,5 +215,8 @@ func (s *discordKillTest) checkAnswers() {
 			s.t.Errorf("chat %s shows more than was asked: %s", c.id, rest)
 		}
 	}
+	if n, _ := checkProof(s.t, s.cfg, asked); n != reports {
+		s.t.Errorf("the chats show %d reports, and the state has %d", reports, n)
+	}
 	s.t.Logf("%d kills (%d before it was connected), %d questions (%d reported), %d sends", s.kills, s.unready, asked, reports, len(s.api.Calls(discordtest.CreateMessage)))
 }

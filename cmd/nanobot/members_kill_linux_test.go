@@ -51,6 +51,7 @@ func TestMembersThatAreDisturbedLoseAndMixNothing(t *testing.T) {
 	for _, a := range s.accounts {
 		asked += a.asked
 	}
+	checkProof(t, s.members[0].cfg, asked)
 	movers, _ := os.ReadFile(filepath.Join(s.dir, "movers"))
 	moves := len(slices.Compact(strings.Fields(string(movers))))
 	t.Logf("%d questions, %d processes of the persistent agent on %d processes of members; %v", asked,

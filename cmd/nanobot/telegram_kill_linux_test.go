@@ -290,7 +290,7 @@ func (s *telegramKillTest) questionOf(h shownMessage) int {
 // checkAnswers checks what the chats show.
 func (s *telegramKillTest) checkAnswers() {
 	s.t.Helper()
-	asked, doubles, last := 0, 0, s.lastCalls()
+	asked, doubles, reported, shown, last := 0, 0, 0, 0, s.lastCalls()
 	for chat, n := range s.asked {
 		asked += n
 		first, count, latest := map[string]shownMessage{}, map[string]int{}, 0
@@ -321,8 +321,13 @@ func (s *telegramKillTest) checkAnswers() {
 			if count["b"+strconv.Itoa(q)]+count["report"+strconv.Itoa(q)] == 0 {
 				s.t.Errorf("chat %d: %d was never answered", chat, q)
 			}
+			reported += min(count["report"+strconv.Itoa(q)], 1)
 		}
+		shown += len(first)
 		s.checkInbox(chat, n)
+	}
+	if n, receipts := checkProof(s.t, s.cfg, asked); n != reported || receipts != shown {
+		s.t.Errorf("the chats show %d messages and %d reports, and the state has %d and %d", shown, reported, receipts, n)
 	}
 	s.t.Logf("%d kills (%d before it was ready), %d questions (%d with files), %d sends, %d in flight repeated", len(s.ends), s.unready, asked, len(s.files), len(s.api.Calls("sendMessage")), doubles)
 }

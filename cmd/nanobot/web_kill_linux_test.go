@@ -151,5 +151,6 @@ func (s *webKillTest) checkAnswers() {
 			t.Errorf("the message with the %s came %d times", what, n)
 		}
 	}
+	checkProof(t, s.b.cfg, len(s.said))
 	t.Logf("%d messages, of which %d were cut off three times", len(s.said), unanswered)
 }
