@@ -8,3 +8,8 @@ import "embed"
 //
 //go:embed */agent.py
 var Agents embed.FS
+
+// Helpers holds the helper of each language, as helpers/FILE, which "nanobot init" writes.
+//
+//go:embed helpers/nanobot.*
+var Helpers embed.FS

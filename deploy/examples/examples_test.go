@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,11 +41,43 @@ var echoSteps = []step{
 	{text: hostileText, want: []line{thinking, message("You said: " + hostileText)}},
 }
 
+// helperSteps is the conversation with an agent that uses everything of its helper. Nobody can be
+// asked in a run: whether an answer arrives is tested below.
+func helperSteps(command string) []step {
+	return []step{
+		{
+			text: "stream", want: []line{message("One, two.")},
+			before: withFile("config.json", `{"terminal": {"command": "`+command+`", "protocol": "rich", "interactive": true}}`),
+		},
+		{text: "ask", want: []line{message("Nobody has answered.")}},
+		{text: "fail", want: []line{failure("TOLD", "You told me to fail.\nExit code: 1")}, status: 1},
+		{text: hostileText, want: []line{thinking, message("You said: " + hostileText)}},
+		{
+			text: "files", media: []string{"a b.txt", "c.txt"}, want: []line{thinking, message("You said: files", "a b.txt", "c.txt")},
+			before: allBefore(withFile("a b.txt", "a"), withFile("c.txt", "c")),
+		},
+	}
+}
+
+// keysSteps is the conversation with an agent of protocol keys in a language.
+func keysSteps(language string) []step {
+	done := progress("The file is written.")
+	return []step{{
+		text: "go on", want: []line{progress("A prompt.\n\nI write a file."), done, done, message("The file is written.")},
+		after: wantFile("made", "by "+language+"\n"),
+	}}
+}
+
 var examples = map[string]example{
 	"minimal-python": {needs: []string{"python3"}, steps: echoSteps},
 	"echo-node":      {needs: []string{"node"}, steps: echoSteps},
 	"echo-bash":      {needs: []string{"bash", "jq"}, steps: echoSteps},
 	"echo-go":        {needs: []string{"go"}, steps: echoSteps},
+
+	"helpers": {needs: []string{"python3", "node", "bash", "jq", "go"}, steps: slices.Concat(
+		helperSteps("python3 agent.py"), helperSteps("node agent.mjs"), helperSteps("bash agent.sh"),
+		helperSteps("go build -o agent agent.go nanobot.go && exec ./agent"),
+	)},
 
 	"stateful-python": {needs: []string{"python3"}, steps: []step{
 		{text: "one", want: []line{message("This is your first message.")}},
@@ -165,6 +198,10 @@ var examples = map[string]example{
 			want: []line{{kind: "error", texts: []string{"Error: The agent has ended before the task was complete (exit status 1)\nSTDERR: the model at http://127.0.0.1:1/v1 cannot be asked: <urlopen error [Errno 111] Connection refused>\nExit code: 1"}}},
 		},
 	}},
+
+	"keys-node": {needs: []string{"node", "bash"}, steps: keysSteps("node")},
+	"keys-go":   {needs: []string{"go", "bash"}, steps: keysSteps("go")},
+	"keys-rust": {needs: []string{"rustc", "cc", "bash"}, steps: keysSteps("rust")},
 
 	"screen-shell": {needs: []string{"bash"}, steps: []step{{
 		text: "echo $((6 * 7)) > answer; clear; cat answer; PS1=; exit 0", after: wantFile("answer", "42\n"),

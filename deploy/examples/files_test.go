@@ -35,6 +35,16 @@ func withFile(name, content string) func(*testing.T, string) {
 	}
 }
 
+// allBefore is a step's before that does several things.
+func allBefore(all ...func(*testing.T, string)) func(*testing.T, string) {
+	return func(t *testing.T, workspace string) {
+		t.Helper()
+		for _, do := range all {
+			do(t, workspace)
+		}
+	}
+}
+
 // The following functions return a step's after.
 
 func allOf(checks ...func(*testing.T, result)) func(*testing.T, result) {

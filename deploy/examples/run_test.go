@@ -161,6 +161,9 @@ func nanobot(t *testing.T, args ...string) result {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
 	})
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv("RUSTUP_HOME") == "" { // where rustup finds the compiler
+		cmd.Env = append(cmd.Env, "RUSTUP_HOME="+filepath.Join(home, ".rustup"))
+	}
 	cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "GOCACHE="+goCache()) // an interactive shell reads startup files in HOME, which may take any time
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {

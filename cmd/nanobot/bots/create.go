@@ -140,12 +140,14 @@ func (s *Server) writeBot(bot systemd.Bot, d Draft) (err error) {
 		return err
 	}
 	files := map[string]newFile{"config.json": {text, 0o644}}
-	if a, ok := starter.Find(d.Template); ok && a.File != "" {
-		agent, err := a.Source()
+	if a, ok := starter.Find(d.Template); ok {
+		sources, err := a.Sources()
 		if err != nil {
 			return err
 		}
-		files[a.File] = newFile{agent, 0o755}
+		for name, source := range sources {
+			files[name] = newFile{source, 0o755}
+		}
 	}
 	if err := os.Mkdir(filepath.Join(tmp, "credentials"), 0o700); err != nil {
 		return err
@@ -240,10 +242,7 @@ func (s *Server) botConfig(bot systemd.Bot, d Draft, tokens map[string]string) (
 	terminal := map[string]any{"command": d.Command, "stderr": "onError"}
 	a, _ := starter.Find(d.Template)
 	if a.Command != "" {
-		terminal["command"] = a.Command
-	}
-	if a.File != "" {
-		terminal["command"] = strings.Replace(a.Command, a.File, filepath.Join(installed.Dir(), a.File), 1)
+		terminal["command"] = a.CommandIn(installed.Dir())
 	}
 	if a.Stdin != "" {
 		terminal["stdin"] = a.Stdin

@@ -26,6 +26,7 @@ var templates embed.FS
 // Agent is a first agent.
 type Agent struct {
 	File     string // its name in the workspace; "" if the command is a program that is installed already
+	Helper   string // the file beside it that it uses; "": none
 	Command  string // the command that runs it there
 	Protocol string
 	Stdin    string // the setting terminal.stdin; "": the default
@@ -39,19 +40,19 @@ const plainConfig = "config.json"
 
 var agents = map[string]Agent{
 	"python": {
-		File: "agent.py", Command: "python3 agent.py", Protocol: rich.Name, files: templates, source: "templates/agent.py",
+		File: "agent.py", Helper: "nanobot.py", Command: "python3 agent.py", Protocol: rich.Name, files: templates, source: "templates/agent.py",
 		config: plainConfig,
 	},
 	"node": {
-		File: "agent.mjs", Command: "node agent.mjs", Protocol: rich.Name, files: templates, source: "templates/agent.mjs",
+		File: "agent.mjs", Helper: "nanobot.mjs", Command: "node agent.mjs", Protocol: rich.Name, files: templates, source: "templates/agent.mjs",
 		config: plainConfig,
 	},
 	"go": {
-		File: "agent.go", Command: sayCompiling + "go run agent.go", Protocol: rich.Name, files: templates,
+		File: "agent.go", Helper: "nanobot.go", Command: sayCompiling + "go run agent.go nanobot.go", Protocol: rich.Name, files: templates,
 		source: "templates/agent.go.txt", config: plainConfig,
 	},
 	"bash": {
-		File: "agent.sh", Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
+		File: "agent.sh", Helper: "nanobot.sh", Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
 		config: plainConfig,
 	},
 	"llm": {
@@ -73,16 +74,31 @@ func Find(name string) (Agent, bool) {
 	return a, ok
 }
 
-// Source returns the agent's program; nil if it has no file.
-func (a Agent) Source() ([]byte, error) {
-	if a.File == "" {
-		return nil, nil
+// Sources returns the agent's program and its helper by their names; none if it has no file.
+func (a Agent) Sources() (map[string][]byte, error) {
+	sources := map[string][]byte{}
+	var err, helperErr error
+	if a.File != "" {
+		sources[a.File], err = a.files.ReadFile(a.source)
 	}
-	b, err := a.files.ReadFile(a.source)
-	if err != nil {
+	if a.Helper != "" {
+		sources[a.Helper], helperErr = examples.Helpers.ReadFile("helpers/" + a.Helper)
+	}
+	if err := errors.Join(err, helperErr); err != nil {
 		return nil, fmt.Errorf("read template: %w", err)
 	}
-	return b, nil
+	return sources, nil
+}
+
+// CommandIn returns the command that runs the agent from another folder than its own.
+func (a Agent) CommandIn(folder string) string {
+	command := a.Command
+	for _, name := range []string{a.File, a.Helper} {
+		if name != "" {
+			command = strings.Replace(command, name, filepath.Join(folder, name), 1)
+		}
+	}
+	return command
 }
 
 // WorkDir is the workspace's folder. The config is not in it, so that no agent can change it.
@@ -90,7 +106,7 @@ const WorkDir = "work"
 
 // Write writes a config and an agent into a folder, or neither.
 func Write(folder string, a Agent) error {
-	agent, err := a.Source()
+	sources, err := a.Sources()
 	if err != nil {
 		return err
 	}
@@ -111,23 +127,28 @@ func Write(folder string, a Agent) error {
 	if err := os.MkdirAll(work, 0o755); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	agentPath, cfgPath := filepath.Join(work, a.File), filepath.Join(folder, "config.json")
-	if a.File != "" {
-		if err := WriteNew(agentPath, agent, 0o755); err != nil {
-			return err
-		}
-	}
-	// Mode 0600: users will add tokens to the config.
-	text := strings.NewReplacer("{{command}}", string(command), "{{workspace}}", WorkDir,
-		"{{channels}}", string(channels)).Replace(string(cfg))
-	if err := WriteNew(cfgPath, []byte(text), 0o600); err != nil {
-		if a.File != "" {
-			err = errors.Join(err, os.Remove(agentPath))
+	var written []string
+	undo := func(err error) error {
+		for _, path := range written {
+			err = errors.Join(err, os.Remove(path))
 		}
 		if missing != nil {
 			err = errors.Join(err, os.Remove(work))
 		}
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		path := filepath.Join(work, name)
+		if err := WriteNew(path, sources[name], 0o755); err != nil {
+			return undo(err)
+		}
+		written = append(written, path)
+	}
+	// Mode 0600: users will add tokens to the config.
+	text := strings.NewReplacer("{{command}}", string(command), "{{workspace}}", WorkDir,
+		"{{channels}}", string(channels)).Replace(string(cfg))
+	if err := WriteNew(filepath.Join(folder, "config.json"), []byte(text), 0o600); err != nil {
+		return undo(err)
 	}
 	return nil
 }

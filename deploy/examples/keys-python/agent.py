@@ -13,6 +13,8 @@ import sys
 import urllib.error
 import urllib.request
 
+import keys
+
 BASE_URL = os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1").rstrip("/")
 MODEL = os.environ.get("MODEL", "qwen3-coder")
 MOST_MESSAGES = 40  # of the conversation, so that it fits the model
@@ -41,21 +43,9 @@ def ask(messages):
         sys.exit(f"the model at {BASE_URL} cannot be asked: {e}")
 
 
-def one_line(text):
-    """Makes one line of an answer, since an agent of lines prints one for each step."""
-    start, end = text.find("{"), text.rfind("}")
-    if start >= 0 and end > start:
-        try:
-            return json.dumps(json.loads(text[start : end + 1]))
-        except ValueError:
-            pass
-    return " ".join(text.split())
-
-
 def line_agent():
     messages = [{"role": "system", "content": SYSTEM}]
-    for line in sys.stdin:
-        request = json.loads(line)
+    for request in keys.steps():
         text = request["screen"]
         if request["step"] == 1:
             text = f"Task Description:\n{request['instruction']}\n\nCurrent terminal state:\n{text}"
@@ -64,7 +54,7 @@ def line_agent():
         messages.append({"role": "assistant", "content": answer})
         if len(messages) > MOST_MESSAGES:  # the system's message and the task stay
             del messages[2:4]
-        print(one_line(answer) or "(the model said nothing)", flush=True)
+        keys.raw(answer or "(the model said nothing)")
 
 
 def turn_agent():

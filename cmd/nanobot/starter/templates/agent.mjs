@@ -1,17 +1,13 @@
 #!/usr/bin/env node
-// A nanobot micro-agent: one JSON line comes in on stdin, frames go out on stdout.
-import { text as readAll } from "node:stream/consumers";
+// A nanobot micro-agent. nanobot.mjs reads what the person has sent, and prints what they see.
+import * as nanobot from "./nanobot.mjs";
 
-const frame = (type, text, more = {}) => process.stdout.write(JSON.stringify({ type, text, ...more }) + "\n");
+const { text, media = [] } = await nanobot.read();
+nanobot.progress("Thinking...");
 
-const envelope = JSON.parse(await readAll(process.stdin));
-const files = envelope.media ?? [];
+// Your work goes here. The envelope's user_data_dir is a folder for what this chat should remember.
+let answer = `You said: ${text}`;
+if (media.length > 0) answer += `\nand sent ${media.length} file(s)`;
 
-frame("progress", "Thinking...");
-
-// Your work goes here. envelope.user_data_dir is a folder for what this chat should remember.
-let answer = `You said: ${envelope.text}`;
-if (files.length > 0) answer += `\nand sent ${files.length} file(s)`;
-
-// A message may carry files: frame("message", "Look:", { media: ["/absolute/path.png"] })
-frame("message", answer);
+// A message may carry files: nanobot.message("Look:", "/absolute/path.png")
+nanobot.message(answer);

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+set -euo pipefail
+source "$(dirname "$0")/nanobot.sh"
+
+read_line
+text=$(field text)
+case $text in
+stream)
+  delta "One, "
+  delta "two."
+  ;;
+ask) if ask "Which one?" Red Blue; then message "You chose $ANSWER."; else message "Nobody has answered."; fi ;;
+fail) error "You told me to fail." TOLD ;;
+*)
+  mapfile -t paths < <(files)
+  progress "Thinking..."
+  message "You said: $text" "${paths[@]}"
+  ;;
+esac
