@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	// normalWait is how long something may be unfinished before it is unexplained, unless a turn may
-	// take longer.
+	// normalWait is how long something may be unfinished, unless a turn may take longer.
 	normalWait = time.Hour
 	// maxUnexplained bounds the lines of the text.
 	maxUnexplained = 50

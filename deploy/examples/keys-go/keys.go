@@ -1,6 +1,6 @@
 package main
 
-// What an agent of protocol keys with "agent": "line" needs, in one file: copy it beside your agent.
+// What an agent of protocol keys with "agent": "line" needs, in one file: copy it beside yours.
 
 import (
 	"encoding/json"
