@@ -19,8 +19,8 @@ func newInit(std stdio) *cobra.Command {
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write a config and a first agent",
 		Long: `Init writes a commented config.json to FOLDER (default: this folder) and a small working agent to its subfolder
-work, with a helper for its language. That subfolder is the workspace, so the agent cannot write to the config. Init never
-overwrites a file.
+work, with a helper for its language. That subfolder is the workspace, so the agent cannot write to the config. Init
+never overwrites a file.
 Then try the agent with: nanobot web`,
 		Example: `  nanobot init --template python mybot
   cd mybot && nanobot web

@@ -28,9 +28,9 @@ const (
 // lookAt says for each problem what it is and where to look.
 var lookAt = map[store.Problem]string{
 	store.NoReason:   "settled without a turn and without a reason; look at its line in the log",
-	store.NoAnswer:   "its turn has ended without an answer; look at the turn in the console, and at the agent's stderr in the log",
+	store.NoAnswer:   "its turn has ended without an answer; look at the turn in the console and at its stderr in the log",
 	store.AnswerLost: "its answer is in the transcript, and its send is missing; look at what has changed the database",
-	store.Overdue:    "unfinished for too long; look whether the daemon runs, at nanobot doctor, and at the errors of this chat in the log",
+	store.Overdue:    "unfinished for too long; look at nanobot doctor and at the errors of this chat in the log",
 	store.NoReceipt:  "sent without a receipt; look whether the message is in the chat",
 	store.InLost:     "answers a message that is missing; look at what has changed the database",
 }
@@ -69,8 +69,8 @@ cancelled, read, not_admitted) or needs no message (silent, stopped, refused, re
 is a send that is recorded as failed, as unknown, or as left out because a newer message replaces it.
 
 What is unfinished has the reason pending, running or sending for an hour, or for the longest terminal.timeout; waiting
-for a person does not count, and a message waits from the start of the turn before it. After that it is unexplained. Sends
-count when they have ended or are overdue. Beyond gateway.keep.messages and maxMessages nothing is checked.
+for a person does not count, and a message waits from the start of the turn before it. After that it is unexplained.
+Sends count when they have ended or are overdue. Beyond gateway.keep.messages and maxMessages nothing is checked.
 
 With --json it prints {"in","answered","reasons":{…},"sends","receipts","marked","open":[…]}.
 Exit status: 0 everything is explained, 1 something is not, or the state cannot be read, 2 wrong use, 78 bad config.`,

@@ -74,7 +74,8 @@ func (i *Intake) enqueueChoice(ctx context.Context, in channels.Incoming, said p
 		return err
 	}
 	if text == "" {
-		return i.storeWithoutTurn(ctx, in, store.ByLateReply, i.words(in).Text(words.TooOldButton)) // its message is no longer stored
+		// Its message is no longer stored.
+		return i.storeWithoutTurn(ctx, in, store.ByLateReply, i.words(in).Text(words.TooOldButton))
 	}
 	if err = i.keepAgent(ctx, &in, said.Inbound); err == nil {
 		_, err = i.enqueueChosen(ctx, in, chosen{id: id, text: text}, open)

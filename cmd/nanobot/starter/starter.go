@@ -40,19 +40,23 @@ const plainConfig = "config.json"
 
 var agents = map[string]Agent{
 	"python": {
-		File: "agent.py", Helper: "nanobot.py", Command: "python3 agent.py", Protocol: rich.Name, files: templates, source: "templates/agent.py",
+		File: "agent.py", Helper: "nanobot.py",
+		Command: "python3 agent.py", Protocol: rich.Name, files: templates, source: "templates/agent.py",
 		config: plainConfig,
 	},
 	"node": {
-		File: "agent.mjs", Helper: "nanobot.mjs", Command: "node agent.mjs", Protocol: rich.Name, files: templates, source: "templates/agent.mjs",
+		File: "agent.mjs", Helper: "nanobot.mjs",
+		Command: "node agent.mjs", Protocol: rich.Name, files: templates, source: "templates/agent.mjs",
 		config: plainConfig,
 	},
 	"go": {
-		File: "agent.go", Helper: "nanobot.go", Command: sayCompiling + "go run agent.go nanobot.go", Protocol: rich.Name, files: templates,
+		File: "agent.go", Helper: "nanobot.go",
+		Command: sayCompiling + "go run agent.go nanobot.go", Protocol: rich.Name, files: templates,
 		source: "templates/agent.go.txt", config: plainConfig,
 	},
 	"bash": {
-		File: "agent.sh", Helper: "nanobot.sh", Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
+		File: "agent.sh", Helper: "nanobot.sh",
+		Command: "bash agent.sh", Protocol: rich.Name, files: templates, source: "templates/agent.sh",
 		config: plainConfig,
 	},
 	"llm": {

@@ -16,12 +16,15 @@ const proofPage = 1000
 const (
 	ProofMessages = `SELECT OBJECT('id', i.id, 'chat', i.chat, 'state', i.state, 'status', i.status,
 		'attempt', i.attempt, 'at', i.received, 'started', i.started,
-		'turn', (SELECT coalesce(max(r.started), 0) FROM inbox r WHERE i.ended = 0 AND r.state = 'running' AND r.chat = i.chat AND r.ended = 0),
+		'turn', (SELECT coalesce(max(r.started), 0) FROM inbox r
+			WHERE i.ended = 0 AND r.state = 'running' AND r.chat = i.chat AND r.ended = 0),
 		'asks', (SELECT count(*) FROM question q JOIN inbox r ON r.id = q.inbound
 			WHERE i.ended = 0 AND q.chat = i.chat AND q.closed = 0 AND r.ended = 0),
 		'sent', (SELECT count(*) FROM outbox o WHERE o.inbound = i.id AND o.sequence > 0 AND o.state = 'sent'),
-		'unsent', (SELECT count(*) FROM outbox o WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('pending', 'sending')),
-		'marked', (SELECT count(*) FROM outbox o WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('failed', 'unknown')),
+		'unsent', (SELECT count(*) FROM outbox o
+			WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('pending', 'sending')),
+		'marked', (SELECT count(*) FROM outbox o
+			WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('failed', 'unknown')),
 		'boards', (SELECT count(*) FROM details d WHERE d.inbound = i.id),
 		'lost', (SELECT count(*) FROM transcript t WHERE t.inbound = i.id AND t.delivery > 0
 			AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.id = t.delivery)))

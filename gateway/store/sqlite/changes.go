@@ -46,7 +46,8 @@ func changeMessage(t *tx, c prepared.Change) store.ChangeResult {
 // messages lead to it.
 func insertForRerun(t *tx, i store.Inbound, messages []string) int64 {
 	chat := i.In.Chat.String()
-	id := t.execInsert("INSERT INTO inbox (chat, agent, state, received, ended, status, incoming) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	id := t.execInsert(`INSERT INTO inbox (chat, agent, state, received, ended, status, incoming)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		chat, i.Agent, i.State, micros(i.Received), micros(i.Ended), i.Outcome.Status, prepared.JSON(i.In))
 	for _, message := range messages {
 		t.exec("UPDATE seen SET inbound = ? WHERE chat = ? AND message = ?", id, chat, message)
