@@ -17,6 +17,6 @@ func main() {
 		turn.Fail("You told me to fail.", "TOLD")
 	default:
 		turn.Progress("Thinking...")
-		turn.Message("You said: "+turn.Text, turn.Media...)
+		turn.Message("You said: "+turn.Text, turn.Files()...)
 	}
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import * as nanobot from "./nanobot.mjs";
 
-const { text = "", media = [] } = (await nanobot.read()) ?? {};
+const envelope = (await nanobot.read()) ?? {};
+const { text = "" } = envelope;
 if (text === "stream") {
   nanobot.delta("One, ");
   nanobot.delta("two.");
@@ -12,5 +13,5 @@ if (text === "stream") {
   nanobot.error("You told me to fail.", "TOLD");
 } else {
   nanobot.progress("Thinking...");
-  nanobot.message(`You said: ${text}`, ...media);
+  nanobot.message(`You said: ${text}`, ...nanobot.files(envelope));
 }

@@ -13,4 +13,4 @@ elif text == "fail":
     nanobot.error("You told me to fail.", "TOLD")
 else:
     nanobot.progress("Thinking...")
-    nanobot.message(f"You said: {text}", *envelope.get("media", []))
+    nanobot.message(f"You said: {text}", *nanobot.files(envelope))

@@ -59,6 +59,16 @@ func (t *Turn) read() (line Line, err error) {
 	return line, err
 }
 
+// Files returns the paths of the person's files that are still there.
+func (t *Turn) Files() (there []string) {
+	for _, path := range t.Media {
+		if _, err := os.Stat(path); err == nil {
+			there = append(there, path)
+		}
+	}
+	return there
+}
+
 // Print prints a frame at once: os.Stdout has no buffer.
 func (t *Turn) Print(f Frame) {
 	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {

@@ -1,4 +1,6 @@
 // What an agent of protocol rich needs, in one file: copy it beside your agent. For Node 18 or newer.
+import { existsSync } from "node:fs";
+
 export const later = []; // what the person has written during the turn, see "inject" in docs/protocol.md
 
 process.stdin.setEncoding("utf8");
@@ -29,6 +31,9 @@ export async function read() {
     process.stdin.unref?.();
   }
 }
+
+// Returns the paths of the person's files that are still there.
+export const files = ({ media = [] }) => media.filter((path) => existsSync(path));
 
 export function frame(type, text, more = {}) {
   process.stdout.write(JSON.stringify({ type, text, ...more }) + "\n");

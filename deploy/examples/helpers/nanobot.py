@@ -1,5 +1,6 @@
 """What an agent of protocol rich needs, in one file: copy it beside your agent."""
 import json
+import os
 import sys
 
 later = []  # what the person has written during the turn, see "inject" in docs/protocol.md
@@ -9,6 +10,11 @@ def read():
     """Returns the next line of nanobot, first the envelope; None at the end."""
     line = sys.stdin.buffer.readline()
     return json.loads(line) if line.strip() else None
+
+
+def files(envelope):
+    """Returns the paths of the person's files that are still there."""
+    return [path for path in envelope.get("media", []) if os.path.isfile(path)]
 
 
 def frame(kind, text, **more):

@@ -3,9 +3,10 @@
 # read_line sets LINE to the next line of nanobot, first the envelope, and fails at the end.
 read_line() { IFS= read -r LINE || [ -n "$LINE" ]; }
 
-# field prints a value of LINE, such as: field text, field user_data_dir. files prints the paths of the person's files.
+# field prints a value of LINE, such as: field text, field user_data_dir. files prints the paths of the person's files that
+# are still there.
 field() { jq -r --arg key "$1" '.[$key] // "" | tostring' <<<"$LINE"; }
-files() { jq -r '.media // [] | .[]' <<<"$LINE"; }
+files() { jq -r '.media // [] | .[]' <<<"$LINE" | while IFS= read -r path; do [ ! -f "$path" ] || printf '%s\n' "$path"; done; }
 
 # The text goes through a pipe, because an argument has at most 128 KiB. Arguments of jq follow.
 frame() { printf %s "$2" | jq -Rsc --arg type "$1" "${@:3}"; }

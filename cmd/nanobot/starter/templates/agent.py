@@ -3,7 +3,7 @@
 import nanobot
 
 envelope = nanobot.read()
-text, files = envelope["text"], envelope.get("media", [])
+text, files = envelope["text"], nanobot.files(envelope)
 nanobot.progress("Thinking...")
 
 # Your work goes here. envelope["user_data_dir"] is a folder for what this chat should remember.
