@@ -311,6 +311,11 @@ func (c *countingStore) Parts(ctx context.Context, channel string) ([]channels.I
 	return c.inner.Parts(ctx, channel)
 }
 
+func (c *countingStore) Prove(ctx context.Context, request store.ProofRequest) (store.Proof, error) {
+	c.count("Prove")
+	return c.inner.Prove(ctx, request)
+}
+
 func (c *countingStore) Prune(ctx context.Context, keep store.Retention) error {
 	c.count("Prune")
 	return c.inner.Prune(ctx, keep)
