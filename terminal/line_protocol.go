@@ -137,7 +137,9 @@ func (t Turn) readLines(lines *LineReader, end *FinalResponse, handle LineFunc) 
 			}
 		case errors.As(err, &long):
 			end.AddRemark(t.Words.Text(words.LineSkipped, long.Size, long.Max))
-			if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: long.Error()}); err != nil {
+			if err := t.Emit(Frame{
+				Kind: Log, Level: "warning", Text: long.Error(), Mistake: NewMistake(LongLine, nil),
+			}); err != nil {
 				return err
 			}
 		default:

@@ -213,7 +213,9 @@ type Frame struct {
 	Level        string // of a Log: debug, info, warning or error
 	// Audit says that a Log is a decision for the audit log.
 	Audit bool
-	Media []string // of a Message: paths that the agent named
+	// Mistake, of a Log, is the mistake in the agent's output that it warns of; nil: none.
+	Mistake *Mistake
+	Media   []string // of a Message: paths that the agent named
 	// Links are files that the text of a Message links to: absolute paths, or relative ones from
 	// the agent's working folder. Those that may be sent are sent after Media, each once in a turn.
 	// The others are ignored, since the text names them.

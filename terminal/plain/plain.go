@@ -28,7 +28,8 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 		hinted = true
 		return t.Emit(terminal.Frame{
 			Kind: terminal.Log, Level: "warning",
-			Text: `the output looks like frames; is terminal.protocol meant to be "rich"?`,
+			Text:    `the output looks like frames; is terminal.protocol meant to be "rich"?`,
+			Mistake: terminal.NewMistake(terminal.FramesInPlain, line),
 		})
 	})
 }

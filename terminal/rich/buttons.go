@@ -29,7 +29,7 @@ func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
 	var kept []string
 	for i, label := range labels {
 		if i == maxExamined {
-			return kept, emitWarning(t, fmt.Sprintf("buttons after the first %d of a message frame were left out", maxExamined))
+			return kept, emitWarning(t, terminal.WrongButtons, fmt.Sprintf("buttons after the first %d of a message frame were left out", maxExamined))
 		}
 		label = strings.Join(strings.Fields(terminal.Clean(label)), " ")
 		problem := ""
@@ -46,7 +46,7 @@ func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
 			kept = append(kept, label)
 			continue
 		}
-		if err := emitWarning(t, problem); err != nil {
+		if err := emitWarning(t, terminal.WrongButtons, problem); err != nil {
 			return nil, err
 		}
 		if len(kept) == maxButtons {

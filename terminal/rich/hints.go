@@ -63,7 +63,7 @@ func hintWrongDelta(t terminal.Turn, line []byte) error {
 	if hint == "" {
 		return nil
 	}
-	return emitWarning(t, "delta frame without text: "+hint)
+	return emitWarning(t, terminal.AlmostRightFrame, "delta frame without text: "+hint)
 }
 
 // lineHints finds mistakes in lines that are not frames, and reports each kind of mistake once.

@@ -81,7 +81,7 @@ func (k *conversation) askPerson(ctx context.Context, q question) error {
 	}
 	if k.open.Add(1) > maxOpenQuestions {
 		k.open.Add(-1)
-		return emitWarning(k.turn, fmt.Sprintf("ask frame %.40q ignored: %d questions are open", q.ID, maxOpenQuestions))
+		return emitWarning(k.turn, terminal.AskIgnored, fmt.Sprintf("ask frame %.40q ignored: %d questions are open", q.ID, maxOpenQuestions))
 	}
 	k.goroutines.Go(func() {
 		defer k.open.Add(-1)
@@ -158,5 +158,5 @@ func (k *conversation) wait(ended terminal.AgentExit) {
 
 // logRefusal logs why a question was not asked.
 func logRefusal(t terminal.Turn, q question) error {
-	return emitWarning(t, fmt.Sprintf("ask frame %.40q ignored: terminal.interactive is off", q.ID))
+	return emitWarning(t, terminal.AskIgnored, fmt.Sprintf("ask frame %.40q ignored: terminal.interactive is off", q.ID))
 }

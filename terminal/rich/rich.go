@@ -47,14 +47,15 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 	deltaHinted := false
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
+		s.line = line
 		frame, ok := decode(line, &f)
 		switch {
 		case !ok && isBadUsage(line):
-			return emitWarning(t, "usage frame ignored: NaN and Infinity are no numbers of JSON")
+			return emitWarning(t, terminal.WrongUsage, "usage frame ignored: NaN and Infinity are no numbers of JSON")
 		case !ok:
 			end.AddLine(line)
 			if hint := hints.find(line); hint != "" {
-				return emitWarning(t, hint)
+				return emitWarning(t, terminal.AlmostRightFrame, hint)
 			}
 			return nil
 		case frame.Kind == deltaKind:
@@ -78,7 +79,8 @@ func handleLines(t terminal.Turn, s *stream, ask func(question) error) terminal.
 		}
 		if !f.text.present() && frame.Media == nil {
 			if hint := hintWrongKey(line, "text", "media"); hint != "" {
-				if err := emitWarning(t, fmt.Sprintf("%s frame without text: %s", frame.Kind, hint)); err != nil {
+				if err := emitWarning(t, terminal.AlmostRightFrame,
+					fmt.Sprintf("%s frame without text: %s", frame.Kind, hint)); err != nil {
 					return err
 				}
 			}
@@ -132,7 +134,7 @@ func emitFrame(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Final
 		return nil
 	case terminal.Partial: // which is for other protocols
 	}
-	return emitWarning(t, hintUnknownType(f.Kind))
+	return emitWarning(t, terminal.UnknownFrame, hintUnknownType(f.Kind))
 }
 
 // emitMessage emits a message. It replaces the one that the agent was writing or, without text,
@@ -144,12 +146,12 @@ func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Fin
 	}
 	if f.Text == "" && len(f.Media) == 0 {
 		if len(f.Choices) > 0 {
-			return emitWarning(t, "message frame with buttons ignored: buttons need a text")
+			return emitWarning(t, terminal.WrongButtons, "message frame with buttons ignored: buttons need a text")
 		}
 		if wasWriting {
 			return nil
 		}
-		return emitWarning(t, "empty message frame ignored")
+		return emitWarning(t, terminal.AlmostRightFrame, "empty message frame ignored")
 	}
 	var err error
 	if f.Choices, err = checkButtons(t, f.Choices); err != nil {
@@ -160,6 +162,9 @@ func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Fin
 	return t.Emit(f)
 }
 
-func emitWarning(t terminal.Turn, text string) error {
-	return t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: text})
+// emitWarning logs a mistake in the current line of the output.
+func emitWarning(t terminal.Turn, kind terminal.MistakeKind, text string) error {
+	return t.Emit(terminal.Frame{
+		Kind: terminal.Log, Level: "warning", Text: text, Mistake: terminal.NewMistake(kind, nil),
+	})
 }

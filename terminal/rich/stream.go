@@ -34,6 +34,8 @@ type stream struct {
 	written *process.Bounded // the unfinished message; nil: there is none
 	partial *tasks.Delayed   // shows the unfinished message
 	err     error            // the first error of showing it
+
+	line []byte // the current one, for mistakes in it
 }
 
 func newStream(t terminal.Turn) *stream {
@@ -42,8 +44,11 @@ func newStream(t terminal.Turn) *stream {
 	return s
 }
 
-// Emit emits a frame. The timer emits frames, too.
+// Emit emits a frame. The timer emits frames, too, but none about a mistake.
 func (s *stream) Emit(f terminal.Frame) error {
+	if f.Mistake != nil {
+		f.Mistake = terminal.NewMistake(f.Mistake.Kind, s.line)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Chat.Emit(f)

@@ -58,7 +58,7 @@ func reportUsage(t terminal.Turn, f *fields, line []byte) error {
 			mistake += "; " + hint
 		}
 	}
-	return emitWarning(t, "usage frame ignored: "+mistake)
+	return emitWarning(t, terminal.WrongUsage, "usage frame ignored: "+mistake)
 }
 
 // isBadUsage reports whether a line would be a usage frame if NaN and Infinity, which many programs
