@@ -26,6 +26,12 @@ type Description struct {
 	// Parser parses agent output for `nanobot parse`; the zero value: not possible without a
 	// running agent.
 	Parser Parser
+	// Schema returns the JSON Schema of the lines that an agent reads and prints, for `nanobot
+	// schema`; nil: they are not JSON.
+	Schema func() ([]byte, error)
+	// NeedsConsent says why `nanobot check-agent` runs no turns of such an agent without the
+	// operator's consent; "": it may.
+	NeedsConsent string
 }
 
 // OpenOptions says for which agent a protocol is opened, and beside what.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -69,13 +71,25 @@ func warnState(ctx context.Context, file string, std stdio) (all []string) {
 }
 
 func newSchema(std stdio) *cobra.Command {
-	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of the config",
-		Example: "  nanobot schema > nanobot.schema.json   # then add \"$schema\": \"./nanobot.schema.json\" to the config",
-		Args:    noArguments,
+	var protocol string
+	var names []string
+	for _, p := range protocols {
+		if p.Schema != nil {
+			names = append(names, p.Name)
+		}
+	}
+	cmd := &cobra.Command{
+		Use:   "schema [flags]",
+		Short: "Print the JSON Schema of the config, or of a protocol's lines",
+		Example: fmt.Sprintf(`  nanobot schema > nanobot.schema.json   # then add "$schema": "./nanobot.schema.json" to the config
+  nanobot schema --protocol %s > frames.schema.json`, names[0]),
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			b, err := config.Schema(extensions())
+			schema := func() ([]byte, error) { return config.Schema(extensions()) }
+			if p, ok := findProtocol(protocol); ok {
+				schema = p.Schema
+			}
+			b, err := schema()
 			if err != nil {
 				return fmt.Errorf("make schema: %w", err)
 			}
@@ -83,4 +97,12 @@ func newSchema(std stdio) *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().Var(checkedFlag{&protocol, func(name string) error {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("must be a protocol whose lines are JSON: %s", strings.Join(names, ", "))
+		}
+		return nil
+	}}, "protocol", "print the schema of the lines of this protocol: "+strings.Join(names, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
 }

@@ -44,8 +44,9 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
 		},
-		Open:   func(o terminal.OpenOptions) terminal.Protocol { return New(o) },
-		SignIn: newSignIn,
+		NeedsConsent: "it usually has a paid model behind it",
+		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o) },
+		SignIn:       newSignIn,
 		// The gateway handles this command itself once a session is open, so the trial costs no
 		// tokens.
 		TrialText: func(config.Terminal) string { return "/model" }, AssessTrial: assessTrial,

@@ -45,8 +45,9 @@ func Describe() terminal.Description {
 			DefaultCommand:     defaultCommand,
 			SupportsProtect:    true,
 		},
-		Open:      func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
-		TrialText: trialText, AssessTrial: assessTrial,
+		NeedsConsent: "it usually has a paid model behind it",
+		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
+		TrialText:    trialText, AssessTrial: assessTrial,
 		Parser: parser(),
 	}
 }

@@ -50,10 +50,11 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
 		},
-		Open:        func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
-		AssessTrial: assessTrial,
-		TrialText:   func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
-		Parser:      Parser(),
+		NeedsConsent: "it usually has a paid model behind it",
+		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
+		AssessTrial:  assessTrial,
+		TrialText:    func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
+		Parser:       Parser(),
 	}
 }
 
@@ -64,8 +65,9 @@ func DescribeScreen() terminal.Description {
 			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Persistent: true, Section: Name,
 			DefaultCommand: func(t config.Terminal) string { return SettingsOf(t).shellCommand() },
 		},
-		Open:        func(o terminal.OpenOptions) terminal.Protocol { return NewScreen(o.Config) },
-		AssessTrial: assessTrial, TrialText: func(config.Terminal) string { return "/screen" },
+		NeedsConsent: "the program gets what is typed",
+		Open:         func(o terminal.OpenOptions) terminal.Protocol { return NewScreen(o.Config) },
+		AssessTrial:  assessTrial, TrialText: func(config.Terminal) string { return "/screen" },
 	}
 }
 

@@ -24,6 +24,7 @@ func Describe() terminal.Description {
 		Open:        func(terminal.OpenOptions) terminal.Protocol { return Protocol{} },
 		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are not frames`, Parse: parse},
+		Schema:      schema,
 	}
 }
 
