@@ -125,7 +125,8 @@ var errNoChannel = errors.New("no channel is enabled, so nobody could talk to th
 // agentHost has the parts of the daemon that agents are started with.
 type agentHost struct {
 	supervisor *process.Supervisor
-	socket     string // path of the socket of the MCP tools; "" if there is none
+	socket     string   // path of the socket of the MCP tools; "" if there is none
+	environ    []string // the environment from which agents get theirs; nil: that of this process
 }
 
 // newSettings returns the settings of a gateway that a reload can change.
@@ -283,8 +284,11 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	if err != nil {
 		program = "" // not protected from agents; where packages install it, only root can write
 	}
+	if h.environ == nil {
+		h.environ = os.Environ()
+	}
 	runner, err := terminal.NewRunner(terminal.Options{
-		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
+		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: h.environ,
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
 		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks,

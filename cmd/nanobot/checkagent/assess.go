@@ -1,0 +1,528 @@
+package checkagent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nanobot/terminal"
+)
+
+// results are what has happened in the turns.
+type results struct {
+	*subject
+	records map[string]*record // by the ID of the turn
+	folder  string             // the temporary workspace
+	written []string           // what the agent has written into it
+}
+
+// inOrder returns the records of the turns that have run, in the order of the table.
+func (r *results) inOrder() (all []*record) {
+	for _, t := range allTurns {
+		if rec := r.records[t.id]; rec != nil {
+			all = append(all, rec)
+		}
+	}
+	return all
+}
+
+func findingf(v verdict, format string, args ...any) finding {
+	return finding{v, fmt.Sprintf(format, args...)}
+}
+
+// printed returns the last line that the agent has printed, for a detail.
+func (rec *record) printed() string {
+	lines := bytes.Split(bytes.TrimSpace(rec.output.Bytes()), []byte("\n"))
+	if last := lines[len(lines)-1]; len(last) > 0 {
+		return "; it printed " + excerpt(string(last))
+	}
+	return ""
+}
+
+// lastError returns the last line of stderr, for a detail.
+func (rec *record) lastError() string {
+	t := terminal.Trial{Outcome: rec.outcome}
+	return t.StderrSuffix()
+}
+
+// excerpt returns the beginning of a line as people can read it.
+func excerpt(line string) string {
+	line = terminal.Visible(terminal.Clean(strings.ToValidUTF8(line, "\uFFFD")))
+	if runes := []rune(line); len(runes) > 160 {
+		line = string(runes[:160]) + "…"
+	}
+	return line
+}
+
+// errorFrame returns the first error that the agent has reported; "": none.
+func (rec *record) errorFrame() string {
+	if rec.outcome.Status == terminal.TimedOut || rec.outcome.Status == terminal.Stopped {
+		return ""
+	}
+	for _, f := range rec.frames {
+		if f.Kind == terminal.Error {
+			return f.Text
+		}
+	}
+	return ""
+}
+
+// endedWell assesses a turn that nobody has stopped: it has ended in time, by itself, and with an
+// exit status that an error frame explains if it is not 0.
+func (rec *record) endedWell() finding {
+	out := rec.outcome
+	switch {
+	case rec.err != nil:
+		return findingf(failed, "cannot be run: %v", rec.err)
+	case out.Status == terminal.TimedOut:
+		return findingf(failed, "has not ended within %s%s", rec.took.Round(time.Second), rec.printed())
+	case out.Signal != "":
+		return findingf(failed, "was killed by %s%s", out.Signal, rec.lastError())
+	case out.ExitCode != 0 && rec.errorFrame() == "":
+		return findingf(failed, "exit status %d without an error frame%s", out.ExitCode, rec.lastError())
+	case rec.errorFrame() != "":
+		return findingf(good, "answered with an error: %s", excerpt(rec.errorFrame()))
+	}
+	return findingf(good, "answered in %d ms", rec.took.Milliseconds())
+}
+
+// hello is the record of the first turn.
+func (r *results) hello() *record { return r.records["hello"] }
+
+// survive assesses whether a turn has ended as well as the first one. If that has not, the agent's
+// mistake is another.
+func (r *results) survive(id string) finding {
+	rec := r.records[id]
+	if rec == nil || r.hello().endedWell().verdict != good {
+		return finding{}
+	}
+	found := rec.endedWell()
+	silent := rec.outcome.Status == terminal.Silent && r.hello().outcome.Status != terminal.Silent
+	if found.verdict != good || !silent {
+		return found
+	}
+	if strings.TrimSpace(rec.spec.text) == "" {
+		return findingf(advice, "prints nothing, so that people see (no output)")
+	}
+	return findingf(failed, "prints nothing")
+}
+
+func survival(id string) func(*results) finding {
+	return func(r *results) finding { return r.survive(id) }
+}
+
+// assessAnswer assesses the first turn.
+func (r *results) assessAnswer() finding {
+	rec := r.hello()
+	out := rec.outcome
+	switch found := rec.endedWell(); {
+	case out.Status == terminal.TimedOut:
+		return finding{} // the next case
+	case out.ExitCode == 127:
+		return findingf(failed, "the command was not found%s", rec.lastError())
+	case out.ExitCode == 126:
+		return findingf(failed, "the command cannot be executed%s", rec.lastError())
+	case found.verdict != good && rec.output.Len() > 0 && out.Signal == "" && rec.err == nil:
+		return finding{} // its exit status is the mistake
+	case found.verdict != good:
+		return found
+	case out.Status == terminal.Silent:
+		return findingf(failed, "prints nothing%s", rec.lastError())
+	default:
+		return found
+	}
+}
+
+// assessEnd assesses whether the first turn has ended.
+func (r *results) assessEnd() finding {
+	rec := r.hello()
+	if rec.err != nil {
+		return finding{}
+	}
+	if rec.outcome.Status == terminal.TimedOut {
+		return rec.endedWell()
+	}
+	return findingf(good, "ended in %d ms", rec.took.Milliseconds())
+}
+
+// assessOneLine assesses the turn in which stdin stays open.
+func (r *results) assessOneLine() finding {
+	rec := r.records["open"]
+	if rec == nil || rec.exit.Unread > 0 || r.hello().outcome.Status == terminal.TimedOut {
+		return finding{}
+	}
+	switch {
+	case !rec.closedInput:
+		return findingf(good, "ended while stdin was open")
+	case r.asks || r.injects:
+		return findingf(failed, "did not end while stdin was open, as it is with terminal.interactive and inject")
+	}
+	return findingf(advice, "reads until stdin is closed, so that it can neither ask questions nor get later messages")
+}
+
+// assessRead assesses whether the first turn has read its envelope.
+func (r *results) assessRead() finding {
+	rec := r.hello()
+	switch {
+	case !r.envelope || rec.inputAt.IsZero() && rec.exit.Code != 0 || rec.outcome.Status == terminal.TimedOut:
+		return finding{}
+	case rec.inputAt.IsZero(), rec.exit.Unread > 0:
+		return findingf(advice, "ended without reading the message%s", rec.printed())
+	}
+	return findingf(good, "read the whole message")
+}
+
+const (
+	// slowAnswer is how long an agent must work for its progress to be of use.
+	slowAnswer = 250 * time.Millisecond
+	// together is the time within which outputs come together.
+	together = 20 * time.Millisecond
+)
+
+// assessFlush assesses whether frames come when they are printed.
+func (r *results) assessFlush() finding {
+	rec := r.hello()
+	early, lines := false, bytes.Split(bytes.TrimSpace(rec.output.Bytes()), []byte("\n"))
+	for _, line := range lines[:len(lines)-1] {
+		early = early || bytes.Contains(line, []byte(`"progress"`)) || bytes.Contains(line, []byte(`"delta"`))
+	}
+	if !early || rec.inputAt.IsZero() || !rec.exited {
+		return finding{}
+	}
+	slow := rec.outputAt.Sub(rec.inputAt)
+	switch atOnce := rec.lastAt.Sub(rec.outputAt) < together; {
+	case atOnce && slow > slowAnswer && (rec.writes < 0 || rec.writes < len(lines)):
+		return findingf(failed, "%d frames came together, %d ms after the message%s", len(lines), slow.Milliseconds(), rec.printed())
+	case rec.writes >= 0 && rec.writes < len(lines):
+		return findingf(advice, "%d frames came in fewer writes, so progress is late%s", len(lines), rec.printed())
+	}
+	return findingf(good, "%d frames came one by one", len(lines))
+}
+
+// assessEarlyOutput assesses whether the agent prints before it has read anything.
+func (r *results) assessEarlyOutput() finding {
+	rec := r.hello()
+	switch {
+	case !r.reads || rec.inputAt.IsZero() || rec.exit.Unread > 0:
+		return finding{}
+	case rec.outputAt.IsZero() || !rec.outputAt.Before(rec.inputAt):
+		return findingf(good, "printed nothing before its input")
+	case r.warm:
+		return findingf(failed, "printed before its input, although terminal.warm is set%s", rec.printed())
+	}
+	return findingf(advice, "printed before its input%s", rec.printed())
+}
+
+// textIntact assesses whether an answer that repeats the text of a turn has these parts of it.
+func textIntact(id string, parts ...string) func(*results) finding {
+	return func(r *results) finding {
+		found := r.survive(id)
+		if found.verdict != good {
+			return found
+		}
+		for _, f := range r.records[id].frames {
+			_, rest, begins := strings.Cut(f.Text, "check ")
+			middle, _, ends := strings.Cut(rest, " end")
+			if begins && ends && slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(middle, p) }) {
+				return findingf(failed, "the text was %q, and the answer has %q", r.records[id].spec.text, excerpt(middle))
+			}
+		}
+		return found
+	}
+}
+
+// surrogate matches a pair of UTF-16 escapes, or one without its other half.
+var surrogate = regexp.MustCompile(`(?i)\\u(d[89ab][0-9a-f]{2}\\ud[c-f]|d[89a-f])`)
+
+// assessCharacters assesses whether the output of any turn has half characters.
+func (r *results) assessCharacters() finding {
+	if found := r.survive("units"); found.verdict != good {
+		return found
+	}
+	for _, rec := range r.inOrder() {
+		output := rec.output.Bytes()
+		if rec.output.Len() >= maxRecorded || rec.outcome.Status == terminal.TimedOut || rec.outcome.Status == terminal.Stopped {
+			continue // it may end anywhere
+		}
+		for line := range bytes.Lines(output) {
+			if !utf8.Valid(line) {
+				return findingf(advice, "its output is not UTF-8: %s", excerpt(string(line)))
+			}
+			for _, found := range surrogate.FindAll(bytes.ReplaceAll(line, []byte(`\\`), nil), -1) {
+				if len(found) < len(`\ud83d\udc`) {
+					return findingf(advice, "half a character (%s…): %s", found, excerpt(string(line)))
+				}
+			}
+		}
+	}
+	return findingf(good, "printed whole characters")
+}
+
+// assessHostile assesses the turn whose text looks like an option and like shell code.
+func (r *results) assessHostile() finding {
+	path := filepath.Join(r.folder, "users", "hostile", evaluatedName)
+	if _, err := os.Lstat(path); err == nil && r.lines {
+		return findingf(failed, "executed a command in the text of the message")
+	}
+	return r.survive("hostile")
+}
+
+// assessClosedInput assesses the turn without input.
+func (r *results) assessClosedInput() finding {
+	rec := r.records["closed"]
+	switch {
+	case rec == nil || r.hello().outcome.Status == terminal.TimedOut:
+		return finding{}
+	case rec.outcome.Status == terminal.TimedOut, rec.outcome.Signal != "":
+		return rec.endedWell()
+	case rec.outcome.ExitCode != 0:
+		return findingf(good, "ended with exit status %d", rec.outcome.ExitCode)
+	}
+	return findingf(good, "ended")
+}
+
+// stopTime is how long an agent may take to exit after SIGTERM.
+const stopTime = 3 * time.Second
+
+// stops assesses a turn that was stopped by SIGTERM, if the agent was still running then.
+func stops(id string) func(*results) finding {
+	return func(r *results) finding {
+		rec := r.records[id]
+		if rec == nil || rec.stoppedAt.IsZero() || !rec.exit.Forced || rec.outcome.Status == terminal.TimedOut {
+			return finding{}
+		}
+		took := rec.took - rec.stoppedAt.Sub(rec.began)
+		if rec.exit.Signal == "SIGKILL" && took >= stopTime {
+			return findingf(failed, "did not exit within 3 s after SIGTERM, and was killed")
+		}
+		return findingf(good, "exited %d ms after SIGTERM", took.Milliseconds())
+	}
+}
+
+// assessChildren assesses whether any turn has left processes behind.
+func (r *results) assessChildren() finding {
+	seen := false
+	for _, rec := range r.inOrder() {
+		if rec.stoppedAt.IsZero() && len(rec.left) > 0 {
+			return findingf(failed, "left %d processes behind: %s", len(rec.left), excerpt(rec.left[0]))
+		}
+		seen = seen || rec.exited
+	}
+	if !seen {
+		return finding{}
+	}
+	return findingf(good, "left no process behind")
+}
+
+// assessExitCode assesses the exit status of the first turn.
+func (r *results) assessExitCode() finding {
+	rec := r.hello()
+	switch {
+	case rec.err != nil || rec.outcome.Status == terminal.TimedOut || rec.outcome.Signal != "":
+		return finding{}
+	case rec.outcome.ExitCode == 0:
+		return findingf(good, "exit status 0")
+	case rec.errorFrame() != "" && rec.protocolHasFrames(r):
+		return findingf(good, "exit status %d after an error frame", rec.outcome.ExitCode)
+	case rec.output.Len() == 0:
+		return finding{} // the first case has it
+	}
+	return findingf(failed, "exit status %d after an answer%s", rec.outcome.ExitCode, rec.printed())
+}
+
+func (rec *record) protocolHasFrames(r *results) bool {
+	return slices.Contains(ofFrames, r.protocol.Name)
+}
+
+// assessErrorFrames assesses the error frames of all turns.
+func (r *results) assessErrorFrames() finding {
+	seen := false
+	for _, rec := range r.inOrder() {
+		for line := range bytes.Lines(rec.output.Bytes()) {
+			if !bytes.Contains(line, []byte(`"error"`)) {
+				continue
+			}
+			for _, f := range rec.frames {
+				if f.Kind != terminal.Error || !rec.stoppedAt.IsZero() || rec.outcome.Status == terminal.TimedOut {
+					continue
+				}
+				if seen = true; strings.HasPrefix(f.Text, "Error\n") || f.Text == "Error" {
+					return findingf(advice, "an error without a text: %s", excerpt(string(line)))
+				}
+			}
+		}
+	}
+	if !seen {
+		return finding{}
+	}
+	return findingf(good, "errors have a text")
+}
+
+// assessStderr assesses what people see of stderr although a turn has succeeded.
+func (r *results) assessStderr() finding {
+	seen := false
+	for _, rec := range r.inOrder() {
+		if rec.outcome.Status != terminal.Done || rec.spec.id == "closed" || rec.err != nil {
+			continue
+		}
+		seen = true
+		if strings.TrimSpace(rec.outcome.Stderr) != "" && r.cfg.Terminal.Stderr == "always" {
+			return findingf(advice, "people see STDERR below the answer%s", rec.lastError())
+		}
+	}
+	if !seen {
+		return finding{}
+	}
+	return findingf(good, "people see nothing of stderr")
+}
+
+// assessPair assesses the two turns that ran at the same time.
+func (r *results) assessPair() finding {
+	for _, id := range []string{"pair-first", "pair-second"} {
+		if found := r.survive(id); found.verdict != good {
+			return found
+		}
+		other := firstMark
+		if id == "pair-first" {
+			other = secondMark
+		}
+		for _, f := range r.records[id].frames {
+			if strings.Contains(f.Text, other) {
+				return findingf(failed, "answered with the text of another chat: %s", excerpt(f.Text))
+			}
+		}
+	}
+	return findingf(good, "answered both")
+}
+
+// assessFolder assesses what the agent has written into the workspace.
+func (r *results) assessFolder() finding {
+	if !r.envelope {
+		return finding{}
+	}
+	if len(r.written) > 0 {
+		return findingf(advice, "wrote %s into the workspace", strings.Join(r.written[:min(len(r.written), 3)], ", "))
+	}
+	return findingf(good, "wrote nothing into the workspace")
+}
+
+// without assesses whether the output of any turn has a kind of mistake. It needs output in which
+// the mistake is possible.
+func without(kind terminal.MistakeKind) func(*results) finding {
+	return func(r *results) finding {
+		seen := false
+		for _, rec := range r.inOrder() {
+			for _, f := range rec.mistakes {
+				if f.Mistake.Kind != kind {
+					continue
+				}
+				detail := excerpt(f.Text)
+				if f.Mistake.Line != "" {
+					detail += "; it printed " + excerpt(f.Mistake.Line)
+				}
+				if kind == terminal.WrongButtons {
+					return finding{advice, detail}
+				}
+				return finding{failed, detail}
+			}
+			seen = seen || rec.tries(kind)
+		}
+		if !seen {
+			return finding{}
+		}
+		return findingf(good, "none")
+	}
+}
+
+// tries reports whether the output of a turn has what a kind of mistake is about.
+func (rec *record) tries(kind terminal.MistakeKind) bool {
+	key := map[terminal.MistakeKind]string{
+		terminal.UnknownFrame: `"type"`, terminal.AlmostRightFrame: `"type"`, terminal.WrongUsage: `"usage"`,
+		terminal.WrongButtons: `"buttons"`, terminal.AskIgnored: `"ask"`,
+	}[kind]
+	return bytes.Contains(rec.output.Bytes(), []byte(key)) && rec.output.Len() > 0
+}
+
+// noteworthyLine is the length from which a line says something about long lines, in bytes.
+const noteworthyLine = 64 << 10
+
+// assessLongLine assesses the longest line of all turns.
+func (r *results) assessLongLine() finding {
+	longest := 0
+	for _, rec := range r.inOrder() {
+		longest = max(longest, rec.longest)
+	}
+	switch limit := r.cfg.Terminal.MaxLine; {
+	case longest < noteworthyLine:
+		return finding{}
+	case longest > limit:
+		return findingf(failed, "a line of %d bytes was skipped; the limit is %d bytes", longest, limit)
+	}
+	return findingf(good, "the longest line has %d KiB", longest>>10)
+}
+
+// assessControls assesses whether the output of any turn has escape sequences.
+func (r *results) assessControls() finding {
+	seen := false
+	for _, rec := range r.inOrder() {
+		for line := range bytes.Lines(rec.output.Bytes()) {
+			if seen = true; bytes.ContainsAny(line, "\x1b\x00") || bytes.Contains(line, []byte(`\u001b`)) {
+				return findingf(advice, "escape sequences or control characters, which are removed: %s", excerpt(string(line)))
+			}
+		}
+	}
+	if !seen {
+		return finding{}
+	}
+	return findingf(good, "none")
+}
+
+// assessSentFiles assesses whether all files that the agent names can be sent.
+func (r *results) assessSentFiles() finding {
+	sent := 0
+	for _, rec := range r.inOrder() {
+		for _, f := range rec.frames {
+			if !f.Guessed && len(f.Checked) < len(f.Media) {
+				return findingf(failed, "%d of %d files were not sent: %s", len(f.Media)-len(f.Checked), len(f.Media), excerpt(f.Text))
+			}
+			sent += len(f.Checked)
+		}
+	}
+	if sent == 0 {
+		return finding{}
+	}
+	return findingf(good, "sent %d files", sent)
+}
+
+// assessAsk assesses the turns in which a question was answered.
+func (r *results) assessAsk() finding {
+	asked := 0
+	for _, rec := range r.inOrder() {
+		if rec.questions == 0 || rec.spec.unanswered || !rec.stoppedAt.IsZero() {
+			continue
+		}
+		if found := rec.endedWell(); found.verdict != good {
+			return findingf(failed, "after the answer to its question: %s", found.detail)
+		}
+		asked += rec.questions
+	}
+	if asked == 0 {
+		return finding{}
+	}
+	return findingf(good, "asked %d questions and ended", asked)
+}
+
+// assessUnanswered assesses the turn in which nobody answers questions.
+func (r *results) assessUnanswered() finding {
+	rec := r.records["unanswered"]
+	if rec == nil || rec.questions == 0 {
+		return finding{}
+	}
+	return r.survive("unanswered")
+}

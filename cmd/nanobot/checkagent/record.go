@@ -1,0 +1,274 @@
+package checkagent
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"nanobot/internal/procfs"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+// maxRecorded is how much output of a turn is kept, in bytes.
+const maxRecorded = 1 << 20
+
+// record is what has happened in a turn. Its fields are read when the turn has ended.
+type record struct {
+	spec       turnSpec
+	open       time.Duration // how long openInput lasts
+	stop       func()        // ends the turn with SIGTERM
+	done       chan struct{} // closed when the turn has ended
+	goroutines sync.WaitGroup
+
+	began, stoppedAt time.Time
+	took             time.Duration
+	outcome          terminal.Outcome
+	err              error // the gateway could not do its part
+	agent            *terminal.Agent
+	exit             process.Exit
+
+	mu          sync.Mutex
+	output      bytes.Buffer // its beginning
+	longest     int          // the longest line, in bytes
+	line        int          // the length of the last line so far
+	inputAt     time.Time    // when lateInput was written; zero: the agent had ended
+	outputAt    time.Time    // when output came first
+	lastAt      time.Time    // when output came last
+	closedInput bool         // openInput was closed, because the agent did not end
+	exited      bool         // the rest is known, because the end of the agent was seen
+	writes      int          // write calls of the agent; -1: unknown
+	left        []string     // the commands of processes that it has left behind
+
+	frames    []terminal.Frame
+	mistakes  []terminal.Frame
+	questions int
+}
+
+// addOutput records output.
+func (r *record) addOutput(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	if r.spec.stopWorking {
+		r.stop()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastAt = time.Now()
+	if r.outputAt.IsZero() {
+		r.outputAt = r.lastAt
+	}
+	_, _ = r.output.Write(b[:min(len(b), maxRecorded-r.output.Len())])
+	for part := range bytes.Lines(b) {
+		r.line += len(part)
+		r.longest = max(r.longest, r.line)
+		if part[len(part)-1] == '\n' {
+			r.line = 0
+		}
+	}
+}
+
+const (
+	// exitTime is how long an agent may take to exit after the end of its output, to be examined.
+	exitTime = 300 * time.Millisecond
+	// childTime is how long the children of an agent may outlive it.
+	childTime = 150 * time.Millisecond
+)
+
+// examineExit records what is known of an agent between its exit and its reaping. It is called at
+// the end of the output.
+func (r *record) examineExit() {
+	stat, _ := procfs.ReadStat(r.agent.Pid())
+	for began := time.Now(); !stat.Dead() && time.Since(began) < exitTime; {
+		time.Sleep(5 * time.Millisecond) // the kernel does not report this without reaping
+		stat, _ = procfs.ReadStat(r.agent.Pid())
+	}
+	if !stat.Dead() {
+		return
+	}
+	left := r.agent.Descendants()
+	for began := time.Now(); len(left) > 0 && time.Since(began) < childTime; {
+		time.Sleep(10 * time.Millisecond)
+		left = r.agent.Descendants()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.exited, r.writes = true, writeCalls(r.agent.Pid())
+	for _, p := range left {
+		r.left = append(r.left, strings.Join(procfs.Args(p.Pid), " "))
+	}
+}
+
+// writeCalls returns how often a process and the children that it has waited for have called
+// write; -1: unknown.
+func writeCalls(pid int) int {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if n, ok := strings.CutPrefix(line, "syscw:"); ok {
+			if n, err := strconv.Atoi(strings.TrimSpace(n)); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}
+
+// lateTime is how long lateInput comes after the start of the agent.
+const lateTime = 500 * time.Millisecond
+
+// feed gives a started agent the input that the turn is about.
+func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended <-chan struct{}) {
+	wait := func(d time.Duration) (elapsed bool) {
+		select {
+		case <-time.After(d):
+			return true
+		case <-ended:
+		case <-r.done:
+		}
+		return false
+	}
+	switch r.spec.input {
+	case lateInput:
+		if wait(lateTime) {
+			r.mu.Lock()
+			r.inputAt = time.Now()
+			r.mu.Unlock()
+			_, _ = agent.Write(first) // an agent that has ended is no error
+		}
+		if !keepOpen {
+			agent.CloseInput()
+		}
+	case openInput:
+		if wait(r.open) {
+			r.mu.Lock()
+			r.closedInput = true
+			r.mu.Unlock()
+		}
+		agent.CloseInput()
+	case noInput:
+		if wait(lateTime) {
+			r.stop()
+		}
+	case wholeInput, closedInput:
+	}
+}
+
+// recordKey is the key of the record of a turn in its context.
+type recordKey struct{}
+
+// recordingProtocol is a protocol that records its turns.
+type recordingProtocol struct{ terminal.Protocol }
+
+// Turn runs the turn of the protocol.
+func (p recordingProtocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	r := ctx.Value(recordKey{}).(*record)
+	t.Host = recordingHost{t.Host, r}
+	return p.Protocol.Turn(ctx, t)
+}
+
+// Pool returns the pool of the protocol's persistent agents, or nil.
+func (p recordingProtocol) Pool() terminal.ProcessPool {
+	if persistent, ok := p.Protocol.(terminal.PersistentProtocol); ok {
+		return persistent.Pool()
+	}
+	return nil
+}
+
+type recordingHost struct {
+	terminal.Host
+	record *record
+}
+
+// Launch starts the command with the input that the turn is about, and records its output.
+func (h recordingHost) Launch(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
+	r := h.record
+	if r.spec.alterLine != nil {
+		in.First = r.spec.alterLine(in.First)
+	}
+	first, keepOpen := in.First, in.KeepOpen
+	switch r.spec.input {
+	case lateInput, noInput:
+		in.First, in.KeepOpen = nil, true
+	case openInput:
+		in.KeepOpen = true
+	case closedInput:
+		in.First, in.KeepOpen = nil, false
+	case wholeInput:
+	}
+	agent, err := h.Host.Launch(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	r.agent = agent
+	ended := make(chan struct{})
+	r.goroutines.Go(func() { r.feed(agent, first, keepOpen, ended) })
+	agent.Stdout = &outputWatch{Reader: agent.Stdout, record: r, atEnd: sync.OnceFunc(func() {
+		close(ended)
+		r.examineExit()
+	})}
+	return agent, nil
+}
+
+// outputWatch records what is read from an agent.
+type outputWatch struct {
+	io.Reader
+	record *record
+	atEnd  func()
+}
+
+// Read reads output.
+func (w *outputWatch) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	w.record.addOutput(b[:n])
+	if err != nil {
+		w.atEnd()
+	}
+	return n, err
+}
+
+// chat is the chat of a turn. Its person answers every question with the first option.
+type chat struct {
+	terminal.NoChat
+	record     *record
+	answers    bool
+	injections <-chan terminal.Injection
+}
+
+// Emit records a frame.
+func (c *chat) Emit(f terminal.Frame) error {
+	c.record.mu.Lock()
+	defer c.record.mu.Unlock()
+	switch {
+	case f.Mistake != nil:
+		c.record.mistakes = append(c.record.mistakes, f)
+	case f.Kind != terminal.Log && f.Kind != terminal.Partial:
+		c.record.frames = append(c.record.frames, f)
+	}
+	return nil
+}
+
+// Ask answers a question.
+func (c *chat) Ask(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+	c.record.mu.Lock()
+	defer c.record.mu.Unlock()
+	c.record.questions++
+	switch {
+	case !c.answers:
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
+	case len(q.Options) == 0:
+		return terminal.Answer{Text: "yes"}, nil
+	}
+	return terminal.Answer{Text: q.Options[0], Option: 1}, nil
+}
+
+// Injections returns the messages that come during the turn.
+func (c *chat) Injections() <-chan terminal.Injection { return c.injections }
