@@ -13,6 +13,7 @@ type MistakeKind string
 const (
 	UnknownFrame     MistakeKind = "unknown-frame"      // a type that no frame has
 	AlmostRightFrame MistakeKind = "almost-right-frame" // a wrong key, or a frame over several lines
+	EmptyMessage     MistakeKind = "empty-message"      // a message without text and files
 	WrongUsage       MistakeKind = "usage-frame"        // a usage frame that is ignored
 	WrongButtons     MistakeKind = "buttons"            // buttons that cannot be shown
 	AskIgnored       MistakeKind = "ask-ignored"        // a question that was not asked

@@ -41,7 +41,12 @@ Exit status: 0 nothing failed, 1 something failed, 2 wrong usage, 78 bad config,
 			}
 			ctx, stop := untilSignal(cmd.Context(), syscall.SIGHUP)
 			defer stop()
-			o.Config, o.NewRunner, o.Operator = cfg, newCheckedRunner, localUser()
+			supervisor := process.NewSupervisor(process.SupervisorOptions{})
+			defer supervisor.Close()
+			o.Config, o.Operator = cfg, localUser()
+			o.NewRunner = func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
+				return newCheckedRunner(cfg, supervisor, wrap)
+			}
 			o.Protocol, _ = findProtocol(cfg.Terminal.Protocol)
 			o.Limit = time.Duration(flags.timeout) * time.Second
 			return checkagent.Run(ctx, o)

@@ -151,7 +151,7 @@ func emitMessage(t terminal.Turn, s *stream, f terminal.Frame, end *terminal.Fin
 		if wasWriting {
 			return nil
 		}
-		return emitWarning(t, terminal.AlmostRightFrame, "empty message frame ignored")
+		return emitWarning(t, terminal.EmptyMessage, "empty message frame ignored")
 	}
 	var err error
 	if f.Choices, err = checkButtons(t, f.Choices); err != nil {

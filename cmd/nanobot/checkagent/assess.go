@@ -3,8 +3,6 @@ package checkagent
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,8 +16,9 @@ import (
 type results struct {
 	*subject
 	records map[string]*record // by the ID of the turn
-	folder  string             // the temporary workspace
-	written []string           // what the agent has written into it
+	written []string           // what the agent has written into the workspace
+	// evaluated says that the agent has executed a command in a text.
+	evaluated bool
 }
 
 // inOrder returns the records of the turns that have run, in the order of the table.
@@ -89,7 +88,15 @@ func (rec *record) endedWell() finding {
 	case rec.errorFrame() != "":
 		return findingf(good, "answered with an error: %s", excerpt(rec.errorFrame()))
 	}
-	return findingf(good, "answered in %d ms", rec.took.Milliseconds())
+	return findingf(good, "answered in %d ms", rec.worked().Milliseconds())
+}
+
+// worked returns how long the turn took, without the time in which the agent waited for its input.
+func (rec *record) worked() time.Duration {
+	if rec.inputAt.IsZero() {
+		return rec.took
+	}
+	return rec.took - rec.inputAt.Sub(rec.began)
 }
 
 // hello is the record of the first turn.
@@ -139,22 +146,31 @@ func (r *results) assessAnswer() finding {
 	}
 }
 
+// assessAttempt assesses the second attempt at the first message, unless the agent fails with every
+// message after the first.
+func (r *results) assessAttempt() finding {
+	if r.survive("again").verdict == failed {
+		return finding{}
+	}
+	return r.survive("attempt")
+}
+
 // assessEnd assesses whether the first turn has ended.
 func (r *results) assessEnd() finding {
 	rec := r.hello()
-	if rec.err != nil {
+	switch timedOut := rec.outcome.Status == terminal.TimedOut; {
+	case rec.err != nil, timedOut && (rec.questions > 0 || r.waitsForEnd()): // which other cases have
 		return finding{}
-	}
-	if rec.outcome.Status == terminal.TimedOut {
+	case timedOut:
 		return rec.endedWell()
 	}
-	return findingf(good, "ended in %d ms", rec.took.Milliseconds())
+	return findingf(good, "ended in %d ms", rec.worked().Milliseconds())
 }
 
 // assessOneLine assesses the turn in which stdin stays open.
 func (r *results) assessOneLine() finding {
 	rec := r.records["open"]
-	if rec == nil || rec.exit.Unread > 0 || r.hello().outcome.Status == terminal.TimedOut {
+	if rec == nil || rec.questions > 0 && rec.closedInput || rec.readNothing() || r.hello().outcome.Status == terminal.TimedOut && !r.waitsForEnd() {
 		return finding{}
 	}
 	switch {
@@ -166,13 +182,23 @@ func (r *results) assessOneLine() finding {
 	return findingf(advice, "reads until stdin is closed, so that it can neither ask questions nor get later messages")
 }
 
-// assessRead assesses whether the first turn has read its envelope.
+// readNothing reports whether the agent of a turn whose stdin was open has ended by itself without
+// reading all of its message.
+func (rec *record) readNothing() bool { return !rec.closedInput && rec.exit.Unread > 0 }
+
+// waitsForEnd reports whether the agent ends only when its stdin is closed.
+func (r *results) waitsForEnd() bool {
+	rec := r.records["open"]
+	return rec != nil && rec.closedInput && rec.outcome.Status != terminal.TimedOut
+}
+
+// assessRead assesses whether the agent reads its envelope.
 func (r *results) assessRead() finding {
-	rec := r.hello()
+	rec := r.records["open"]
 	switch {
-	case !r.envelope || rec.inputAt.IsZero() && rec.exit.Code != 0 || rec.outcome.Status == terminal.TimedOut:
+	case !r.envelope || rec == nil || rec.endedWell().verdict != good:
 		return finding{}
-	case rec.inputAt.IsZero(), rec.exit.Unread > 0:
+	case rec.readNothing(), r.hello().inputAt.IsZero():
 		return findingf(advice, "ended without reading the message%s", rec.printed())
 	}
 	return findingf(good, "read the whole message")
@@ -192,7 +218,7 @@ func (r *results) assessFlush() finding {
 	for _, line := range lines[:len(lines)-1] {
 		early = early || bytes.Contains(line, []byte(`"progress"`)) || bytes.Contains(line, []byte(`"delta"`))
 	}
-	if !early || rec.inputAt.IsZero() || !rec.exited {
+	if !early || rec.inputAt.IsZero() || rec.outputAt.Before(rec.inputAt) || !rec.exited {
 		return finding{}
 	}
 	slow := rec.outputAt.Sub(rec.inputAt)
@@ -209,7 +235,7 @@ func (r *results) assessFlush() finding {
 func (r *results) assessEarlyOutput() finding {
 	rec := r.hello()
 	switch {
-	case !r.reads || rec.inputAt.IsZero() || rec.exit.Unread > 0:
+	case !r.reads || rec.inputAt.IsZero() || r.records["open"].readNothing():
 		return finding{}
 	case rec.outputAt.IsZero() || !rec.outputAt.Before(rec.inputAt):
 		return findingf(good, "printed nothing before its input")
@@ -266,8 +292,7 @@ func (r *results) assessCharacters() finding {
 
 // assessHostile assesses the turn whose text looks like an option and like shell code.
 func (r *results) assessHostile() finding {
-	path := filepath.Join(r.folder, "users", "hostile", evaluatedName)
-	if _, err := os.Lstat(path); err == nil && r.lines {
+	if r.evaluated && r.lines {
 		return findingf(failed, "executed a command in the text of the message")
 	}
 	return r.survive("hostile")
@@ -277,7 +302,7 @@ func (r *results) assessHostile() finding {
 func (r *results) assessClosedInput() finding {
 	rec := r.records["closed"]
 	switch {
-	case rec == nil || r.hello().outcome.Status == terminal.TimedOut:
+	case rec == nil || r.hello().endedWell().verdict != good:
 		return finding{}
 	case rec.outcome.Status == terminal.TimedOut, rec.outcome.Signal != "":
 		return rec.endedWell()

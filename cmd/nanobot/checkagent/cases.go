@@ -113,7 +113,7 @@ var cases = []conformance{
 	},
 	{"two-at-once", nil, ruleEnvelope, "keep what belongs to a chat in user_data_dir, and lock what is shared", (*results).assessPair},
 	{"second-message", nil, ruleEnvelope, "accept what an earlier turn has left in user_data_dir", survival("again")},
-	{"second-attempt", nil, ruleEnvelope, "answer a message again if attempt is 2: the first answer was lost", survival("attempt")},
+	{"second-attempt", nil, ruleEnvelope, "answer a message again if attempt is 2: the first answer was lost", (*results).assessAttempt},
 	{"own-folder", ofLines, ruleEnvelope, "write to user_data_dir: all chats share the workspace", (*results).assessFolder},
 	{"unknown-frame", ofFrames, ruleFrames, "use the types of the manual", without(terminal.UnknownFrame)},
 	{

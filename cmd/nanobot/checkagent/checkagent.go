@@ -19,7 +19,6 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal"
-	"nanobot/terminal/process"
 )
 
 // DefaultLimit is how long a turn of the check may take, if the agent's own timeout is not shorter.
@@ -31,8 +30,7 @@ type Options struct {
 	Protocol terminal.Description
 	// NewRunner makes a runner for the agent of a config, with the protocol that wrap returns for
 	// the configured one.
-	NewRunner func(cfg *config.Config, supervisor *process.Supervisor,
-		wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
+	NewRunner func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
 	Yes      bool          // the operator consents to the turns
 	Limit    time.Duration // of a turn; 0 is DefaultLimit
 	JSON     bool
@@ -62,7 +60,11 @@ func Run(ctx context.Context, o Options) error {
 	if o.JSON {
 		progress = o.Err
 	}
-	r, err := s.run(ctx, o, turns, func() { fmt.Fprintf(progress, "%d turns, about %d s\n", len(turns), 3+len(turns)/3) })
+	seconds := 2 + len(turns)/6
+	if !s.lines { // a model may answer
+		seconds = 3 * len(turns)
+	}
+	r, err := s.run(ctx, o, turns, func() { fmt.Fprintf(progress, "%d turns, about %d s\n", len(turns), seconds) })
 	if err != nil {
 		return err
 	}
@@ -147,25 +149,25 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	if own := time.Duration(s.cfg.Terminal.Timeout) * time.Second; own < limit {
 		limit = own
 	}
-	supervisor := process.NewSupervisor(process.SupervisorOptions{})
-	defer supervisor.Close()
-	runner, err := o.NewRunner(s.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol {
-		return recordingProtocol{p}
-	})
+	runner, err := o.NewRunner(s.cfg, func(p terminal.Protocol) terminal.Protocol { return recordingProtocol{p} })
 	if err != nil {
 		return nil, err
 	}
 	defer runner.Close()
-	r := &results{subject: s, records: map[string]*record{}, folder: folder}
+	r := &results{subject: s, records: map[string]*record{}}
 	c := &check{runner: runner, results: r, operator: terminal.User(o.Operator), limit: limit}
 	begin()
-	c.runAll(ctx, turns)
+	if c.runAll(ctx, turns); ctx.Err() != nil {
+		return r, nil
+	}
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if e.Name() != "users" {
 			r.written = append(r.written, e.Name())
 		}
 	}
+	_, missing := os.Lstat(filepath.Join(folder, "users", "hostile", evaluatedName))
+	r.evaluated = missing == nil
 	return r, err
 }
 
@@ -192,24 +194,31 @@ type check struct {
 }
 
 // openTime is how long an agent whose stdin stays open gets to answer, at least.
-const openTime = 1500 * time.Millisecond
+const openTime = 1200 * time.Millisecond
 
-// runAll runs the first turn alone, because it says how long the others may take.
+// runAll runs the first turn alone, because it says how long the others may take, and then two
+// beside each other, because they say whether others can run like that.
 func (c *check) runAll(ctx context.Context, turns []turnSpec) {
 	first := c.runTurn(ctx, turns[0])
 	if first.outcome.Status == terminal.TimedOut {
-		c.limit = min(c.limit, 2*time.Second)
+		c.limit, c.open = min(c.limit, 2*openTime), openTime
 	} else {
-		c.limit = min(c.limit, max(5*time.Second, 5*first.took))
+		c.limit, c.open = min(c.limit, max(5*time.Second, 5*first.took)), max(openTime, 2*first.took)
 	}
-	c.open = max(openTime, 2*first.took)
-	parallel := 1
+	if ctx.Err() != nil {
+		return
+	}
+	parallel := 4
 	if c.lines {
 		parallel = 2 * max(2, runtime.NumCPU())
 	}
+	c.runChain(ctx, turns[1:3])
+	if c.assessPair().verdict == failed {
+		parallel = 1
+	}
 	slots := make(chan struct{}, parallel)
 	var group sync.WaitGroup
-	for rest := turns[1:]; len(rest) > 0 && ctx.Err() == nil; {
+	for rest := turns[3:]; len(rest) > 0 && ctx.Err() == nil; {
 		n := 1
 		for n < len(rest) && (rest[n].next || rest[n].beside) {
 			n++
@@ -243,7 +252,7 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 	if !c.lines {
 		spec.input = wholeInput
 	}
-	r := &record{spec: spec, began: time.Now(), done: make(chan struct{}), open: c.open, writes: -1}
+	r := &record{spec: spec, began: time.Now(), done: make(chan struct{}), open: c.open, writes: -1, idleWrites: -1}
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, recordKey{}, r))
 	defer cancel(nil)
 	r.stop = sync.OnceFunc(func() {

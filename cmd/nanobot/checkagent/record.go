@@ -42,7 +42,8 @@ type record struct {
 	lastAt      time.Time    // when output came last
 	closedInput bool         // openInput was closed, because the agent did not end
 	exited      bool         // the rest is known, because the end of the agent was seen
-	writes      int          // write calls of the agent; -1: unknown
+	writes      int          // write calls of the agent after inputAt; -1: unknown
+	idleWrites  int          // those before; -1: unknown
 	left        []string     // the commands of processes that it has left behind
 
 	frames    []terminal.Frame
@@ -99,7 +100,9 @@ func (r *record) examineExit() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.exited, r.writes = true, writeCalls(r.agent.Pid())
+	if r.exited = true; r.idleWrites >= 0 { // a wrapper such as pyenv's writes before
+		r.writes = max(-1, writeCalls(r.agent.Pid())-r.idleWrites)
+	}
 	for _, p := range left {
 		r.left = append(r.left, strings.Join(procfs.Args(p.Pid), " "))
 	}
@@ -140,7 +143,7 @@ func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended 
 	case lateInput:
 		if wait(lateTime) {
 			r.mu.Lock()
-			r.inputAt = time.Now()
+			r.inputAt, r.idleWrites = time.Now(), writeCalls(agent.Pid())
 			r.mu.Unlock()
 			_, _ = agent.Write(first) // an agent that has ended is no error
 		}
@@ -213,7 +216,9 @@ func (h recordingHost) Launch(ctx context.Context, in terminal.Input) (*terminal
 	r.goroutines.Go(func() { r.feed(agent, first, keepOpen, ended) })
 	agent.Stdout = &outputWatch{Reader: agent.Stdout, record: r, atEnd: sync.OnceFunc(func() {
 		close(ended)
-		r.examineExit()
+		if r.spec.input == lateInput { // the others would show the same
+			r.examineExit()
+		}
 	})}
 	return agent, nil
 }

@@ -54,19 +54,19 @@ func readsEnvelope(s *subject) bool { return s.envelope }
 func readsFiles(s *subject) bool    { return s.files }
 func printsLines(s *subject) bool   { return s.lines }
 
-// allTurns are the turns in their order. The first runs alone.
+// allTurns are the turns in their order. The first runs alone, and so do the next two.
 var allTurns = []turnSpec{
 	{id: "hello", text: "Hello", input: lateInput, chat: "first"},
+	{id: "pair-first", text: firstMark, input: lateInput},
+	{id: "pair-second", text: secondMark, input: lateInput, beside: true},
 	{id: "again", text: "And again", chat: "first"},
 	{id: "attempt", text: "Hello", chat: "first", next: true, alter: func(e *terminal.Envelope, _ string) error {
 		e.Attempt, e.MessageID, e.RunID = 2, "hello", "run-hello"
 		return nil
 	}},
 	{id: "stop-waiting", only: readsInput, text: "Hello", input: noInput},
-	{id: "open", only: readsInput, text: "Hello", input: openInput},
+	{id: "open", only: readsEnvelope, text: "Hello", input: openInput},
 	{id: "stop-working", only: printsLines, text: "Hello", stopWorking: true},
-	{id: "pair-first", text: firstMark, input: lateInput},
-	{id: "pair-second", text: secondMark, input: lateInput, beside: true},
 	{id: "closed", only: readsInput, text: "Hello", input: closedInput},
 	{id: "empty", text: ""},
 	{id: "blank", only: printsLines, text: " \n\t "},
@@ -75,7 +75,7 @@ var allTurns = []turnSpec{
 	{id: "right", text: rightText},
 	// An even number of UTF-16 units ends in the middle of a character.
 	{id: "units", only: printsLines, text: "x" + strings.Repeat("🙂", 5000)},
-	{id: "hostile", text: "--help '\"; `touch {evaluated}` $(touch {evaluated})\n%s \\n {}", alter: nameEvaluated},
+	{id: "hostile", text: "--help $(touch {evaluated}) `touch {evaluated}` # '\" %s \\n {}", alter: nameEvaluated},
 	{id: "files", only: readsFiles, text: "Ten files", alter: tenFiles},
 	{id: "missing", only: readsFiles, text: "A file", alter: func(e *terminal.Envelope, folder string) error {
 		e.Media, e.MediaNames = []string{filepath.Join(folder, "gone.png")}, []string{"gone.png"}

@@ -1,0 +1,284 @@
+package checkagent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/cmd/nanobot/checkagent"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/config"
+	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
+	"nanobot/internal/wanttest"
+	"nanobot/terminal"
+	"nanobot/terminal/blocks"
+	"nanobot/terminal/keys"
+	"nanobot/terminal/plain"
+	"nanobot/terminal/process"
+	"nanobot/terminal/rich"
+)
+
+var protocols = []terminal.Description{plain.Describe(), rich.Describe(), keys.Describe(), keys.DescribeScreen(), blocks.Describe()}
+
+// supervisor is the one of this process: it reaps what others would wait for.
+var supervisor = sync.OnceValue(func() *process.Supervisor { return process.NewSupervisor(process.SupervisorOptions{}) })
+
+// pythonFolder is the folder of the Python that runs, rather than of a slow wrapper.
+var pythonFolder = sync.OnceValue(func() string {
+	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.dirname(sys.executable), end='')").Output()
+	if err != nil {
+		return "/usr/bin"
+	}
+	return string(out)
+})
+
+// report is the output of check-agent --json.
+type report struct {
+	Cases []struct{ ID, Verdict, Rule, Detail, Fix string }
+	// Failed is a pointer because the key must be there.
+	Failed *int
+}
+
+// broken returns the IDs of the cases that are not ok.
+func (r report) broken() (ids []string) {
+	for _, c := range r.Cases {
+		if c.Verdict != "ok" {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// loadConfig loads a config with a minimal environment; path is "" for the defaults.
+func loadConfig(t *testing.T, path string) *config.Config {
+	t.Helper()
+	var all config.Extensions
+	for _, p := range protocols {
+		all.Protocols = append(all.Protocols, p.Protocol)
+	}
+	return musttest.Get(config.Load(path, []string{"STATE_DIRECTORY=" + t.TempDir()}, all))(t)
+}
+
+// options returns the options of a check of the agent in a config.
+func options(cfg *config.Config) (o checkagent.Options, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	i := slices.IndexFunc(protocols, func(p terminal.Description) bool { return p.Name == cfg.Terminal.Protocol })
+	return checkagent.Options{
+		Config: cfg, Protocol: protocols[i], Out: stdout, Err: stderr, JSON: true,
+		NewRunner: func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
+			p := protocols[i].Open(terminal.OpenOptions{Config: cfg.Terminal, MaxConcurrent: cfg.Gateway.MaxConcurrent})
+			environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") })
+			environ = append(environ, "PATH="+pythonFolder()+":"+os.Getenv("PATH"))
+			return terminal.NewRunner(terminal.Options{
+				Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: wrap(p), Environ: environ, Supervisor: supervisor(), Log: zap.NewNop(),
+			})
+		},
+	}, stdout, stderr
+}
+
+// check checks an agent and returns the report and the exit status.
+func check(t *testing.T, o checkagent.Options, stdout *bytes.Buffer) (report, int) {
+	t.Helper()
+	err := checkagent.Run(t.Context(), o)
+	var status exit.Error
+	if err != nil && !errors.As(err, &status) {
+		t.Error(err)
+	}
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Error(err)
+	}
+	return r, status.Status
+}
+
+// TestEveryWrongAgentIsFound checks agents that break one rule each. The head of each file says
+// which. Most of the time the checks wait, so that many run at the same time.
+func TestEveryWrongAgentIsFound(t *testing.T) {
+	t.Parallel()
+	killtest.SkipIfShort(t)
+	folder := musttest.Get(filepath.Abs("testdata/wrong"))(t)
+	entries := musttest.Get(os.ReadDir(folder))(t)
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, e := range entries {
+		group.Go(func() error { checkWrongAgent(t, filepath.Join(folder, e.Name())); return nil })
+	}
+	_ = group.Wait()
+	if len(entries) < 25 {
+		t.Errorf("there are %d wrong agents", len(entries))
+	}
+}
+
+func checkWrongAgent(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	source := string(content)
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	interpreter := "sh"
+	if strings.HasSuffix(path, ".py") {
+		interpreter = "python3"
+	}
+	cfg.Terminal.Command, cfg.Workspace = interpreter+" "+path, t.TempDir()
+	limit := 4 * time.Second
+	for _, setting := range strings.Fields(head(source, "settings")) {
+		switch setting {
+		case "interactive":
+			cfg.Terminal.Interactive = true
+		case "inject":
+			cfg.Gateway.WhileRunning = "inject"
+		case "slow":
+			limit = 12 * time.Second
+		default:
+			cfg.SetProtocol(setting)
+		}
+	}
+	o, stdout, stderr := options(cfg)
+	o.Limit = limit
+	got, status := check(t, o, stdout)
+	if want := head(source, "breaks"); !slices.Equal(got.broken(), []string{want}) {
+		t.Errorf("%s: found %v instead of %s\n%s%s", filepath.Base(path), got.broken(), want, stderr, stdout)
+	}
+	if got.Failed == nil || status != min(*got.Failed, 1) {
+		t.Errorf("%s: exit status %d", filepath.Base(path), status)
+	}
+}
+
+// head returns the value of a line in the head of an agent.
+func head(source, key string) string {
+	if m := regexp.MustCompile(`(?m)^# ` + key + `: (.*)$`).FindStringSubmatch(source); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// TestEveryExampleAgentPasses checks the agents of deploy/examples. Those that need the operator's
+// consent are run if they have no model.
+func TestEveryExampleAgentPasses(t *testing.T) {
+	t.Parallel()
+	killtest.SkipIfShort(t)
+	const examples = "../../../deploy/examples"
+	consent := map[string]bool{ // whether the agent has no model behind it
+		"blocks-ollama": false, "blocks-scripted": true, "keys-python": false, "keys-scripted": true, "screen-shell": true,
+	}
+	entries := musttest.Get(filepath.Glob(examples + "/*/config.json"))(t)
+	for _, path := range entries {
+		name := filepath.Base(filepath.Dir(path))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			musttest.Do(t, os.CopyFS(folder, os.DirFS(filepath.Dir(path))))
+			o, stdout, stderr := options(loadConfig(t, filepath.Join(folder, "config.json")))
+			modelless, needsConsent := consent[name]
+			wanttest.Equal(t, "needs --yes", o.Protocol.NeedsConsent != "", needsConsent)
+			if needsConsent {
+				var status exit.Error
+				wanttest.Equal(t, "is refused without --yes", errors.As(checkagent.Run(t.Context(), o), &status), true)
+				wanttest.Equal(t, "exit status", status.Status, exit.Usage)
+				wanttest.Equal(t, "output", stdout.String()+stderr.String(), "")
+			}
+			if needsConsent && !modelless {
+				return
+			}
+			o.Yes = true
+			got, status := check(t, o, stdout)
+			if status != 0 || len(got.Cases) < 8 {
+				t.Errorf("exit status %d\n%s%s", status, stderr, stdout)
+			}
+			for _, c := range got.Cases {
+				if c.Verdict != "ok" {
+					t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Detail)
+				}
+			}
+		})
+	}
+	if len(entries) < 20 {
+		t.Errorf("found %d examples", len(entries))
+	}
+}
+
+// rightAgent is a command that answers as an agent should.
+const rightAgent = `read -r line; echo '{"type":"message","text":"Hi."}'; echo . >>`
+
+// TestThePrintedNumberOfTurnsIsRun counts the starts of an agent, and compares the reports.
+func TestThePrintedNumberOfTurnsIsRun(t *testing.T) {
+	t.Parallel()
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	count := filepath.Join(t.TempDir(), "count")
+	cfg.Terminal.Command, cfg.Workspace = "echo . >>"+count+"; "+strings.TrimSuffix(rightAgent, "; echo . >>"), t.TempDir()
+	o, stdout, stderr := options(cfg)
+	o.JUnit = filepath.Join(t.TempDir(), "report.xml")
+	got, _ := check(t, o, stdout)
+	var turns int
+	musttest.Get(fmt.Sscanf(stderr.String(), "%d turns", &turns))(t)
+	wanttest.Equal(t, "turns", strings.Count(string(musttest.Get(os.ReadFile(count))(t)), "."), turns)
+	wanttest.Equal(t, "failed", *got.Failed, 0)
+	var suite struct {
+		Tests int        `xml:"tests,attr"`
+		Cases []struct{} `xml:"testcase"`
+	}
+	musttest.Do(t, xml.Unmarshal(musttest.Get(os.ReadFile(o.JUnit))(t), &suite))
+	wanttest.Equal(t, "tests in the report", suite.Tests, len(got.Cases))
+	wanttest.Equal(t, "cases in the report", len(suite.Cases), len(got.Cases))
+}
+
+func TestNothingRunsIfTheReportCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	mark := filepath.Join(t.TempDir(), "mark")
+	cfg.Terminal.Command, cfg.Workspace = "touch "+mark, t.TempDir()
+	o, stdout, _ := options(cfg)
+	o.JUnit = filepath.Join(t.TempDir(), "missing", "report.xml")
+	var status exit.Error
+	wanttest.Equal(t, "is refused", errors.As(checkagent.Run(t.Context(), o), &status), true)
+	wanttest.Equal(t, "exit status", status.Status, exit.Usage)
+	_, err := os.Stat(mark)
+	wanttest.Equal(t, "no turn has run", errors.Is(err, os.ErrNotExist), true)
+	wanttest.Equal(t, "output", stdout.String(), "")
+}
+
+func TestAnInterruptedCheckEndsItsAgents(t *testing.T) {
+	t.Parallel()
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	started := filepath.Join(t.TempDir(), "started")
+	musttest.Do(t, makeFIFO(started))
+	cfg.Terminal.Command, cfg.Workspace = "echo $$ >"+started+"; sleep 1000", t.TempDir()
+	o, stdout, _ := options(cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	var pid int
+	go func() {
+		defer cancel()
+		content, _ := os.ReadFile(started) // waits for the agent
+		_, _ = fmt.Sscan(string(content), &pid)
+	}()
+	var status exit.Error
+	wanttest.Equal(t, "is interrupted", errors.As(checkagent.Run(ctx, o), &status), true)
+	wanttest.Equal(t, "exit status", status.Status, exit.Interrupted)
+	wanttest.Equal(t, "output", stdout.String(), "")
+	<-ctx.Done()
+	_, err := os.Stat(fmt.Sprint("/proc/", pid))
+	wanttest.Equal(t, "the agent is gone", pid > 0 && errors.Is(err, os.ErrNotExist), true)
+}

@@ -1,0 +1,4 @@
+# breaks: error-frame
+# Does not say what is wrong.
+read -r line
+echo '{"type":"error"}'

@@ -1,0 +1,4 @@
+# breaks: answers
+# Is killed by a signal.
+read -r line
+kill -SEGV $$

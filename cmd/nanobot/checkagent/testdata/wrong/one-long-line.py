@@ -1,0 +1,5 @@
+# breaks: long-line
+# Prints a line that is too long.
+import json, sys
+e = json.loads(sys.stdin.readline())
+print(json.dumps({"type": "message", "text": "You said: " + e["text"] * 60}))

@@ -1,0 +1,3 @@
+# breaks: answers
+# Prints nothing.
+read -r line

@@ -1,0 +1,5 @@
+# breaks: unknown-frame
+# Misspells a type.
+read -r line
+echo '{"type":"mesage","text":"Lost."}'
+echo '{"type":"message","text":"Hi."}'
