@@ -184,7 +184,7 @@ func (r *results) assessOneLine() finding {
 
 // readNothing reports whether the agent of a turn whose stdin was open has ended by itself without
 // reading all of its message.
-func (rec *record) readNothing() bool { return !rec.closedInput && rec.exit.Unread > 0 }
+func (rec *record) readNothing() bool { return rec != nil && !rec.closedInput && rec.exit.Unread > 0 }
 
 // waitsForEnd reports whether the agent ends only when its stdin is closed.
 func (r *results) waitsForEnd() bool {

@@ -31,12 +31,12 @@ type Options struct {
 	// NewRunner makes a runner for the agent of a config, with the protocol that wrap returns for
 	// the configured one.
 	NewRunner func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
-	Yes      bool          // the operator consents to the turns
-	Limit    time.Duration // of a turn; 0 is DefaultLimit
-	JSON     bool
-	JUnit    string // file for a report in the format of JUnit; "": none
-	Out, Err io.Writer
-	Operator channels.User // who runs the check, and writes the messages
+	Yes       bool          // the operator consents to the turns
+	Limit     time.Duration // of a turn; 0 is DefaultLimit
+	JSON      bool
+	JUnit     string // file for a report in the format of JUnit; "": none
+	Out, Err  io.Writer
+	Operator  channels.User // who runs the check, and writes the messages
 }
 
 // Run checks the agent and prints the findings. The error is an exit.Error if the exit status of

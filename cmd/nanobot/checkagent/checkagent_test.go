@@ -182,38 +182,46 @@ func TestEveryExampleAgentPasses(t *testing.T) {
 		"blocks-ollama": false, "blocks-scripted": true, "keys-python": false, "keys-scripted": true, "screen-shell": true,
 	}
 	entries := musttest.Get(filepath.Glob(examples + "/*/config.json"))(t)
+	var group errgroup.Group
+	group.SetLimit(6)
 	for _, path := range entries {
 		name := filepath.Base(filepath.Dir(path))
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			folder := t.TempDir()
-			musttest.Do(t, os.CopyFS(folder, os.DirFS(filepath.Dir(path))))
-			o, stdout, stderr := options(loadConfig(t, filepath.Join(folder, "config.json")))
-			modelless, needsConsent := consent[name]
-			wanttest.Equal(t, "needs --yes", o.Protocol.NeedsConsent != "", needsConsent)
-			if needsConsent {
-				var status exit.Error
-				wanttest.Equal(t, "is refused without --yes", errors.As(checkagent.Run(t.Context(), o), &status), true)
-				wanttest.Equal(t, "exit status", status.Status, exit.Usage)
-				wanttest.Equal(t, "output", stdout.String()+stderr.String(), "")
-			}
-			if needsConsent && !modelless {
-				return
-			}
-			o.Yes = true
-			got, status := check(t, o, stdout)
-			if status != 0 || len(got.Cases) < 8 {
-				t.Errorf("exit status %d\n%s%s", status, stderr, stdout)
-			}
-			for _, c := range got.Cases {
-				if c.Verdict != "ok" {
-					t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Detail)
-				}
-			}
+		group.Go(func() error {
+			t.Run(name, func(t *testing.T) { checkExample(t, path, consent) })
+			return nil
 		})
 	}
+	_ = group.Wait()
 	if len(entries) < 20 {
 		t.Errorf("found %d examples", len(entries))
+	}
+}
+
+func checkExample(t *testing.T, path string, consent map[string]bool) {
+	t.Helper()
+	folder := t.TempDir()
+	musttest.Do(t, os.CopyFS(folder, os.DirFS(filepath.Dir(path))))
+	o, stdout, stderr := options(loadConfig(t, filepath.Join(folder, "config.json")))
+	modelless, needsConsent := consent[filepath.Base(filepath.Dir(path))]
+	wanttest.Equal(t, "needs --yes", o.Protocol.NeedsConsent != "", needsConsent)
+	if needsConsent {
+		var status exit.Error
+		wanttest.Equal(t, "is refused without --yes", errors.As(checkagent.Run(t.Context(), o), &status), true)
+		wanttest.Equal(t, "exit status", status.Status, exit.Usage)
+		wanttest.Equal(t, "output", stdout.String()+stderr.String(), "")
+	}
+	if needsConsent && !modelless {
+		return
+	}
+	o.Yes = true
+	got, status := check(t, o, stdout)
+	if status != 0 || len(got.Cases) < 8 {
+		t.Errorf("exit status %d\n%s%s", status, stderr, stdout)
+	}
+	for _, c := range got.Cases {
+		if c.Verdict != "ok" {
+			t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Detail)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"nanobot/cmd/nanobot/format"
@@ -68,18 +69,42 @@ func (d *doctor) manualCommand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and look at its answer; journalctl -u %s -n 50 shows the log", d.unitName)
 	}
-	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File())
+	return "try it by hand: " + d.agentCommand("run -v") + " hello"
+}
+
+// agentCommand returns a subcommand with the flags that choose the current agent, for its user.
+func (d *doctor) agentCommand(subcommand string) string {
+	command := "nanobot " + subcommand + " --config " + format.ShellWord(d.cfg.File())
 	if d.agent != "" {
 		command += " --agent " + d.agent
 	}
-	command += " hello"
 	switch {
 	case d.user.UID != 0:
 		command = trust.RunAs(d.user.UID) + " " + command
 	case d.startedByRoot:
 		command = trust.RunAs(os.Geteuid()) + " " + command
 	}
-	return "try it by hand: " + command
+	return command
+}
+
+// nameAgentCheck names the command that checks an agent against the rules of its protocol: the
+// first that needs no consent, or else the first. It takes many turns, so it is not run.
+func (d *doctor) nameAgentCheck() findings {
+	command := ""
+	d.forEachAgent(func() {
+		p, ok := d.Protocol(d.cfg.Terminal.Protocol)
+		switch {
+		case !ok || !d.cfg.Terminal.On():
+		case p.NeedsConsent == "" && (command == "" || strings.HasSuffix(command, " --yes")):
+			command = d.agentCommand("check-agent")
+		case p.NeedsConsent != "" && command == "":
+			command = d.agentCommand("check-agent") + " --yes"
+		}
+	})
+	if command == "" {
+		return nil
+	}
+	return good("not run; it checks the agent against the rules: %s", command)
 }
 
 // agentKey returns the full key of a setting of the current agent.

@@ -150,6 +150,7 @@ func (d *doctor) examine(ctx context.Context) int {
 		d.checkKernel,
 		func() { d.forEachAgent(func() { d.add("isolation.user", d.checkSameUser()) }) },
 		func() { d.forEachAgent(func() { d.add("agent", d.checkAgent(ctx)) }) },
+		func() { d.add("check-agent", d.nameAgentCheck()) },
 		func() { d.forEachAgent(func() { d.add("hear", d.checkHear(ctx)) }) },
 		func() { d.checkNetworks(ctx, prepared.Channels) },
 	} {

@@ -38,7 +38,11 @@ envelope = json.loads(sys.stdin.readline())
 
 # The code is the attached file, or else the message itself. "media" is only there if something was attached.
 files = envelope.get("media", [])
-code = Path(files[0]).read_text(errors="replace") if files else envelope["text"]
+try:
+    code = Path(files[0]).read_text(errors="replace") if files else envelope["text"]
+except OSError as e:  # it may be gone if the message had to wait
+    say("error", f"The file cannot be read: {e.strerror}.", code="NO_FILE")
+    sys.exit(1)
 
 say("progress", "Analyzing...")
 mended, findings = mend(code)

@@ -49,9 +49,12 @@ if not pictures:
 folder = Path(envelope["user_data_dir"])
 for number, path in enumerate(map(Path, pictures), 1):
     say("progress", f"Cleaning {path.name}...")
-    before = path.read_bytes()
     try:
+        before = path.read_bytes()
         after = clean(before)
+    except OSError as e:  # it may be gone if the message had to wait
+        say("message", f"{path.name} is left out: {e.strerror}.")
+        continue
     except ValueError as e:
         say("message", f"{path.name} is left out: {e}.")
         continue
