@@ -194,16 +194,16 @@ type check struct {
 }
 
 // openTime is how long an agent whose stdin stays open gets to answer, at least.
-const openTime = 1200 * time.Millisecond
+const openTime = 3 * time.Second
 
 // runAll runs the first turn alone, because it says how long the others may take, and then two
 // beside each other, because they say whether others can run like that.
 func (c *check) runAll(ctx context.Context, turns []turnSpec) {
 	first := c.runTurn(ctx, turns[0])
 	if first.outcome.Status == terminal.TimedOut {
-		c.limit, c.open = min(c.limit, 2*openTime), openTime
+		c.limit, c.open = min(c.limit, 2*time.Second), openTime/2
 	} else {
-		c.limit, c.open = min(c.limit, max(5*time.Second, 5*first.took)), max(openTime, 2*first.took)
+		c.limit, c.open = min(c.limit, max(10*time.Second, 10*first.took)), max(openTime, 10*first.worked())
 	}
 	if ctx.Err() != nil {
 		return
@@ -259,7 +259,11 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 		r.stoppedAt = time.Now()
 		cancel(context.Canceled)
 	})
-	defer time.AfterFunc(c.limit, func() { cancel(terminal.ErrTimeout) }).Stop()
+	limit := c.limit
+	if spec.input == openInput {
+		limit = c.open + 5*time.Second
+	}
+	defer time.AfterFunc(limit, func() { cancel(terminal.ErrTimeout) }).Stop()
 	req, err := c.request(spec)
 	if err == nil {
 		r.outcome, err = c.runner.Turn(ctx, req, &chat{record: r, answers: !spec.unanswered, injections: spec.injections(r)})

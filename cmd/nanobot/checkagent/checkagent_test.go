@@ -115,7 +115,7 @@ func TestEveryWrongAgentIsFound(t *testing.T) {
 	folder := musttest.Get(filepath.Abs("testdata/wrong"))(t)
 	entries := musttest.Get(os.ReadDir(folder))(t)
 	var group errgroup.Group
-	group.SetLimit(8)
+	group.SetLimit(4)
 	for _, e := range entries {
 		group.Go(func() error { checkWrongAgent(t, filepath.Join(folder, e.Name())); return nil })
 	}
@@ -140,21 +140,18 @@ func checkWrongAgent(t *testing.T, path string) {
 		interpreter = "python3"
 	}
 	cfg.Terminal.Command, cfg.Workspace = interpreter+" "+path, t.TempDir()
-	limit := 4 * time.Second
 	for _, setting := range strings.Fields(head(source, "settings")) {
 		switch setting {
 		case "interactive":
 			cfg.Terminal.Interactive = true
 		case "inject":
 			cfg.Gateway.WhileRunning = "inject"
-		case "slow":
-			limit = 12 * time.Second
 		default:
 			cfg.SetProtocol(setting)
 		}
 	}
 	o, stdout, stderr := options(cfg)
-	o.Limit = limit
+	o.Limit = 12 * time.Second
 	got, status := check(t, o, stdout)
 	if want := head(source, "breaks"); !slices.Equal(got.broken(), []string{want}) {
 		t.Errorf("%s: found %v instead of %s\n%s%s", filepath.Base(path), got.broken(), want, stderr, stdout)
@@ -183,7 +180,7 @@ func TestEveryExampleAgentPasses(t *testing.T) {
 	}
 	entries := musttest.Get(filepath.Glob(examples + "/*/config.json"))(t)
 	var group errgroup.Group
-	group.SetLimit(6)
+	group.SetLimit(3)
 	for _, path := range entries {
 		name := filepath.Base(filepath.Dir(path))
 		group.Go(func() error {

@@ -77,9 +77,9 @@ func (r *record) addOutput(b []byte) {
 
 const (
 	// exitTime is how long an agent may take to exit after the end of its output, to be examined.
-	exitTime = 300 * time.Millisecond
+	exitTime = 2 * time.Second
 	// childTime is how long the children of an agent may outlive it.
-	childTime = 150 * time.Millisecond
+	childTime = 300 * time.Millisecond
 )
 
 // examineExit records what is known of an agent between its exit and its reaping. It is called at
@@ -125,8 +125,9 @@ func writeCalls(pid int) int {
 	return -1
 }
 
-// lateTime is how long lateInput comes after the start of the agent.
-const lateTime = 500 * time.Millisecond
+// lateTime is how long lateInput comes after the start of the agent, and longer if the agent is busy
+// then, at most busyTime.
+const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 
 // feed gives a started agent the input that the turn is about.
 func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended <-chan struct{}) {
@@ -139,9 +140,19 @@ func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended 
 		}
 		return false
 	}
+	waitIdle := func() (elapsed bool) {
+		elapsed = wait(lateTime)
+		for began := time.Now(); elapsed && time.Since(began) < busyTime; {
+			if stat, ok := procfs.ReadStat(agent.Pid()); !ok || stat.State == 'S' {
+				break
+			}
+			elapsed = wait(lateTime / 10)
+		}
+		return elapsed
+	}
 	switch r.spec.input {
 	case lateInput:
-		if wait(lateTime) {
+		if waitIdle() {
 			r.mu.Lock()
 			r.inputAt, r.idleWrites = time.Now(), writeCalls(agent.Pid())
 			r.mu.Unlock()
@@ -158,7 +169,7 @@ func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended 
 		}
 		agent.CloseInput()
 	case noInput:
-		if wait(lateTime) {
+		if waitIdle() {
 			r.stop()
 		}
 	case wholeInput, closedInput:

@@ -2,4 +2,4 @@
 # Prints a line that is too long.
 import json, sys
 e = json.loads(sys.stdin.readline())
-print(json.dumps({"type": "message", "text": "You said: " + e["text"] * 60}))
+print(json.dumps({"type": "message", "text": "You said: " + e["text"] * 120}))
