@@ -287,3 +287,19 @@ func TestAnInterruptedCheckEndsItsAgents(t *testing.T) {
 	_, err := os.Stat(fmt.Sprint("/proc/", pid))
 	wanttest.Equal(t, "the agent is gone", pid > 0 && errors.Is(err, os.ErrNotExist), true)
 }
+
+// TestEveryCaseIsDocumented finds the ID of each case in the manual, and the section of its rule.
+func TestEveryCaseIsDocumented(t *testing.T) {
+	t.Parallel()
+	kit := string(musttest.Get(os.ReadFile("../../../docs/kit.md"))(t))
+	manual := string(musttest.Get(os.ReadFile("../../../docs/protocol.md"))(t))
+	anchors := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(manual, -1) {
+		name := regexp.MustCompile("[^a-z0-9 -]").ReplaceAllString(strings.ToLower(m[1]), "")
+		anchors["docs/protocol.md#"+strings.ReplaceAll(name, " ", "-")] = true
+	}
+	for id, rule := range checkagent.Rules() {
+		wanttest.Equal(t, id+" is in docs/kit.md", strings.Contains(kit, "`"+id+"`"), true)
+		wanttest.Equal(t, rule+" is a section", anchors[rule], true)
+	}
+}

@@ -125,8 +125,8 @@ func writeCalls(pid int) int {
 	return -1
 }
 
-// lateTime is how long lateInput comes after the start of the agent, and longer if the agent is busy
-// then, at most busyTime.
+// lateTime is how long lateInput comes after the start of the agent, and busyTime how much longer if
+// the agent is busy then.
 const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 
 // feed gives a started agent the input that the turn is about.
