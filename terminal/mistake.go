@@ -21,8 +21,9 @@ const (
 	FramesInPlain    MistakeKind = "frames-in-plain"    // frames, where the output is plain text
 )
 
-// maxMistakenLine is how much of a line a Mistake has, in bytes.
-const maxMistakenLine = 300
+// maxMistakenLine is how much of a line a Mistake has, in bytes: more than is shown, so that no
+// secret is cut before it is hidden.
+const maxMistakenLine = 4 << 10
 
 // NewMistake returns a mistake in a line. It does not refer to the line.
 func NewMistake(kind MistakeKind, line []byte) *Mistake {

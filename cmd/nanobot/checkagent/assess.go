@@ -31,6 +31,21 @@ func (r *results) inOrder() (all []*record) {
 	return all
 }
 
+// each assesses every turn. It returns the first finding that is not ok, or else ok with this
+// detail, if any turn had something to assess.
+func (r *results) each(detail string, assess func(rec *record) finding) (sum finding) {
+	for _, rec := range r.inOrder() {
+		switch found := assess(rec); found.verdict {
+		case untried:
+		case good:
+			sum = finding{good, detail}
+		case advice, failed:
+			return found
+		}
+	}
+	return sum
+}
+
 func findingf(v verdict, format string, args ...any) finding {
 	return finding{v, fmt.Sprintf(format, args...)}
 }
@@ -61,15 +76,16 @@ func excerpt(line string) string {
 
 // errorFrame returns the first error that the agent has reported; "": none.
 func (rec *record) errorFrame() string {
-	if rec.outcome.Status == terminal.TimedOut || rec.outcome.Status == terminal.Stopped {
+	i := slices.IndexFunc(rec.frames, func(f terminal.Frame) bool { return f.Kind == terminal.Error })
+	if i < 0 || rec.wasEnded() {
 		return ""
 	}
-	for _, f := range rec.frames {
-		if f.Kind == terminal.Error {
-			return f.Text
-		}
-	}
-	return ""
+	return rec.frames[i].Text
+}
+
+// wasEnded reports whether the turn was ended by force.
+func (rec *record) wasEnded() bool {
+	return rec.outcome.Status == terminal.TimedOut || rec.outcome.Status == terminal.Stopped
 }
 
 // endedWell assesses a turn that nobody has stopped: it has ended in time, by itself, and with an
@@ -271,12 +287,11 @@ func (r *results) assessCharacters() finding {
 	if found := r.survive("units"); found.verdict != good {
 		return found
 	}
-	for _, rec := range r.inOrder() {
-		output := rec.output.Bytes()
-		if rec.output.Len() >= maxRecorded || rec.outcome.Status == terminal.TimedOut || rec.outcome.Status == terminal.Stopped {
-			continue // it may end anywhere
+	return r.each("printed whole characters", func(rec *record) finding {
+		if rec.output.Len() >= maxRecorded || rec.wasEnded() {
+			return finding{} // it may end anywhere
 		}
-		for line := range bytes.Lines(output) {
+		for line := range bytes.Lines(rec.output.Bytes()) {
 			if !utf8.Valid(line) {
 				return findingf(advice, "its output is not UTF-8: %s", excerpt(string(line)))
 			}
@@ -286,8 +301,8 @@ func (r *results) assessCharacters() finding {
 				}
 			}
 		}
-	}
-	return findingf(good, "printed whole characters")
+		return finding{verdict: good}
+	})
 }
 
 // assessHostile assesses the turn whose text looks like an option and like shell code.
@@ -332,17 +347,15 @@ func stops(id string) func(*results) finding {
 
 // assessChildren assesses whether any turn has left processes behind.
 func (r *results) assessChildren() finding {
-	seen := false
-	for _, rec := range r.inOrder() {
-		if rec.stoppedAt.IsZero() && len(rec.left) > 0 {
+	return r.each("left no process behind", func(rec *record) finding {
+		switch {
+		case !rec.exited || rec.wasEnded():
+			return finding{}
+		case len(rec.left) > 0:
 			return findingf(failed, "left %d processes behind: %s", len(rec.left), excerpt(rec.left[0]))
 		}
-		seen = seen || rec.exited
-	}
-	if !seen {
-		return finding{}
-	}
-	return findingf(good, "left no process behind")
+		return finding{verdict: good}
+	})
 }
 
 // assessExitCode assesses the exit status of the first turn.
@@ -353,7 +366,7 @@ func (r *results) assessExitCode() finding {
 		return finding{}
 	case rec.outcome.ExitCode == 0:
 		return findingf(good, "exit status 0")
-	case rec.errorFrame() != "" && rec.protocolHasFrames(r):
+	case rec.errorFrame() != "":
 		return findingf(good, "exit status %d after an error frame", rec.outcome.ExitCode)
 	case rec.output.Len() == 0:
 		return finding{} // the first case has it
@@ -361,50 +374,30 @@ func (r *results) assessExitCode() finding {
 	return findingf(failed, "exit status %d after an answer%s", rec.outcome.ExitCode, rec.printed())
 }
 
-func (rec *record) protocolHasFrames(r *results) bool {
-	return slices.Contains(ofFrames, r.protocol.Name)
-}
-
 // assessErrorFrames assesses the error frames of all turns.
 func (r *results) assessErrorFrames() finding {
-	seen := false
-	for _, rec := range r.inOrder() {
-		for line := range bytes.Lines(rec.output.Bytes()) {
-			if !bytes.Contains(line, []byte(`"error"`)) {
-				continue
-			}
-			for _, f := range rec.frames {
-				if f.Kind != terminal.Error || !rec.stoppedAt.IsZero() || rec.outcome.Status == terminal.TimedOut {
-					continue
-				}
-				if seen = true; strings.HasPrefix(f.Text, "Error\n") || f.Text == "Error" {
-					return findingf(advice, "an error without a text: %s", excerpt(string(line)))
-				}
-			}
+	return r.each("errors have a text", func(rec *record) finding {
+		switch text := rec.errorFrame(); {
+		case text == "":
+			return finding{}
+		case text == "Error", strings.HasPrefix(text, "Error\n"):
+			return findingf(advice, "an error without a text%s", rec.printed())
 		}
-	}
-	if !seen {
-		return finding{}
-	}
-	return findingf(good, "errors have a text")
+		return finding{verdict: good}
+	})
 }
 
 // assessStderr assesses what people see of stderr although a turn has succeeded.
 func (r *results) assessStderr() finding {
-	seen := false
-	for _, rec := range r.inOrder() {
-		if rec.outcome.Status != terminal.Done || rec.spec.id == "closed" || rec.err != nil {
-			continue
-		}
-		seen = true
-		if strings.TrimSpace(rec.outcome.Stderr) != "" && r.cfg.Terminal.Stderr == "always" {
+	return r.each("people see nothing of stderr", func(rec *record) finding {
+		switch {
+		case rec.outcome.Status != terminal.Done || rec.spec.input == closedInput:
+			return finding{}
+		case strings.TrimSpace(rec.outcome.Stderr) != "" && r.cfg.Terminal.Stderr == "always":
 			return findingf(advice, "people see STDERR below the answer%s", rec.lastError())
 		}
-	}
-	if !seen {
-		return finding{}
-	}
-	return findingf(good, "people see nothing of stderr")
+		return finding{verdict: good}
+	})
 }
 
 // assessPair assesses the two turns that ran at the same time.
@@ -437,41 +430,32 @@ func (r *results) assessFolder() finding {
 	return findingf(good, "wrote nothing into the workspace")
 }
 
-// without assesses whether the output of any turn has a kind of mistake. It needs output in which
-// the mistake is possible.
+// mistakeKeys are the texts in outputs that could have a kind of mistake.
+var mistakeKeys = map[terminal.MistakeKind]string{
+	terminal.UnknownFrame: `"type"`, terminal.AlmostRightFrame: `"type"`, terminal.WrongUsage: `"usage"`,
+	terminal.WrongButtons: `"buttons"`, terminal.AskIgnored: `"ask"`, terminal.FramesInPlain: "\n",
+}
+
+// without assesses whether the output of any turn has a kind of mistake.
 func without(kind terminal.MistakeKind) func(*results) finding {
 	return func(r *results) finding {
-		seen := false
-		for _, rec := range r.inOrder() {
+		return r.each("none in its output", func(rec *record) finding {
 			for _, f := range rec.mistakes {
 				if f.Mistake.Kind != kind {
 					continue
 				}
-				detail := excerpt(f.Text)
-				if f.Mistake.Line != "" {
-					detail += "; it printed " + excerpt(f.Mistake.Line)
-				}
+				v := failed
 				if kind == terminal.WrongButtons {
-					return finding{advice, detail}
+					v = advice
 				}
-				return finding{failed, detail}
+				return findingf(v, "%s; it printed %s", excerpt(f.Text), excerpt(f.Mistake.Line))
 			}
-			seen = seen || rec.tries(kind)
-		}
-		if !seen {
-			return finding{}
-		}
-		return findingf(good, "none")
+			if !bytes.Contains(rec.output.Bytes(), []byte(mistakeKeys[kind])) {
+				return finding{}
+			}
+			return finding{verdict: good}
+		})
 	}
-}
-
-// tries reports whether the output of a turn has what a kind of mistake is about.
-func (rec *record) tries(kind terminal.MistakeKind) bool {
-	key := map[terminal.MistakeKind]string{
-		terminal.UnknownFrame: `"type"`, terminal.AlmostRightFrame: `"type"`, terminal.WrongUsage: `"usage"`,
-		terminal.WrongButtons: `"buttons"`, terminal.AskIgnored: `"ask"`,
-	}[kind]
-	return bytes.Contains(rec.output.Bytes(), []byte(key)) && rec.output.Len() > 0
 }
 
 // noteworthyLine is the length from which a line says something about long lines, in bytes.
@@ -494,53 +478,44 @@ func (r *results) assessLongLine() finding {
 
 // assessControls assesses whether the output of any turn has escape sequences.
 func (r *results) assessControls() finding {
-	seen := false
-	for _, rec := range r.inOrder() {
+	return r.each("none in its output", func(rec *record) finding {
 		for line := range bytes.Lines(rec.output.Bytes()) {
-			if seen = true; bytes.ContainsAny(line, "\x1b\x00") || bytes.Contains(line, []byte(`\u001b`)) {
+			if bytes.ContainsAny(line, "\x1b\x00") || bytes.Contains(line, []byte(`\u001b`)) {
 				return findingf(advice, "escape sequences or control characters, which are removed: %s", excerpt(string(line)))
 			}
 		}
-	}
-	if !seen {
-		return finding{}
-	}
-	return findingf(good, "none")
+		if rec.output.Len() == 0 {
+			return finding{}
+		}
+		return finding{verdict: good}
+	})
 }
 
 // assessSentFiles assesses whether all files that the agent names can be sent.
 func (r *results) assessSentFiles() finding {
-	sent := 0
-	for _, rec := range r.inOrder() {
+	return r.each("its files can be sent", func(rec *record) (found finding) {
 		for _, f := range rec.frames {
-			if !f.Guessed && len(f.Checked) < len(f.Media) {
-				return findingf(failed, "%d of %d files were not sent: %s", len(f.Media)-len(f.Checked), len(f.Media), excerpt(f.Text))
+			switch left := len(f.Media) - len(f.Checked); {
+			case left > 0 && !f.Guessed:
+				return findingf(failed, "%d of %d files were not sent: %s", left, len(f.Media), excerpt(f.Text))
+			case len(f.Checked) > 0:
+				found.verdict = good
 			}
-			sent += len(f.Checked)
 		}
-	}
-	if sent == 0 {
-		return finding{}
-	}
-	return findingf(good, "sent %d files", sent)
+		return found
+	})
 }
 
 // assessAsk assesses the turns in which a question was answered.
 func (r *results) assessAsk() finding {
-	asked := 0
-	for _, rec := range r.inOrder() {
+	return r.each("went on after the answer to its question", func(rec *record) finding {
 		if rec.questions == 0 || rec.spec.unanswered || !rec.stoppedAt.IsZero() {
-			continue
+			return finding{}
 		}
-		if found := rec.endedWell(); found.verdict != good {
-			return findingf(failed, "after the answer to its question: %s", found.detail)
-		}
-		asked += rec.questions
-	}
-	if asked == 0 {
-		return finding{}
-	}
-	return findingf(good, "asked %d questions and ended", asked)
+		found := rec.endedWell()
+		found.detail = "after the answer to its question: " + found.detail
+		return found
+	})
 }
 
 // assessUnanswered assesses the turn in which nobody answers questions.

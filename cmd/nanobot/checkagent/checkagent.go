@@ -277,6 +277,7 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 	if r.agent != nil {
 		r.exit = r.agent.Child.Wait()
 	}
+	r.redact(c.runner.Redact)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.records[spec.id] = r

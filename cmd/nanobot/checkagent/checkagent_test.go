@@ -303,3 +303,21 @@ func TestEveryCaseIsDocumented(t *testing.T) {
 		wanttest.Equal(t, rule+" is a section", anchors[rule], true)
 	}
 }
+
+func TestSecretsOfTheAgentAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-hush-hush-hush"
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	cfg.Terminal.Env["KEY"] = secret
+	cfg.Terminal.Command = `read -r line; echo "$KEY" >&2; echo '{"type":"'$KEY'"}'; echo '{"type":"error","text":"'$KEY'"}'; sh -c "sleep 60; echo $KEY" >&- 2>&- &`
+	cfg.Workspace = t.TempDir()
+	o, stdout, _ := options(cfg)
+	o.JUnit = filepath.Join(t.TempDir(), "report.xml")
+	got, _ := check(t, o, stdout)
+	for _, id := range []string{"unknown-frame", "child-left"} {
+		wanttest.Equal(t, "finds "+id, slices.Contains(got.broken(), id), true)
+	}
+	printed := stdout.String() + string(musttest.Get(os.ReadFile(o.JUnit))(t))
+	wanttest.Equal(t, "prints the secret", strings.Contains(printed, "hush"), false)
+}

@@ -75,6 +75,27 @@ func (r *record) addOutput(b []byte) {
 	}
 }
 
+// redact hides secrets in what the agent has printed.
+func (r *record) redact(hide func(string) string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	output := hide(r.output.String())
+	r.output.Reset()
+	_, _ = r.output.WriteString(output)
+	r.outcome.Stderr = hide(r.outcome.Stderr)
+	for _, f := range r.mistakes {
+		f.Mistake.Line = hide(f.Mistake.Line)
+	}
+	for _, frames := range [][]terminal.Frame{r.frames, r.mistakes} {
+		for i := range frames {
+			frames[i].Text = hide(frames[i].Text)
+		}
+	}
+	for i := range r.left {
+		r.left[i] = hide(r.left[i])
+	}
+}
+
 const (
 	// exitTime is how long an agent may take to exit after the end of its output, to be examined.
 	exitTime = 2 * time.Second
@@ -125,8 +146,8 @@ func writeCalls(pid int) int {
 	return -1
 }
 
-// lateTime is how long lateInput comes after the start of the agent, and busyTime how much longer if
-// the agent is busy then.
+// lateTime is how long lateInput comes after the start of the agent. If the agent is busy then, it
+// comes up to busyTime later.
 const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 
 // feed gives a started agent the input that the turn is about.
