@@ -29,7 +29,8 @@ func checkButtons(t terminal.Turn, labels []string) ([]string, error) {
 	var kept []string
 	for i, label := range labels {
 		if i == maxExamined {
-			return kept, emitWarning(t, terminal.WrongButtons, fmt.Sprintf("buttons after the first %d of a message frame were left out", maxExamined))
+			return kept, emitWarning(t, terminal.WrongButtons,
+				fmt.Sprintf("buttons after the first %d of a message frame were left out", maxExamined))
 		}
 		label = strings.Join(strings.Fields(terminal.Clean(label)), " ")
 		problem := ""

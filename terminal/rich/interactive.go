@@ -81,7 +81,8 @@ func (k *conversation) askPerson(ctx context.Context, q question) error {
 	}
 	if k.open.Add(1) > maxOpenQuestions {
 		k.open.Add(-1)
-		return emitWarning(k.turn, terminal.AskIgnored, fmt.Sprintf("ask frame %.40q ignored: %d questions are open", q.ID, maxOpenQuestions))
+		return emitWarning(k.turn, terminal.AskIgnored,
+			fmt.Sprintf("ask frame %.40q ignored: %d questions are open", q.ID, maxOpenQuestions))
 	}
 	k.goroutines.Go(func() {
 		defer k.open.Add(-1)

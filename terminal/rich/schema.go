@@ -44,7 +44,8 @@ func schema() ([]byte, error) {
 	var frames []*jsonschema.Schema
 	for _, name := range terminal.FrameTypes() {
 		keys := framesOfTypes[terminal.Kind(name)]
-		s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: append([]string{"type"}, keys.required...)}
+		s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
+		s.Required = append([]string{"type"}, keys.required...)
 		for _, key := range slices.Concat(s.Required, keys.optional) {
 			value, ok := all.Properties.Get(key)
 			if !ok {

@@ -186,10 +186,10 @@ func (r *results) assessEnd() finding {
 // assessOneLine assesses the turn in which stdin stays open.
 func (r *results) assessOneLine() finding {
 	rec := r.records["open"]
-	if rec == nil || rec.questions > 0 && rec.closedInput || rec.readNothing() || r.hello().outcome.Status == terminal.TimedOut && !r.waitsForEnd() {
-		return finding{}
-	}
 	switch {
+	case rec == nil, rec.questions > 0 && rec.closedInput, rec.readNothing(),
+		r.hello().outcome.Status == terminal.TimedOut && !r.waitsForEnd():
+		return finding{}
 	case !rec.closedInput:
 		return findingf(good, "ended while stdin was open")
 	case r.asks || r.injects:
@@ -240,7 +240,8 @@ func (r *results) assessFlush() finding {
 	slow := rec.outputAt.Sub(rec.inputAt)
 	switch atOnce := rec.lastAt.Sub(rec.outputAt) < together; {
 	case atOnce && slow > slowAnswer && (rec.writes < 0 || rec.writes < len(lines)):
-		return findingf(failed, "%d frames came together, %d ms after the message%s", len(lines), slow.Milliseconds(), rec.printed())
+		return findingf(failed, "%d frames came together, %d ms after the message%s", len(lines), slow.Milliseconds(),
+			rec.printed())
 	case rec.writes >= 0 && rec.writes < len(lines):
 		return findingf(advice, "%d frames came in fewer writes, so progress is late%s", len(lines), rec.printed())
 	}

@@ -137,7 +137,7 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	if err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
 	}
