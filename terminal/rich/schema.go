@@ -25,7 +25,7 @@ var framesOfTypes = map[terminal.Kind]struct{ required, optional []string }{
 // envelope, of the other lines on its stdin, and of each frame.
 func schema() ([]byte, error) {
 	root := &jsonschema.Schema{
-		Version: jsonschema.Version, Title: "A line that an agent of the protocol rich reads or prints",
+		Version: jsonschema.Version, Title: Name,
 		Definitions: jsonschema.Definitions{},
 	}
 	add := func(name string, s *jsonschema.Schema) *jsonschema.Schema {
