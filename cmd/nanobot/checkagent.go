@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -57,8 +58,9 @@ Exit status: 0 nothing failed, 1 something failed, 2 wrong usage, 78 bad config,
 	f.StringVar(&flags.agent, "agent", config.DefaultAgent, "name of a configured agent")
 	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(&flags.config))
 	flags.addProtocol(cmd)
-	f.IntVar(&flags.timeout, "timeout", int(checkagent.DefaultLimit.Seconds()), "time limit of a turn in seconds")
-	f.BoolVar(&o.Yes, "yes", false, "run the turns of an agent that may cost money")
+	f.IntVar(&flags.timeout, "timeout", 0, fmt.Sprintf("time limit of a turn in seconds (default: %.0f; with --yes %.0f)",
+		checkagent.DefaultLimit.Seconds(), checkagent.ModelLimit.Seconds()))
+	f.BoolVar(&o.Yes, "yes", false, "run the turns of an agent that may cost money, or that executes what is typed")
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
 	f.StringVar(&o.JUnit, "junit", "", "write a report in the format of JUnit to this file")
 	_ = cmd.MarkFlagFilename("junit", "xml")

@@ -22,7 +22,7 @@ var namingFiles = []string{
 	"cmd/nanobot/link.go", "cmd/nanobot/web.go", "cmd/nanobot/access/link.go", "cmd/nanobot/state/", "cmd/nanobot/backup/",
 	"cmd/nanobot/forget.go", "cmd/nanobot/personal/", // the web's users and conversations
 	"cmd/nanobot/chat.go", "cmd/nanobot/starter/", // agents that speak rich
-	"cmd/nanobot-sim/",         // serves channels to other bots
+	"cmd/nanobot-sim/",        // serves channels to other bots
 	"cmd/nanobot/run.go",      // prints to the local terminal
 	"cmd/nanobot/checkagent/", // its cases are the rules of protocols
 }

@@ -121,7 +121,7 @@ var cases = []conformance{
 		without(terminal.AlmostRightFrame),
 	},
 	{"usage-frame", ofFrames, ruleUsage, "print whole numbers of tokens, and dollars", without(terminal.WrongUsage)},
-	{"buttons", ofFrames, ruleButtons, "print at most 25 different buttons of 80 characters", without(terminal.WrongButtons)},
+	{"buttons", ofFrames, ruleButtons, "at most 25 different buttons of 80 characters", without(terminal.WrongButtons)},
 	{"long-line", ofLines, ruleSees, "print shorter lines: send a file by its path", (*results).assessLongLine},
 	{"frames-in-plain", ofPlain, ruleWhich, `set terminal.protocol to "rich"`, without(terminal.FramesInPlain)},
 	{"control-characters", ofLines, ruleSees, "print no colours if stdout is no terminal", (*results).assessControls},

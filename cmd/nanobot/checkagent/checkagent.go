@@ -21,8 +21,9 @@ import (
 	"nanobot/terminal"
 )
 
-// DefaultLimit is how long a turn of the check may take, if the agent's own timeout is not shorter.
-const DefaultLimit = 20 * time.Second
+// DefaultLimit and ModelLimit are how long a turn of the check may take, without and with a model
+// that is likely to answer, if the agent's own timeout is not shorter.
+const DefaultLimit, ModelLimit = 20 * time.Second, 2 * time.Minute
 
 // Options say which agent to check, and provide the functions of the program's wiring.
 type Options struct {
@@ -32,7 +33,7 @@ type Options struct {
 	// the configured one.
 	NewRunner func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
 	Yes       bool          // the operator consents to the turns
-	Limit     time.Duration // of a turn; 0 is DefaultLimit
+	Limit     time.Duration // of a turn; 0 is DefaultLimit or ModelLimit
 	JSON      bool
 	JUnit     string // file for a report in the format of JUnit; "": none
 	Out, Err  io.Writer
@@ -143,8 +144,11 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	}
 	s.moveTo(folder)
 	limit := o.Limit
-	if limit == 0 {
+	switch {
+	case limit == 0 && s.lines:
 		limit = DefaultLimit
+	case limit == 0:
+		limit = ModelLimit
 	}
 	if own := time.Duration(s.cfg.Terminal.Timeout) * time.Second; own < limit {
 		limit = own

@@ -53,6 +53,7 @@ func readsInput(s *subject) bool    { return s.reads }
 func readsEnvelope(s *subject) bool { return s.envelope }
 func readsFiles(s *subject) bool    { return s.files }
 func printsLines(s *subject) bool   { return s.lines }
+func acceptsHuge(s *subject) bool   { return s.reads || !s.lines } // no command can have it
 
 // allTurns are the turns in their order. The first runs alone, and so do the next two.
 var allTurns = []turnSpec{
@@ -70,7 +71,7 @@ var allTurns = []turnSpec{
 	{id: "closed", only: readsInput, text: "Hello", input: closedInput},
 	{id: "empty", text: ""},
 	{id: "blank", only: printsLines, text: " \n\t "},
-	{id: "huge", only: func(s *subject) bool { return s.reads || !s.lines }, text: strings.Repeat("All work and no play. ", 7000)},
+	{id: "huge", only: acceptsHuge, text: strings.Repeat("All work and no play. ", 7000)},
 	{id: "emoji", text: emojiText},
 	{id: "right", text: rightText},
 	// An even number of UTF-16 units ends in the middle of a character.
