@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,23 +27,17 @@ func requireSubcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-	near := config.ClosestMatch(args[0], names)
-	if near == "" {
-		near = completion(args[0], names)
+	near := []string{config.ClosestMatch(args[0], names)}
+	if near[0] == "" {
+		near = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, args[0]) })
 	}
-	if near != "" {
-		err = fmt.Errorf("%w; did you mean %q?", err, cmd.CommandPath()+" "+near)
+	for i, name := range near {
+		near[i] = strconv.Quote(cmd.CommandPath() + " " + name)
+	}
+	if len(near) == 1 || len(near) == 2 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 	}
 	return exit.Error{Status: exit.Usage, Err: err}
-}
-
-// completion returns the only name that begins with a word, or "".
-func completion(word string, names []string) string {
-	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, word) })
-	if len(found) != 1 {
-		return ""
-	}
-	return found[0]
 }
 
 // rejectUnknownTopics makes --help, the help command and the commands that only have subcommands
