@@ -1,0 +1,273 @@
+package dev
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels/web/page"
+	"nanobot/internal/lazyregexp"
+	"nanobot/internal/words"
+	"nanobot/terminal/cassette"
+)
+
+const (
+	// maxPart is how many bytes of a cassette one response has, and maxShown how many the page
+	// shows of a turn. The rest is in the file.
+	maxPart, maxShown = 64 << 10, 256 << 10
+	// maxRequest is the longest request.
+	maxRequest = 4 << 10
+)
+
+// Page serves the last recorded turn, the script that shows it, and saves it as a test.
+type Page struct {
+	// Folder has the cassettes of the daemon, and Tests is for those that are saved.
+	Folder, Tests string
+	// Replay is the command that replays a cassette, without its path.
+	Replay string
+	Words  *words.Catalogue
+	Log    *zap.Logger
+
+	mu   sync.Mutex
+	note *words.Error
+}
+
+// SetNote has the page show what has become of the last change.
+func (p *Page) SetNote(note *words.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note = note
+}
+
+// Handlers returns the handlers by their patterns. They do not check access, which is up to the
+// server.
+func (p *Page) Handlers() map[string]http.Handler {
+	handle := func(f func(*http.Request) (any, error)) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serveJSON(w, r, f) })
+	}
+	return map[string]http.Handler{
+		"GET /api/dev": handle(p.read), "POST /api/dev": handle(p.save),
+		"GET /dev/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, ".js") { // whatever the machine says of such files
+				w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+			}
+			w.Header().Set("Cache-Control", "no-cache")
+			http.FileServerFS(page.DevFiles).ServeHTTP(w, r)
+		}),
+	}
+}
+
+// refusal is an error for the person.
+type refusal struct {
+	status int
+	code   string // for the script; "": none
+	text   *words.Error
+}
+
+func (r refusal) Error() string { return r.text.Error() }
+
+func refuse(status int, code string, key words.Key, values ...any) error {
+	return refusal{status, code, words.NewError(key, values...)}
+}
+
+func (p *Page) serveJSON(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+	response, err := f(r)
+	status := http.StatusOK
+	if err != nil {
+		refused := refusal{http.StatusServiceUnavailable, "", words.NewError(words.PageFailed)}
+		if !errors.As(err, &refused) {
+			p.Log.Error("request failed", zap.String("path", r.URL.Path), zap.Error(err))
+		}
+		body := map[string]string{"error": p.wordsFor(r).Reason(refused.text)}
+		if refused.code != "" {
+			body["code"] = refused.code
+		}
+		status, response = refused.status, body
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(response) // the client may have disconnected
+}
+
+func (p *Page) wordsFor(r *http.Request) words.Words {
+	first, _, _ := strings.Cut(r.Header.Get("Accept-Language"), ",")
+	return p.Words.For(first)
+}
+
+// part is the next part of the last turn.
+type part struct {
+	Turn  string            `json:"turn"`  // name of its cassette; "": there is none
+	After int64             `json:"after"` // where the next part begins
+	Lines []json.RawMessage `json:"lines"`
+	Left  int64             `json:"left,omitempty"` // bytes that are only in the file
+	Note  string            `json:"note,omitempty"`
+}
+
+// read returns what is new in the last turn since an earlier response.
+func (p *Page) read(r *http.Request) (any, error) {
+	response := part{Lines: []json.RawMessage{}}
+	p.mu.Lock()
+	if p.note != nil {
+		response.Note = p.wordsFor(r).Reason(p.note)
+	}
+	p.mu.Unlock()
+	var err error
+	if response.Turn, err = p.lastTurn(); err != nil || response.Turn == "" {
+		return response, err
+	}
+	if r.FormValue("turn") == response.Turn {
+		response.After, _ = strconv.ParseInt(r.FormValue("after"), 10, 64)
+	}
+	f, err := os.Open(p.path(response.Turn))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	response.After = min(max(response.After, 0), info.Size())
+	if response.After >= maxShown {
+		response.Left = info.Size() - response.After
+		return response, nil
+	}
+	lines, n, err := readLines(io.NewSectionReader(f, response.After, info.Size()-response.After))
+	response.After += n
+	response.Lines = append(response.Lines, lines...)
+	return response, err
+}
+
+// readLines returns the first complete lines, and their length. A line that is too long is an
+// object with its length.
+func readLines(from io.Reader) (lines []json.RawMessage, n int64, err error) {
+	reader := bufio.NewReaderSize(from, maxPart)
+	b, err := reader.Peek(maxPart)
+	if end := bytes.LastIndexByte(b, '\n') + 1; end > 0 {
+		for line := range bytes.Lines(b[:end]) {
+			if json.Valid(line) {
+				lines = append(lines, bytes.Clone(line))
+			}
+		}
+		return lines, int64(end), nil
+	}
+	for err == nil {
+		b, err = reader.ReadSlice('\n')
+		n += int64(len(b))
+		if err == nil {
+			return []json.RawMessage{json.RawMessage(`{"left_out":` + strconv.FormatInt(n, 10) + `}`)}, n, nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = nil
+		}
+	}
+	if errors.Is(err, io.EOF) { // the line is being written
+		err = nil
+	}
+	return nil, 0, err
+}
+
+// lastTurn returns the name of the newest cassette, or "".
+func (p *Page) lastTurn() (string, error) {
+	entries, err := os.ReadDir(p.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var newest os.FileInfo
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(info.Name(), cassette.Suffix) &&
+			(newest == nil || info.ModTime().After(newest.ModTime())) {
+			newest = info
+		}
+	}
+	if newest == nil {
+		return "", err
+	}
+	return cassette.Name(newest.Name()), err
+}
+
+func (p *Page) path(turn string) string { return filepath.Join(p.Folder, turn+cassette.Suffix) }
+
+// testName matches the names that a test can have.
+var testName = lazyregexp.New(`^[\pL\pN][\pL\pN._-]{0,59}$`)
+
+// save copies a turn that has ended into the folder of the tests.
+func (p *Page) save(r *http.Request) (any, error) {
+	var request struct{ Turn, Name string }
+	if json.NewDecoder(r.Body).Decode(&request) != nil || !testName().MatchString(request.Name) {
+		return nil, refuse(http.StatusBadRequest, "name", words.DevBadName)
+	}
+	if filepath.Base(request.Turn) != request.Turn {
+		return nil, refuse(http.StatusNotFound, "", words.DevGone)
+	}
+	from, err := os.Open(p.path(request.Turn))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse(http.StatusNotFound, "", words.DevGone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close() //nolint:errcheck // it is only read
+	if !hasEnded(from) {
+		return nil, refuse(http.StatusConflict, "", words.DevRunning)
+	}
+	path := filepath.Join(p.Tests, request.Name+cassette.Suffix)
+	if err := os.MkdirAll(p.Tests, 0o755); err != nil {
+		return nil, err
+	}
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, refuse(http.StatusConflict, "name", words.DevExists, request.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(copyCassette(from, to), to.Close()); err != nil {
+		_ = os.Remove(path)
+		return nil, err
+	}
+	return map[string]string{"command": p.Replay + " " + path}, nil
+}
+
+// hasEnded reports whether a cassette has the end of its turn.
+func hasEnded(f *os.File) bool {
+	lines := json.NewDecoder(f)
+	for {
+		var line struct{ Type cassette.Type }
+		if lines.Decode(&line) != nil {
+			return false
+		}
+		if line.Type == cassette.TypeExit {
+			return true
+		}
+	}
+}
+
+// copyCassette copies a cassette and its files.
+func copyCassette(from, to *os.File) error {
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return err
+	}
+	files := cassette.FilesDir(from.Name())
+	if _, err := os.Stat(files); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return os.CopyFS(cassette.FilesDir(to.Name()), os.DirFS(files))
+}
