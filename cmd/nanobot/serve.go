@@ -68,11 +68,13 @@ func serve(ctx context.Context, path string, std stdio) error {
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.ready = func(*site) { logLinkCommand(cfg, d.log) }
-	d.reload = func(g *gateway.Gateway, h agentHost, db stateStore) error { return d.reloadFrom(path, g, h, db) }
+	d.reload = func(g *gateway.Gateway, h agentHost, db stateStore) error {
+		return d.reloadFrom(func() (*config.Config, error) { return loadConfig(path) }, g, h, db)
+	}
 	return d.run(ctx)
 }
 
-// daemon is the running program of serve, web and demo.
+// daemon is the running program of serve, web, dev and demo.
 type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
@@ -80,7 +82,17 @@ type daemon struct {
 	reload     func(*gateway.Gateway, agentHost, stateStore) error // called at SIGHUP; nil: SIGHUP ends the daemon
 	ready      func(*site)                                         // called once the daemon is ready
 	supervisor *process.Supervisor
-	lists      map[string][]string // who may talk on each channel, as it was last configured
+	lists      map[string][]string                     // who may talk on each channel, as it was last configured
+	extend     func(daemonParts) func(context.Context) // adds to the site, and returns what runs beside the gateway
+}
+
+// daemonParts are the parts of a daemon that is about to run.
+type daemonParts struct {
+	gateway *gateway.Gateway
+	host    agentHost
+	store   stateStore
+	open    map[string]channels.Channel
+	site    *site
 }
 
 // run answers messages on all enabled channels until it is stopped.
@@ -127,6 +139,10 @@ func (d daemon) run(ctx context.Context) (err error) {
 	options := d.gatewayOptions(open, db, lost)
 	options.Settings, options.Audit = settings, auditLog.Write
 	g, watch = d.newGateway(options, page)
+	beside := func(context.Context) {}
+	if d.extend != nil {
+		beside = d.extend(daemonParts{g, h, db, open, page})
+	}
 	sd := &notifier{log: d.log}
 	d.logStart(len(open))
 	work, ctx := errgroup.WithContext(ctx)
@@ -145,6 +161,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 			d.log.Info("ready")
 			sd.ready(ctx, g)
 			d.ready(page)
+			work.Go(func() error { beside(ctx); return nil })
 			work.Go(func() error { d.verifyState(ctx, files); return nil })
 			work.Go(func() error { return d.serveTools(serving, socket, g, options) })
 		})
@@ -294,8 +311,8 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 
 // reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels
 // stay those of the start, and one that is gone keeps its access list.
-func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost, db stateStore) error {
-	cfg, err := loadConfig(path)
+func (d daemon) reloadFrom(load func() (*config.Config, error), g *gateway.Gateway, h agentHost, db stateStore) error {
+	cfg, err := load()
 	if err != nil {
 		return err
 	}
