@@ -1,9 +1,6 @@
 package terminal
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
 // Recording records one turn. Its methods may be called from many goroutines. They neither fail nor
 // wait for anything but the disk, so that the turn does not depend on them.
@@ -12,10 +9,10 @@ type Recording interface {
 	Envelope(e Envelope)
 	// Frame is called with each frame before the chat gets it. The files of Frame.Checked are open.
 	Frame(f Frame)
-	// Ask is called with each question, and Answer with the answer to the question of that number,
-	// or with the reason why there is none.
-	Ask(number int, q Question)
-	Answer(number int, q Question, a Answer, err error)
+	// Ask is called with each question and returns its number. Answer is called with the answer to
+	// it, or with the reason why there is none.
+	Ask(q Question) (number int)
+	Answer(number int, a Answer, err error)
 	// Inject is called with each message that the agent gets during the turn.
 	Inject(in Injection)
 	// Exit is called at the end of the turn. A turn that was not recorded to its end has none.
@@ -35,7 +32,6 @@ func (Injected) isReport() {}
 type recordedChat struct {
 	Chat
 	Recording
-	questions atomic.Int64
 }
 
 // record begins the recording of a turn if the turn is to be recorded. end ends it.
@@ -70,10 +66,9 @@ func (c *recordedChat) Emit(f Frame) error {
 
 // Ask records a question and its answer.
 func (c *recordedChat) Ask(ctx context.Context, q Question) (Answer, error) {
-	number := int(c.questions.Add(1))
-	c.Recording.Ask(number, q)
+	number := c.Recording.Ask(q)
 	a, err := c.Chat.Ask(ctx, q)
-	c.Answer(number, q, a, err)
+	c.Answer(number, a, err)
 	return a, err
 }
 
