@@ -236,7 +236,7 @@ func (r *Redactor) texts(texts []string) []string {
 // Parts of the patterns of secrets with a name. A value in quotes ends with its quote, a list with
 // its bracket, and any other at white space.
 const (
-	names    = `[\w.-]*(?:(?:(?:api|access|private)[-_]?key|secret|passw(?:or)?d|credential)s?|token|passphrase)` +
+	names = `[\w.-]*(?:(?:(?:api|access|private)[-_]?key|secret|passw(?:or)?d|credential)s?|token|passphrase)` +
 		`(?:[-_](?:id|key|value))?`
 	header   = `(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token|auth)`
 	quoted   = `\\"(?:[^"\\]|\\[^"])*(?:\\"|$)|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|` + "`[^`]*(?:`|$)"
