@@ -84,7 +84,7 @@ func (w *Writer) Envelope(e terminal.Envelope) {
 func (w *Writer) Frame(f terminal.Frame) {
 	out := &Frame{
 		Type: f.Kind, Text: f.Text, Buttons: f.Choices, Silent: f.Silent, Code: f.Code, Level: f.Level,
-		Format: f.Format, Board: f.Board, Own: f.Own,
+		Format: f.Format, Board: f.Board, Own: f.Own, Appended: f.Appended,
 	}
 	if f.Screen != nil {
 		out.Screen = screenText(f.Screen)
