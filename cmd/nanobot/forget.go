@@ -152,7 +152,7 @@ func withPerson(ctx context.Context, cfg *config.Config, text string, std stdio,
 		opened := accessOptions(cfg, std)
 		return f(personal.Options{
 			Config: cfg, Store: db, History: page, Audit: audit.Options{Path: cfg.Audit.File}, Person: who, Out: std.out,
-			Recordings:  recording.Folder(cfg.Gateway.Record),
+			Recordings:  recording.Folder(recordFolder(cfg)),
 			StopTimeout: access.StopTimeout,
 			DaemonRuns:  func(ctx context.Context) bool { return opened.DaemonRuns(ctx, db) },
 		})

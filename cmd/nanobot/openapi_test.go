@@ -141,6 +141,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	a.checkDaemon()
 	a.checkCoverage(
 		"Said ", "Press ", "Asked ", "ToSend ", "ChatChange ", "Edit ", "PushSubscription ", // are asked, not answered
+		"get /api/dev ", "post /api/dev ", "LastTurn ", "SavedTest ", "ReplayCommand ", // of nanobot dev: see TestDevSavesATurnThatReplays
 		"/api/push 404", // without channels.web.push
 		"event reload",  // for more than a thousand changes at once: see gateway/console
 		" 429", " 503",  // there is too much of something, or the disk is broken

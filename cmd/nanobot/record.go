@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -20,6 +21,12 @@ func recordTurns(cfg *config.Config, r *recording.Recorder) terminal.RecordFunc 
 		return nil
 	}
 	return r.For(recordedAgent(cfg))
+}
+
+// recordFolder returns the folder of recorded turns. Without gateway.record it is the one of
+// nanobot dev, which may not exist: what was recorded there is pruned and forgotten, too.
+func recordFolder(cfg *config.Config) string {
+	return cmp.Or(cfg.Gateway.Record, filepath.Join(cfg.Gateway.StateDir, state.Record))
 }
 
 // recordedAgent returns what turns of the agent in terminal are recorded with.

@@ -155,9 +155,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
 	}
-	if cfg.Gateway.Record != "" {
-		s.Recordings = recording.Folder(cfg.Gateway.Record)
-	}
+	s.Recordings = recording.Folder(recordFolder(cfg))
 	for name, settings := range cfg.Channels {
 		if list, ok := settings.(channels.AccessList); ok {
 			s.AllowFrom[name] = list.Allowed()
@@ -340,9 +338,7 @@ func privatePaths(cfg *config.Config) []string {
 	if !containsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
 		paths = append(paths, dir)
 	}
-	if cfg.Gateway.Record != "" {
-		paths = append(paths, cfg.Gateway.Record)
-	}
+	paths = append(paths, recordFolder(cfg))
 	if shared := cfg.SharedDir(); shared != dir {
 		paths = append(paths, filepath.Dir(shared)) // and the folders of other members beside it
 	}

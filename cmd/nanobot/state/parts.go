@@ -40,8 +40,8 @@ const Page = "page"
 // Web is the folder of the web channel's conversations, a database and files.
 const Web = web.StateFolder
 
-// Dev is the folder of the turns that nanobot dev has recorded.
-const Dev = "dev"
+// Record is the folder of recorded turns, for nanobot dev with a config that names none.
+const Record = "record"
 
 // Parts returns all parts of the state. The folder may hold other files, because it may be the
 // workspace. channelFolders are the folders of channels that are copied file by file.
@@ -65,7 +65,6 @@ func Parts(channelFolders []string) []Part {
 		{sqlite.Database + ".new" + dbfile.JournalSuffix, NotCopied},
 		{sqlite.Database + ".new" + dbfile.LogSuffix, NotCopied},
 		{sqlite.Database + ".new" + dbfile.IndexSuffix, NotCopied},
-		{Dev, NotCopied},
 		{sqlite.Copies, NotCopied},
 		{sqlite.Unfinished, NotCopied},
 		{sqlite.LockFile, NotCopied},

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/channels"
+	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/dev"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/recording"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+	"nanobot/internal/words"
+)
+
+func newDev(std stdio) *cobra.Command {
+	var flags webFlags
+	var agent agentFlags
+	cmd := &cobra.Command{
+		Use:   "dev [flags] [COMMAND...]",
+		Short: "Write an agent: each save of a file runs the last message again",
+		Long: `Dev is web for the author of an agent. It watches the config, the files that the command names, and the folders of
+the config and of the agents, without node_modules, users, __pycache__ and names that begin with a dot. When a file is
+saved, the agents start anew, with the config as it is now, and the last message of the page runs again. A save of the
+config or of a file that the command names ends a running turn first. Other files may be the agent's own, so a change
+during a turn does not run it again.
+
+Beside the chat the page shows the last turn: the envelope, the frames with their times, what was sent and the
+receipts. Ctrl+S in the page saves it as tests/NAME.nbt.jsonl, for nanobot replay. Turns are recorded as
+gateway.record says, by default in the state.`,
+		Example: `  nanobot dev                    # the agent of config.json
+  nanobot dev 'python3 agent.py'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := loadForWeb(cmd, agent, args)
+			if err != nil {
+				return err
+			}
+			if cfg.File() == "" && cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
+				return exit.Usagef("dev: there is no config.json in this folder; add a COMMAND such as 'python3 agent.py'")
+			}
+			l := &devLoop{out: std.err, load: func() (*config.Config, error) {
+				if cfg.File() == "" {
+					return cfg, nil
+				}
+				again, err := loadForWeb(cmd, agent, args)
+				if err != nil {
+					return nil, err
+				}
+				recordForDev(again)
+				return again, flags.enablePage(again)
+			}}
+			flags.extend = func(d *daemon) {
+				l.ownFolder = recordForDev(cfg)
+				l.d, d.lists, d.extend = d, allowedByConfig(cfg), l.start
+			}
+			return flags.run(cmd.Context(), cfg, std, func(context.Context, string) error { return nil })
+		},
+	}
+	cmd.SetFlagErrorFunc(explainCommandFlagError)
+	addConfigFlag(cmd, &agent.config)
+	agent.addProtocol(cmd)
+	flags.add(cmd)
+	return cmd
+}
+
+// maxRecorded is how many turns dev keeps, unless the config says where. The folder begins anew
+// then, because the cassettes of one message are numbered, and bounded.
+const maxRecorded = 50
+
+// recordForDev has turns recorded, in the state unless the config names another folder.
+func recordForDev(cfg *config.Config) (own bool) {
+	own = cfg.Gateway.Record == ""
+	cfg.Gateway.Record = recordFolder(cfg)
+	return own
+}
+
+// devLoop runs the last message of the page again when a file of its agent has changed.
+type devLoop struct {
+	d    *daemon
+	load func() (*config.Config, error)
+	out  io.Writer
+	// ownFolder says that the config names no folder for recorded turns.
+	ownFolder bool
+
+	daemonParts
+	page *dev.Page
+}
+
+// start adds the panel to the page, and returns what watches the files until ctx ends.
+func (l *devLoop) start(parts daemonParts) func(ctx context.Context) {
+	l.daemonParts = parts
+	cfg := l.d.cfg
+	replay := "nanobot replay"
+	if cfg.File() == "" {
+		replay += " --protocol " + cfg.Terminal.Protocol + " --command " + format.ShellWord(cfg.Terminal.Command)
+	}
+	l.page = &dev.Page{
+		Folder: cfg.Gateway.Record, Tests: "tests", Replay: replay, Words: l.site.words, Log: l.d.log,
+	}
+	if page, ok := l.open[web.Name].(*web.Channel); ok {
+		page.ShowDev()
+	}
+	for pattern, h := range l.page.Handlers() {
+		l.site.handleForOperators(pattern, h)
+	}
+	return func(ctx context.Context) {
+		l.watch().Run(ctx, dev.Events{
+			Run: l.runAgain, RanSince: l.ranSince,
+			Skipped: func(files []string) { l.say(words.DevSkipped, listFiles(files), len(files)) },
+			TooMany: func() { l.say(words.DevTooMany, dev.MaxEntries) },
+		})
+	}
+}
+
+// say tells the author in the page and in the terminal.
+func (l *devLoop) say(key words.Key, values ...any) {
+	note := words.NewError(key, values...)
+	l.page.SetNote(note)
+	fmt.Fprintln(l.out, "nanobot:", note)
+}
+
+// listFiles names a few files by their paths in this folder.
+func listFiles(files []string) string {
+	here, _ := os.Getwd()
+	var names []string
+	for i, path := range files {
+		if i == 3 {
+			return strings.Join(names, ", ") + ", …"
+		}
+		if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
+			path = short
+		}
+		names = append(names, path)
+	}
+	return strings.Join(names, ", ")
+}
+
+// watch returns the watch of the config, the files in the agents' commands, and their folders.
+func (l *devLoop) watch() *dev.Watch {
+	cfg := l.d.cfg
+	w := &dev.Watch{Ignored: []string{cfg.Gateway.StateDir, cfg.Gateway.Record}}
+	if cfg.File() != "" {
+		w.Files = append(w.Files, absolute(cfg.File()))
+		w.Folders = append(w.Folders, filepath.Dir(absolute(cfg.File())))
+	}
+	for _, name := range cfg.AgentNames() {
+		own, _ := cfg.ForAgent(name)
+		folder := own.Terminal.Cwd
+		if folder == "" {
+			folder = own.Workspace
+		}
+		w.Folders = append(w.Folders, absolute(folder))
+		for _, word := range strings.Fields(own.Terminal.Command) {
+			path := strings.Trim(word, `'"`)
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(absolute(folder), path)
+			}
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				w.Files = append(w.Files, path)
+			}
+		}
+	}
+	return w
+}
+
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}
+
+// pageTurns returns the newest turns of the page's people.
+func (l *devLoop) pageTurns(ctx context.Context) (own []store.Inbound) {
+	turns, err := l.store.Turns(ctx, store.TurnFilter{Origin: channels.Person.String(), Limit: 100})
+	if err != nil {
+		return nil
+	}
+	for _, turn := range turns {
+		if turn.In.Chat.Channel == web.Name && turn.State != store.Dead {
+			own = append(own, turn)
+		}
+	}
+	return own
+}
+
+func (l *devLoop) ranSince(ctx context.Context, t time.Time) bool {
+	for _, turn := range l.pageTurns(ctx) {
+		if turn.State == store.Running || turn.Ended.After(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// runAgain has the agents of the current config run the last message again.
+func (l *devLoop) runAgain(ctx context.Context, changed []string) {
+	l.say(words.DevFiles, listFiles(changed), len(changed))
+	if err := l.d.reloadFrom(l.load, l.gateway, l.host, l.store); err != nil {
+		l.say(words.DevBroken, strings.TrimSpace(err.Error()))
+		return
+	}
+	turns := l.pageTurns(ctx)
+	if len(turns) == 0 {
+		return
+	}
+	if entries, _ := os.ReadDir(l.page.Folder); l.ownFolder && len(entries) > maxRecorded {
+		_ = recording.Folder(l.page.Folder).Prune(ctx, 1, 0) // otherwise the next turns are not recorded, which is logged
+	}
+	last := turns[0]
+	for _, turn := range turns {
+		if turn.State != store.Running || turn.In.Chat != last.In.Chat {
+			continue
+		}
+		if err := l.gateway.Stop(ctx, turn.ID); err != nil && !errors.Is(err, gateway.ErrNotNow) {
+			l.say(words.DevNotRun, err.Error())
+			return
+		}
+	}
+	for {
+		now, found, err := l.store.Inbound(ctx, last.ID)
+		switch {
+		case err == nil && found && now.State == store.Pending: // it waits for a turn that was stopped
+			return
+		case err != nil || !found || !now.Ended.IsZero():
+			if err := l.gateway.Retry(ctx, last.ID); err != nil {
+				l.say(words.DevNotRun, err.Error())
+			}
+			return
+		}
+		if !retry.Sleep(ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+}
