@@ -73,32 +73,10 @@ func recordInto(dir string) (recordPath, error) {
 
 // recordedAgent returns what turns of the agent in terminal are recorded with.
 func recordedAgent(cfg *config.Config, path recordPath) recording.Agent {
-	t := cfg.Terminal
-	a := recording.Agent{
-		Path: path, Environ: os.Environ(), URLs: []string{cfg.Gateway.Store},
-		Header: cassette.Header{
-			Agent: cfg.AgentName(), Protocol: t.Protocol, Nanobot: version,
-			Config: cassette.Config{
-				Interactive: t.Interactive, PassMedia: t.PassMedia, Format: string(t.Format), Stderr: t.Stderr,
-			},
-		},
-	}
-	for _, s := range cfg.AllSecrets() {
-		if value, err := s.Reveal(); err == nil && value != "" { // a secret that cannot be read is in no text
-			a.Secrets = append(a.Secrets, value)
-		}
-	}
-	for _, agent := range agentSettings(cfg) {
-		for variable, value := range agent.Env {
-			a.Environ = append(a.Environ, variable+"="+value)
-		}
-		for _, p := range agent.Providers {
-			a.URLs = append(a.URLs, p.BaseURL)
-		}
-		for _, s := range agent.MCPServers {
-			a.URLs = append(a.URLs, s.URL)
-		}
-	}
+	a := recording.Agent{Path: path, Header: cassette.Header{
+		Agent: cfg.AgentName(), Protocol: cfg.Terminal.Protocol, Nanobot: version, Config: cassetteConfig(cfg.Terminal),
+	}}
+	a.Environ, a.Secrets, a.URLs = cassetteSecrets(cfg)
 	return a
 }
 
