@@ -51,10 +51,10 @@ func (p *Player) Play(c *Cassette) (code int, err error) {
 		return 0, err
 	}
 	p.cassette, p.lines, p.ids = c, bufio.NewReader(p.In), map[int]string{}
-	line, err := p.lines.ReadBytes('\n')
+	line, _ := p.lines.ReadBytes('\n') // which is complete or no JSON
 	var envelope terminal.Envelope
-	if jsonErr := json.Unmarshal(line, &envelope); jsonErr != nil {
-		return 0, fmt.Errorf("read envelope: %w", jsonErr)
+	if err := json.Unmarshal(line, &envelope); err != nil {
+		return 0, fmt.Errorf("read envelope: %w", err)
 	}
 	if p.dir = envelope.UserDataDir; p.dir == "" {
 		p.dir = os.TempDir()

@@ -177,7 +177,7 @@ func (c *Cassette) CopyFile(f File, dir string) (path string, err error) {
 	}
 	content, err := readRegular(from)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("the file %s is missing; copy it to %s", f.Path, from)
+		return "", fmt.Errorf("a recorded file is missing: copy %s from where the turn was recorded to %s", f.Path, from)
 	}
 	if err != nil {
 		return "", fmt.Errorf("file %s: %w", f.Path, err)

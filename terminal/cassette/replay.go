@@ -245,7 +245,7 @@ func (m Mode) items(lines []Line) (items []string) {
 		case l.Type == TypeAsk:
 			item = m.message("question", l.Ask.Text, l)
 		case l.Type == TypeExit && m == Exact:
-			item = fmt.Sprintf("exit: %s %d %s\n", l.Exit.Status, l.Exit.Code, l.Exit.Signal)
+			item = strings.TrimSpace(fmt.Sprintf("exit: %s %d %s", l.Exit.Status, l.Exit.Code, l.Exit.Signal)) + "\n"
 		case l.Type == TypeExit:
 			item = fmt.Sprintf("exit: %s\n", l.Exit.Status)
 		}
@@ -271,7 +271,9 @@ func (m Mode) message(kind, text string, l Line) string {
 	var b strings.Builder
 	b.WriteString(kind)
 	if l.Frame != nil {
-		fmt.Fprintf(&b, " %s", cmp.Or(l.Frame.Format, "markdown"))
+		if l.isSent() {
+			fmt.Fprintf(&b, " %s", cmp.Or(l.Frame.Format, "markdown"))
+		}
 		if l.Frame.Silent {
 			b.WriteString(" silent")
 		}

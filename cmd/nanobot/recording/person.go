@@ -6,10 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"nanobot/channels"
 	"nanobot/terminal"
@@ -37,8 +35,8 @@ type Found struct {
 // Remove removes the cassette and its files.
 func (f Found) Remove() error { return removeCassette(f.Path) }
 
-// Find returns the cassettes with something of a person. A cassette whose message or people cannot
-// be told, because it was cut off or a secret was equal to an ID, has no lines and counts as one.
+// Find returns the cassettes with something of a person. One that was cut off in its message, so
+// that nobody can tell whose it is, counts as one and has no lines.
 func (f Folder) Find(p Person) (all []Found, err error) {
 	names, err := f.list()
 	if err != nil {
@@ -62,10 +60,7 @@ func (f Folder) Find(p Person) (all []Found, err error) {
 
 // find reads a cassette and reports whether it has something of the person.
 func (p Person) find(path string) (found Found, is bool, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err == nil {
-		err = checkRegular(file)
-	}
+	file, err := open(path)
 	if err != nil {
 		return found, false, err
 	}
@@ -85,7 +80,8 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 				if chatOf(*line.Envelope).Channel != p.Channel { // an ID there is somebody else's
 					return found, false, nil
 				}
-				found.Own, is = p.owns(*line.Envelope)
+				own, involved := p.owns(*line.Envelope)
+				found.Own, is = found.Own || own, is || involved
 			}
 			mine, involved := p.wrote(line)
 			is = is || involved
@@ -112,16 +108,12 @@ func chatOf(e terminal.Envelope) channels.Chat {
 func (p Person) owns(e terminal.Envelope) (own, involved bool) {
 	chat := chatOf(e)
 	own = slices.Contains(p.Chats, chat) || e.PersonID() == p.User
-	involved = own || e.PersonID() == cassette.Redacted || chat.ID == cassette.Redacted ||
-		e.ReplyTo != nil && p.is(e.ReplyTo.User) || e.Forwarded != nil && p.is(e.Forwarded.From) ||
+	involved = own || e.ReplyTo != nil && p.is(e.ReplyTo.User) || e.Forwarded != nil && p.is(e.Forwarded.From) ||
 		len(e.History) > 0 && slices.Contains(p.Groups, chat)
 	return own, involved
 }
 
-// is reports whether a user is the person, or may be.
-func (p Person) is(u *terminal.User) bool { return u != nil && p.isID(u.ID) }
-
-func (p Person) isID(id string) bool { return id == p.User || id == cassette.Redacted }
+func (p Person) is(u *terminal.User) bool { return u != nil && u.ID == p.User }
 
 // wrote reports whether the person wrote a line during the turn, and whether it has something of
 // the person.
@@ -131,7 +123,7 @@ func (p Person) wrote(l cassette.Line) (wrote, involved bool) {
 		quoted := l.Inject.ReplyTo != nil && p.is(l.Inject.ReplyTo.User)
 		return p.is(l.Inject.User), p.is(l.Inject.User) || quoted
 	case l.Answer != nil:
-		return p.isID(l.Answer.By), p.isID(l.Answer.By)
+		return l.Answer.By == p.User, l.Answer.By == p.User
 	}
 	return false, false
 }
@@ -139,7 +131,7 @@ func (p Person) wrote(l cassette.Line) (wrote, involved bool) {
 // isOthers reports whether somebody else wrote a line.
 func (p Person) isOthers(l cassette.Line) bool {
 	return l.Inject != nil && l.Inject.User != nil && !p.is(l.Inject.User) ||
-		l.Answer != nil && l.Answer.By != "" && !p.isID(l.Answer.By)
+		l.Answer != nil && l.Answer.By != "" && l.Answer.By != p.User
 }
 
 // hideOthers returns a line without what others wrote in a group.
