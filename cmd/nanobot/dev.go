@@ -33,7 +33,7 @@ func newDev(std stdio) *cobra.Command {
 		Short: "Write an agent: each save of a file runs the last message again",
 		Long: `Dev is web for the author of an agent. It watches the config, the files that the command names, and the folders of
 the config and of the agents, without node_modules, users, __pycache__ and names that begin with a dot. When a file is
-saved, the agents start anew, with the config as it is now, and the last message of the page runs again. A save of the
+saved, the agents start again, with the config as it is now, and the last message of the page runs again. A save of the
 config or of a file that the command names ends a running turn first. Other files may be the agent's own, so a change
 during a turn does not run it again.
 
@@ -75,7 +75,7 @@ gateway.record says, by default in the state.`,
 	return cmd
 }
 
-// maxRecorded is how many turns dev keeps, unless the config says where. The folder begins anew
+// maxRecorded is how many turns dev keeps, unless the config says where. The folder is emptied
 // then, because the cassettes of one message are numbered, and bounded.
 const maxRecorded = 50
 
@@ -118,14 +118,14 @@ func (l *devLoop) start(parts daemonParts) func(ctx context.Context) {
 	return func(ctx context.Context) {
 		l.watch().Run(ctx, dev.Events{
 			Run: l.runAgain, RanSince: l.ranSince,
-			Skipped: func(files []string) { l.say(words.DevSkipped, listFiles(files), len(files)) },
-			TooMany: func() { l.say(words.DevTooMany, dev.MaxEntries) },
+			Skipped: func(files []string) { l.showNote(words.DevSkipped, listFiles(files), len(files)) },
+			TooMany: func() { l.showNote(words.DevTooMany, dev.MaxEntries) },
 		})
 	}
 }
 
-// say tells the author in the page and in the terminal.
-func (l *devLoop) say(key words.Key, values ...any) {
+// showNote tells the author in the page and in the terminal.
+func (l *devLoop) showNote(key words.Key, values ...any) {
 	note := words.NewError(key, values...)
 	l.page.SetNote(note)
 	fmt.Fprintln(l.out, "nanobot:", note)
@@ -207,9 +207,9 @@ func (l *devLoop) ranSince(ctx context.Context, t time.Time) bool {
 
 // runAgain has the agents of the current config run the last message again.
 func (l *devLoop) runAgain(ctx context.Context, changed []string) {
-	l.say(words.DevFiles, listFiles(changed), len(changed))
+	l.showNote(words.DevFiles, listFiles(changed), len(changed))
 	if err := l.d.reloadFrom(l.load, l.gateway, l.host, l.store); err != nil {
-		l.say(words.DevBroken, strings.TrimSpace(err.Error()))
+		l.showNote(words.DevBroken, strings.TrimSpace(err.Error()))
 		return
 	}
 	turns := l.pageTurns(ctx)
@@ -225,7 +225,7 @@ func (l *devLoop) runAgain(ctx context.Context, changed []string) {
 			continue
 		}
 		if err := l.gateway.Stop(ctx, turn.ID); err != nil && !errors.Is(err, gateway.ErrNotNow) {
-			l.say(words.DevNotRun, err.Error())
+			l.showNote(words.DevNotRun, err.Error())
 			return
 		}
 	}
@@ -236,7 +236,7 @@ func (l *devLoop) runAgain(ctx context.Context, changed []string) {
 			return
 		case err != nil || !found || !now.Ended.IsZero():
 			if err := l.gateway.Retry(ctx, last.ID); err != nil {
-				l.say(words.DevNotRun, err.Error())
+				l.showNote(words.DevNotRun, err.Error())
 			}
 			return
 		}

@@ -140,11 +140,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer auditLog.Close()
 	options := d.gatewayOptions(open, db, lost)
 	options.Settings, options.Audit, options.Record = settings, auditLog.Write, recorder
-	g, watch = d.newGateway(options, page)
-	beside := func(context.Context) {}
-	if d.extend != nil {
-		beside = d.extend(daemonParts{g, h, db, open, page})
-	}
+	g, watch = d.newGateway(options, h, db, page)
 	sd := &notifier{log: d.log}
 	d.logStart(len(open))
 	work, ctx := errgroup.WithContext(ctx)
@@ -163,7 +159,6 @@ func (d daemon) run(ctx context.Context) (err error) {
 			d.log.Info("ready")
 			sd.ready(ctx, g)
 			d.ready(page)
-			work.Go(func() error { beside(ctx); return nil })
 			work.Go(func() error { d.verifyState(ctx, files); return nil })
 			work.Go(func() error { return d.serveTools(serving, socket, g, options) })
 		})
@@ -257,7 +252,9 @@ func (d daemon) openSocket() *peersocket.Listener {
 }
 
 // newGateway returns the gateway, and a function that sends its events to the page until ctx ends.
-func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, func(context.Context)) {
+func (d daemon) newGateway(o gateway.Options, h agentHost, db stateStore, page *site) (
+	*gateway.Gateway, func(context.Context),
+) {
 	if page == nil {
 		return gateway.New(o), func(context.Context) {}
 	}
@@ -265,7 +262,17 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 	o.Words = page.words // a reload changes the words of both
 	o.Events = func(e events.Event) { c.Observe(e); m.Observe(e) }
 	g := gateway.New(o)
-	return g, page.mountGateway(g, c, m, o.Channels)
+	watch := page.mountGateway(g, c, m, o.Channels)
+	if d.extend == nil {
+		return g, watch
+	}
+	beside := d.extend(daemonParts{g, h, db, o.Channels, page})
+	return g, func(ctx context.Context) {
+		var work sync.WaitGroup
+		work.Go(func() { beside(ctx) })
+		watch(ctx)
+		work.Wait()
+	}
 }
 
 // closeChannels closes the channels that hold resources.

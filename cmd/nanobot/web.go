@@ -192,7 +192,8 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 	return err
 }
 
-// enablePage makes a config serve the chat page on this machine, with only warnings in the terminal.
+// enablePage makes a config serve the chat page on this machine, with only warnings in the
+// terminal.
 func (f webFlags) enablePage(cfg *config.Config) error {
 	if cfg.Log.Level == config.Default().Log.Level {
 		cfg.Log.Level = "warn"

@@ -31,7 +31,8 @@ const recordedEnd = `{"at":150,"type":"exit","exit":{"status":"done","code":0}}
 {"at":170,"type":"receipt","receipt":{"id":"3","message_id":"m7","state":"sent"}}
 `
 
-// newDevFake returns a fake with the panel of nanobot dev, and the folders that it reads and saves to.
+// newDevFake returns a fake with the panel of nanobot dev, and the folders that it reads from and
+// saves to.
 func newDevFake(t *testing.T) (f *fake, recorded, tests string) {
 	t.Helper()
 	f = newFake(t)

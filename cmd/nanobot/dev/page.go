@@ -135,7 +135,7 @@ func (p *Page) read(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (p *Page) save(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close() //nolint:errcheck // it is only read
+	defer from.Close()
 	if !hasEnded(from) {
 		return nil, refuse(http.StatusConflict, "", words.DevRunning)
 	}
