@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,6 @@ import (
 	"nanobot/cmd/nanobot/dev"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
-	"nanobot/cmd/nanobot/recording"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/retry"
@@ -58,11 +58,11 @@ gateway.record says, by default in the state.`,
 				if err != nil {
 					return nil, err
 				}
-				recordForDev(again)
+				again.Gateway.Record = recordFolder(again)
 				return again, flags.enablePage(again)
 			}}
 			flags.extend = func(d *daemon) {
-				l.ownFolder = recordForDev(cfg)
+				cfg.Gateway.Record = recordFolder(cfg)
 				l.d, d.lists, d.extend = d, allowedByConfig(cfg), l.start
 			}
 			return flags.run(cmd.Context(), cfg, std, func(context.Context, string) error { return nil })
@@ -75,24 +75,11 @@ gateway.record says, by default in the state.`,
 	return cmd
 }
 
-// maxRecorded is how many turns dev keeps, unless the config says where. The folder is emptied
-// then, because the cassettes of one message are numbered, and bounded.
-const maxRecorded = 50
-
-// recordForDev has turns recorded, in the state unless the config names another folder.
-func recordForDev(cfg *config.Config) (own bool) {
-	own = cfg.Gateway.Record == ""
-	cfg.Gateway.Record = recordFolder(cfg)
-	return own
-}
-
 // devLoop runs the last message of the page again when a file of its agent has changed.
 type devLoop struct {
 	d    *daemon
 	load func() (*config.Config, error)
 	out  io.Writer
-	// ownFolder says that the config names no folder for recorded turns.
-	ownFolder bool
 
 	daemonParts
 	page *dev.Page
@@ -131,18 +118,14 @@ func (l *devLoop) showNote(key words.Key, values ...any) {
 	fmt.Fprintln(l.out, "nanobot:", note)
 }
 
-// listFiles names a few files by their paths in this folder.
+// listFiles names a few files.
 func listFiles(files []string) string {
-	here, _ := os.Getwd()
 	var names []string
-	for i, path := range files {
-		if i == 3 {
-			return strings.Join(names, ", ") + ", …"
-		}
-		if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
-			path = short
-		}
-		names = append(names, path)
+	for _, path := range files[:min(3, len(files))] {
+		names = append(names, filepath.Base(path))
+	}
+	if len(files) > len(names) {
+		names = append(names, "…")
 	}
 	return strings.Join(names, ", ")
 }
@@ -151,21 +134,17 @@ func listFiles(files []string) string {
 func (l *devLoop) watch() *dev.Watch {
 	cfg := l.d.cfg
 	w := &dev.Watch{Ignored: []string{cfg.Gateway.StateDir, cfg.Gateway.Record}}
-	if cfg.File() != "" {
-		w.Files = append(w.Files, absolute(cfg.File()))
-		w.Folders = append(w.Folders, filepath.Dir(absolute(cfg.File())))
+	if path, err := filepath.Abs(cfg.File()); err == nil && cfg.File() != "" {
+		w.Files, w.Folders = []string{path}, []string{filepath.Dir(path)}
 	}
 	for _, name := range cfg.AgentNames() {
 		own, _ := cfg.ForAgent(name)
-		folder := own.Terminal.Cwd
-		if folder == "" {
-			folder = own.Workspace
-		}
-		w.Folders = append(w.Folders, absolute(folder))
+		folder := cmp.Or(own.Terminal.Cwd, own.Workspace)
+		w.Folders = append(w.Folders, folder)
 		for _, word := range strings.Fields(own.Terminal.Command) {
 			path := strings.Trim(word, `'"`)
 			if !filepath.IsAbs(path) {
-				path = filepath.Join(absolute(folder), path)
+				path = filepath.Join(folder, path)
 			}
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				w.Files = append(w.Files, path)
@@ -173,13 +152,6 @@ func (l *devLoop) watch() *dev.Watch {
 		}
 	}
 	return w
-}
-
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
 }
 
 // pageTurns returns the newest turns of the page's people.
@@ -207,7 +179,6 @@ func (l *devLoop) ranSince(ctx context.Context, t time.Time) bool {
 
 // runAgain has the agents of the current config run the last message again.
 func (l *devLoop) runAgain(ctx context.Context, changed []string) {
-	l.showNote(words.DevFiles, listFiles(changed), len(changed))
 	if err := l.d.reloadFrom(l.load, l.gateway, l.host, l.store); err != nil {
 		l.showNote(words.DevBroken, strings.TrimSpace(err.Error()))
 		return
@@ -216,32 +187,23 @@ func (l *devLoop) runAgain(ctx context.Context, changed []string) {
 	if len(turns) == 0 {
 		return
 	}
-	if entries, _ := os.ReadDir(l.page.Folder); l.ownFolder && len(entries) > maxRecorded {
-		_ = recording.Folder(l.page.Folder).Prune(ctx, 1, 0) // otherwise the next turns are not recorded, which is logged
-	}
+	l.showNote(words.DevFiles, listFiles(changed), len(changed))
 	last := turns[0]
-	for _, turn := range turns {
-		if turn.State != store.Running || turn.In.Chat != last.In.Chat {
-			continue
+	var err error
+	if last.State == store.Running {
+		err = l.gateway.Stop(ctx, last.ID)
+	}
+	for err == nil || errors.Is(err, gateway.ErrNotNow) { // its agent has ended
+		last, _, err = l.store.Inbound(ctx, last.ID)
+		if err == nil && !last.Ended.IsZero() {
+			err = l.gateway.Retry(ctx, last.ID)
+			break
 		}
-		if err := l.gateway.Stop(ctx, turn.ID); err != nil && !errors.Is(err, gateway.ErrNotNow) {
-			l.showNote(words.DevNotRun, err.Error())
+		if last.State == store.Pending || !retry.Sleep(ctx, 20*time.Millisecond) { // it has not run yet
 			return
 		}
 	}
-	for {
-		now, found, err := l.store.Inbound(ctx, last.ID)
-		switch {
-		case err == nil && found && now.State == store.Pending: // it waits for a turn that was stopped
-			return
-		case err != nil || !found || !now.Ended.IsZero():
-			if err := l.gateway.Retry(ctx, last.ID); err != nil {
-				l.showNote(words.DevNotRun, err.Error())
-			}
-			return
-		}
-		if !retry.Sleep(ctx, 20*time.Millisecond) {
-			return
-		}
+	if err != nil {
+		l.showNote(words.DevNotRun, err.Error())
 	}
 }

@@ -111,7 +111,7 @@ func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
 	record(t, recorded, "2-b", recordedTurn)
 	record(t, recorded, "2-b", strings.Repeat(`{"at":200,"type":"frame","frame":{"type":"log","text":"`+strings.Repeat("x", 1000)+"\"}}\n", 400))
 	p.awaitText("#dev", "more are in the file 2-b")
-	if n := p.count("#dev li"); n < 200 || n > 350 {
+	if n := p.count("#dev li"); n < 200 || n > 260 {
 		t.Errorf("%d lines are shown", n)
 	}
 }

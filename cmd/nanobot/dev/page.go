@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -23,9 +22,8 @@ import (
 )
 
 const (
-	// maxPart is how many bytes of a cassette one response has, and maxShown how many the page
-	// shows of a turn. The rest is in the file.
-	maxPart, maxShown = 64 << 10, 256 << 10
+	// maxShown is how many bytes of a cassette the page shows. The rest is in the file.
+	maxShown = 256 << 10
 	// maxRequest is the longest request.
 	maxRequest = 4 << 10
 )
@@ -56,15 +54,15 @@ func (p *Page) Handlers() map[string]http.Handler {
 	handle := func(f func(*http.Request) (any, error)) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serveJSON(w, r, f) })
 	}
+	file := func(name, kind string) http.Handler { // whatever the machine says of such files
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind+"; charset=utf-8")
+			http.ServeFileFS(w, r, page.DevFiles, name)
+		})
+	}
 	return map[string]http.Handler{
 		"GET /api/dev": handle(p.read), "POST /api/dev": handle(p.save),
-		"GET /dev/": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, ".js") { // whatever the machine says of such files
-				w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-			}
-			w.Header().Set("Cache-Control", "no-cache")
-			http.FileServerFS(page.DevFiles).ServeHTTP(w, r)
-		}),
+		"GET /dev/dev.js": file("dev/dev.js", "text/javascript"), "GET /dev/dev.css": file("dev/dev.css", "text/css"),
 	}
 }
 
@@ -140,44 +138,21 @@ func (p *Page) read(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.After = min(max(response.After, 0), info.Size())
-	if response.After >= maxShown {
+	response.After = min(max(response.After, 0), maxShown, info.Size())
+	b := make([]byte, min(maxShown, info.Size())-response.After)
+	if _, err := f.ReadAt(b, response.After); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	b = b[:bytes.LastIndexByte(b, '\n')+1] // the next line is being written
+	for line := range bytes.Lines(b) {
+		if json.Valid(line) {
+			response.Lines = append(response.Lines, line)
+		}
+	}
+	if response.After += int64(len(b)); info.Size() > maxShown {
 		response.Left = info.Size() - response.After
-		return response, nil
 	}
-	lines, n, err := readLines(io.NewSectionReader(f, response.After, info.Size()-response.After))
-	response.After += n
-	response.Lines = append(response.Lines, lines...)
-	return response, err
-}
-
-// readLines returns the first complete lines, and their length. A line that is too long is an
-// object with its length.
-func readLines(from io.Reader) (lines []json.RawMessage, n int64, err error) {
-	reader := bufio.NewReaderSize(from, maxPart)
-	b, err := reader.Peek(maxPart)
-	if end := bytes.LastIndexByte(b, '\n') + 1; end > 0 {
-		for line := range bytes.Lines(b[:end]) {
-			if json.Valid(line) {
-				lines = append(lines, bytes.Clone(line))
-			}
-		}
-		return lines, int64(end), nil
-	}
-	for err == nil {
-		b, err = reader.ReadSlice('\n')
-		n += int64(len(b))
-		if err == nil {
-			return []json.RawMessage{json.RawMessage(`{"left_out":` + strconv.FormatInt(n, 10) + `}`)}, n, nil
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			err = nil
-		}
-	}
-	if errors.Is(err, io.EOF) { // the line is being written
-		err = nil
-	}
-	return nil, 0, err
+	return response, nil
 }
 
 // lastTurn returns the name of the newest cassette, or "".

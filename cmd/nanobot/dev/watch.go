@@ -14,9 +14,8 @@ import (
 
 const (
 	// pollInterval is how often files are looked at. A change is acted on when the next look finds
-	// no further one, since editors and formatters write several files, or after maxDelay looks.
+	// no further one, since editors and formatters write several files.
 	pollInterval = 300 * time.Millisecond
-	maxDelay     = 5
 	// MaxEntries is how many files and folders are looked at: each look takes some milliseconds.
 	MaxEntries = 2000
 )
@@ -37,17 +36,13 @@ type Watch struct {
 	known map[string]stamp
 }
 
-type stamp struct {
-	modified int64
-	size     int64
-}
+type stamp struct{ modified, size int64 }
 
 // Changed returns the files that have changed since the last call, without new ones: an editor adds
 // its own files, and a new file of the agent is of no use before another one names it. more says
 // that there are more files than can be watched.
 func (w *Watch) Changed() (changed []string, more bool) {
-	first := w.known == nil
-	if first {
+	if w.known == nil {
 		w.known = map[string]stamp{}
 	}
 	look := func(path string) {
@@ -114,26 +109,22 @@ func (w *Watch) Run(ctx context.Context, on Events) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	var pending []string
-	said, delay := false, 0
-	for {
+	for saidMore := false; ; {
 		changed, more := w.Changed()
-		if more && !said {
-			said = true
+		if more && !saidMore {
+			saidMore = true
 			on.TooMany()
 		}
 		if len(changed) > 0 && on.RanSince(ctx, time.Now().Add(-pollInterval-settleTime)) {
-			var skipped []string
-			changed, skipped = w.ownChanges(changed)
-			if len(skipped) > 0 {
-				on.Skipped(skipped)
+			named := func(path string) bool { return slices.Contains(w.Files, path) }
+			if others := slices.DeleteFunc(slices.Clone(changed), named); len(others) > 0 {
+				on.Skipped(others)
 			}
+			changed = slices.DeleteFunc(changed, func(path string) bool { return !named(path) })
 		}
-		if delay++; len(pending) > 0 && (len(changed) == 0 || delay >= maxDelay) {
-			on.Run(ctx, append(pending, changed...))
-			pending, changed = nil, nil
-		}
-		if len(pending) == 0 {
-			delay = 0
+		if len(changed) == 0 && len(pending) > 0 {
+			on.Run(ctx, pending)
+			pending = nil
 		}
 		pending = append(pending, changed...)
 		select {
@@ -142,16 +133,4 @@ func (w *Watch) Run(ctx context.Context, on Events) {
 			return
 		}
 	}
-}
-
-// ownChanges separates the changes of Files, which people make, from others.
-func (w *Watch) ownChanges(changed []string) (own, others []string) {
-	for _, path := range changed {
-		if slices.Contains(w.Files, path) {
-			own = append(own, path)
-		} else {
-			others = append(others, path)
-		}
-	}
-	return own, others
 }

@@ -134,15 +134,6 @@ func TestALoopRunsOnceForSeveralSavesAndNotForTheAgentsFiles(t *testing.T) {
 		look()
 		look()
 		check("during a turn", [][]string{{own}}, [][]string{{other}})
-		for range 7 { // such as a log
-			f.write("agent.py")
-			look()
-		}
-		mu.Lock()
-		if len(ran) == 0 {
-			t.Error("a file that changes all the time never runs")
-		}
-		mu.Unlock()
 		cancel()
 		work.Wait()
 	})

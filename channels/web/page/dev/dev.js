@@ -1,5 +1,5 @@
 // The panel of nanobot dev: the last turn as its cassette has it.
-import { $, h, button, bytes, announce } from '../dom.js';
+import { $, h, button, bytes } from '../dom.js';
 import { get, post } from '../api.js';
 import { ask } from '../dialog.js';
 import { text } from '../text.js';
@@ -21,8 +21,7 @@ function summary(line) {
 
 /** @param {Record<string, any>} line */
 function row(line) {
-	const long = line.left_out && text('devLeft', { size: bytes(line.left_out), turn });
-	const pre = h('pre', { tabindex: 0 }), e = h('details', h('summary', h('time', line.at === undefined ? '' : `+${line.at} ms`), ' ', h('code', line.type || '…'), ' ', ...(long ? [long] : summary(line))), pre);
+	const pre = h('pre', { tabindex: 0 }), e = h('details', h('summary', h('time', line.at === undefined ? '' : `+${line.at} ms`), ' ', h('code', line.type), ' ', ...summary(line)), pre);
 	e.ontoggle = () => pre.textContent ||= JSON.stringify(line, null, 2);
 	return h('li', { 'data-type': line.type }, e);
 }
@@ -45,7 +44,6 @@ async function saveTest() {
 	while (which && !document.querySelector('dialog[open]') && (name = await ask([why, text('devName')].filter(Boolean).join(' '), text('pageSave'), typeof name === 'string' ? name : '')) !== false) {
 		try {
 			const { command } = await post('api/dev', { turn: which, name });
-			announce(text('devSaved') + ' ' + command);
 			return fate.replaceChildren(text('devSaved'), ' ', h('code', command));
 		} catch (e) {
 			why = e.message + '.';
@@ -55,7 +53,7 @@ async function saveTest() {
 }
 
 addEventListener('keydown', (e) => {
-	if (e.key.toLowerCase() !== 's' || !(e.ctrlKey || e.metaKey) || e.shiftKey || e.altKey) return;
+	if (!panel.checkVisibility() || e.key.toLowerCase() !== 's' || !(e.ctrlKey || e.metaKey) || e.shiftKey || e.altKey) return;
 	e.preventDefault();
 	saveTest();
 });
