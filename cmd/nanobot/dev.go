@@ -196,6 +196,7 @@ func (l *devLoop) runAgain(ctx context.Context, changed []string) {
 	for err == nil || errors.Is(err, gateway.ErrNotNow) { // its agent has ended
 		last, _, err = l.store.Inbound(ctx, last.ID)
 		if err == nil && !last.Ended.IsZero() {
+			l.page.RunAgain(last.ID)
 			err = l.gateway.Retry(ctx, last.ID)
 			break
 		}

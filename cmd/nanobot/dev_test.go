@@ -107,6 +107,13 @@ func TestDevRunsTheLastMessageAgainAfterASave(t *testing.T) {
 	d.awaitMessage("first hello")
 	d.version("second")
 	d.awaitMessage("second hello")
+	envelopes := 0
+	for _, line := range d.panel().Lines {
+		if line.Type == "envelope" {
+			envelopes++
+		}
+	}
+	wanttest.Equal(t, "envelopes of the last turn:", envelopes, 1)
 	// A running turn ends first, and the agent's own file does not run it again.
 	musttest.Do(t, os.Remove(filepath.Join(d.dir, "began")))
 	d.author.sendMessage(chat, "slow")
@@ -128,8 +135,20 @@ func TestDevRunsTheLastMessageAgainAfterASave(t *testing.T) {
 	d.awaitNote("The config has a mistake")
 	d.write(t, "config.json", `{"terminal": {"command": "echo fourth", "protocol": "plain"}}`)
 	d.awaitMessage("fourth")
+	if log := d.log(); strings.Contains(log, "not recorded") {
+		t.Error(log)
+	}
 	d.signal(syscall.SIGINT)
 	wanttest.Equal(t, "status", d.awaitExit(), 0)
+	// The config names no folder for recorded turns, and forget finds them.
+	cassettes := filepath.Join(d.dir, ".nanobot", "record", "*.nbt.jsonl")
+	if found := musttest.Get(filepath.Glob(cassettes))(t); len(found) == 0 {
+		t.Error("no turn is recorded")
+	}
+	mustRunProgram(t, "forget", "--config", filepath.Join(d.dir, "config.json"), "--yes", "web:operator")
+	if found := musttest.Get(filepath.Glob(cassettes))(t); len(found) > 0 {
+		t.Errorf("left are %q", found)
+	}
 }
 
 // awaitFile waits until the agent has made a file.

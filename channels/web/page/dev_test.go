@@ -110,7 +110,7 @@ func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
 
 	record(t, recorded, "2-b", recordedTurn)
 	record(t, recorded, "2-b", strings.Repeat(`{"at":200,"type":"frame","frame":{"type":"log","text":"`+strings.Repeat("x", 1000)+"\"}}\n", 400))
-	p.awaitText("#dev", "more are in the file 2-b")
+	p.awaitText("#dev", "more are in the file 2-b.")
 	if n := p.count("#dev li"); n < 200 || n > 260 {
 		t.Errorf("%d lines are shown", n)
 	}
@@ -122,6 +122,9 @@ func TestTheDevPanelFitsTheScreenAndIsAccessible(t *testing.T) {
 	f.say("c1", "A first answer", nil)
 	record(t, recorded, "1-a", recordedTurn+recordedEnd)
 	p := open(t, f.url()+"#/c/c1")
+	german := openGerman(t, f.url()+"#/c/c1")
+	german.awaitText("#dev h2", "Letzter Durchgang")
+	german.awaitText("#dev", "hat sich geändert")
 	into := os.Getenv("NANOBOT_SHOTS")
 	for name, width := range map[string]int64{"phone": 390, "desktop": 1280} {
 		p.size(width, 844)

@@ -39,6 +39,20 @@ type Page struct {
 
 	mu   sync.Mutex
 	note *words.Error
+	runs int // of messages that were run again
+}
+
+// RunAgain removes the record of a message that is about to run again: one cassette has all runs of
+// a message.
+func (p *Page) RunAgain(inbound int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs++
+	recorded, _ := filepath.Glob(p.path(strconv.FormatInt(inbound, 10) + "-*")) // the pattern is right
+	for _, path := range recorded {
+		_ = os.Remove(path) // otherwise the page shows both runs
+		_ = os.RemoveAll(cassette.FilesDir(path))
+	}
 }
 
 // SetNote has the page show what has become of the last change.
@@ -107,7 +121,7 @@ func (p *Page) wordsFor(r *http.Request) words.Words {
 
 // part is the next part of the last turn.
 type part struct {
-	Turn  string            `json:"turn"`  // name of its cassette; "": there is none
+	Turn  string            `json:"turn"`  // name of its cassette, and how often it ran again; "": there is none
 	After int64             `json:"after"` // where the next part begins
 	Lines []json.RawMessage `json:"lines"`
 	Left  int64             `json:"left,omitempty"` // bytes that are only in the file
@@ -121,15 +135,17 @@ func (p *Page) read(r *http.Request) (any, error) {
 	if p.note != nil {
 		response.Note = p.wordsFor(r).Reason(p.note)
 	}
+	runs := strconv.Itoa(p.runs)
 	p.mu.Unlock()
-	var err error
-	if response.Turn, err = p.lastTurn(); err != nil || response.Turn == "" {
+	name, err := p.lastTurn()
+	if err != nil || name == "" {
 		return response, err
 	}
+	response.Turn = name + "." + runs
 	if r.FormValue("turn") == response.Turn {
 		response.After, _ = strconv.ParseInt(r.FormValue("after"), 10, 64)
 	}
-	f, err := os.Open(p.path(response.Turn))
+	f, err := os.Open(p.path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +202,14 @@ func (p *Page) save(r *http.Request) (any, error) {
 	if json.NewDecoder(r.Body).Decode(&request) != nil || !testName().MatchString(request.Name) {
 		return nil, refuse(http.StatusBadRequest, "name", words.DevBadName)
 	}
-	if filepath.Base(request.Turn) != request.Turn {
+	name, runs, _ := strings.Cut(request.Turn, ".")
+	p.mu.Lock()
+	gone := filepath.Base(name) != name || runs != strconv.Itoa(p.runs)
+	p.mu.Unlock()
+	if gone {
 		return nil, refuse(http.StatusNotFound, "", words.DevGone)
 	}
-	from, err := os.Open(p.path(request.Turn))
+	from, err := os.Open(p.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse(http.StatusNotFound, "", words.DevGone)
 	}

@@ -209,7 +209,10 @@ func (t *tape) Write(line []byte) (n int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file == nil {
-		if err := t.open(0); err != nil {
+		switch err := t.open(0); {
+		case errors.Is(err, fs.ErrNotExist): // it was pruned, forgotten or recorded again
+			return len(line), nil
+		case err != nil:
 			return 0, err
 		}
 	}

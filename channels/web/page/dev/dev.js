@@ -34,7 +34,7 @@ async function load() {
 	list.append(...r.lines.map(row));
 	if (end && r.lines.length) scroll.scrollTop = scroll.scrollHeight;
 	if (note.textContent !== (r.note || '')) note.textContent = r.note || '';
-	more.textContent = turn ? r.left ? text('devLeft', { size: bytes(r.left), turn }) : '' : text('devNone');
+	more.textContent = turn ? r.left ? text('devLeft', { size: bytes(r.left), turn: turn.split('.')[0] }) : '' : text('devNone');
 	save.toggleAttribute('disabled', !turn);
 }
 
