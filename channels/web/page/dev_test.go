@@ -33,11 +33,15 @@ const recordedEnd = `{"at":150,"type":"exit","exit":{"status":"done","code":0}}
 
 // newDevFake returns a fake with the panel of nanobot dev, and the folders that it reads from and
 // saves to.
-func newDevFake(t *testing.T) (f *fake, recorded, tests string) {
+// There is a note about the turn with these lines.
+func newDevFake(t *testing.T, lines string) (f *fake, recorded, tests string) {
 	t.Helper()
 	f = newFake(t)
 	recorded, tests = t.TempDir(), filepath.Join(t.TempDir(), "tests")
 	panel := &dev.Page{Folder: recorded, Tests: tests, Replay: "nanobot replay", Words: f.words, Log: zap.NewNop()}
+	if lines != "" {
+		record(t, recorded, "1-a", lines)
+	}
 	panel.SetNote(words.NewError(words.DevFiles, "agent.py", 1))
 	mux := http.NewServeMux()
 	for pattern, h := range panel.Handlers() {
@@ -71,7 +75,7 @@ func (p *tab) saveByKey() {
 }
 
 func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
-	f, recorded, tests := newDevFake(t)
+	f, recorded, tests := newDevFake(t, "")
 	f.locked(func() { f.chats["c1"] = "Hello" })
 	f.say("c1", "A first answer", nil)
 	p := open(t, f.url()+"#/c/c1")
@@ -81,6 +85,7 @@ func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
 	p.awaitText("#dev li:nth-child(4)", "A <b>first</b> answer")
 	p.awaitText("#dev li:nth-child(3)", "+12 ms")
 	p.awaitText("#dev li:nth-child(2)", "envelope")
+	p.until("!document.getElementById('dev').innerText.includes('agent.py')") // which was before the turn
 	p.click("#dev li:nth-child(2) summary")
 	p.awaitText("#dev li:nth-child(2) pre", `"chat_id": "web-1"`)
 
@@ -108,6 +113,11 @@ func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
 	name("two")
 	p.awaitText("#dev", filepath.Join(tests, "two.nbt.jsonl"))
 
+	record(t, recorded, "3-c", strings.NewReplacer(`"default"`, `"writer"`, "Looking", "Writing").Replace(recordedTurn)+recordedEnd)
+	p.awaitText("#dev li:nth-child(3)", "Writing around")
+	p.saveByKey()
+	name("three")
+	p.awaitText("#dev", "nanobot replay --agent writer "+filepath.Join(tests, "three.nbt.jsonl"))
 	record(t, recorded, "2-b", recordedTurn)
 	record(t, recorded, "2-b", strings.Repeat(`{"at":200,"type":"frame","frame":{"type":"log","text":"`+strings.Repeat("x", 1000)+"\"}}\n", 400))
 	p.awaitText("#dev", "more are in the file 2-b.")
@@ -117,10 +127,9 @@ func TestTheDevPanelShowsTheLastTurnLiveAndSavesIt(t *testing.T) {
 }
 
 func TestTheDevPanelFitsTheScreenAndIsAccessible(t *testing.T) {
-	f, recorded, _ := newDevFake(t)
+	f, _, _ := newDevFake(t, recordedTurn+recordedEnd)
 	f.locked(func() { f.chats["c1"] = "Hello" })
 	f.say("c1", "A first answer", nil)
-	record(t, recorded, "1-a", recordedTurn+recordedEnd)
 	p := open(t, f.url()+"#/c/c1")
 	german := openGerman(t, f.url()+"#/c/c1")
 	german.awaitText("#dev h2", "Letzter Durchgang")

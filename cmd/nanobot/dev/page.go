@@ -2,6 +2,7 @@ package dev
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels/web/page"
+	"nanobot/config"
 	"nanobot/internal/lazyregexp"
 	"nanobot/internal/words"
 	"nanobot/terminal/cassette"
@@ -37,9 +39,10 @@ type Page struct {
 	Words  *words.Catalogue
 	Log    *zap.Logger
 
-	mu   sync.Mutex
-	note *words.Error
-	runs int // of messages that were run again
+	mu    sync.Mutex
+	note  *words.Error
+	noted string // the last turn when note was set; later ones have nothing to do with it
+	runs  int    // of messages that were run again
 }
 
 // RunAgain removes the record of a message that is about to run again: one cassette has all runs of
@@ -60,6 +63,7 @@ func (p *Page) SetNote(note *words.Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.note = note
+	p.noted, _ = p.lastTurn() // read says why it cannot be found
 }
 
 // Handlers returns the handlers by their patterns. They do not check access, which is up to the
@@ -131,13 +135,13 @@ type part struct {
 // read returns what is new in the last turn since an earlier response.
 func (p *Page) read(r *http.Request) (any, error) {
 	response := part{Lines: []json.RawMessage{}}
+	name, err := p.lastTurn()
 	p.mu.Lock()
-	if p.note != nil {
+	if p.note != nil && p.noted == name {
 		response.Note = p.wordsFor(r).Reason(p.note)
 	}
 	runs := strconv.Itoa(p.runs)
 	p.mu.Unlock()
-	name, err := p.lastTurn()
 	if err != nil || name == "" {
 		return response, err
 	}
@@ -217,7 +221,8 @@ func (p *Page) save(r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer from.Close()
-	if !hasEnded(from) {
+	agent, ended := readEnd(from)
+	if !ended {
 		return nil, refuse(http.StatusConflict, "", words.DevRunning)
 	}
 	path := filepath.Join(p.Tests, request.Name+cassette.Suffix)
@@ -235,20 +240,24 @@ func (p *Page) save(r *http.Request) (any, error) {
 		_ = os.Remove(path)
 		return nil, err
 	}
-	return map[string]string{"command": p.Replay + " " + path}, nil
+	command := p.Replay
+	if agent != config.DefaultAgent {
+		command += " --agent " + agent
+	}
+	return map[string]string{"command": command + " " + path}, nil
 }
 
-// hasEnded reports whether a cassette has the end of its turn.
-func hasEnded(f *os.File) bool {
-	lines := json.NewDecoder(f)
-	for {
-		var line struct{ Type cassette.Type }
-		if lines.Decode(&line) != nil {
-			return false
+// readEnd returns the agent of a cassette, and whether its turn has ended.
+func readEnd(f *os.File) (agent string, ended bool) {
+	for lines := json.NewDecoder(f); ; {
+		var line struct {
+			Type  cassette.Type
+			Agent string
 		}
-		if line.Type == cassette.TypeExit {
-			return true
+		if lines.Decode(&line) != nil || line.Type == cassette.TypeExit {
+			return agent, line.Type == cassette.TypeExit
 		}
+		agent = cmp.Or(agent, line.Agent)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package dev is the loop of nanobot dev: it watches the files of an agent, and serves the last
-// recorded turn to the page. It knows neither the gateway nor the config.
+// recorded turn to the page. It knows nothing of the gateway.
 package dev
 
 import (
