@@ -50,7 +50,8 @@ gateway.record says, by default in the state.`,
 			if cfg.File() == "" && cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
 				return exit.Usagef("dev: there is no config.json in this folder; add a COMMAND such as 'python3 agent.py'")
 			}
-			l := &devLoop{out: std.err, load: func() (*config.Config, error) {
+			l := &devLoop{out: std.err, cfg: cfg}
+			l.load = func() (*config.Config, error) {
 				if cfg.File() == "" {
 					return cfg, nil
 				}
@@ -58,9 +59,9 @@ gateway.record says, by default in the state.`,
 				if err != nil {
 					return nil, err
 				}
-				again.Gateway.Record = recordFolder(again)
+				again.Gateway.Record, l.cfg = recordFolder(again), again
 				return again, flags.enablePage(again)
-			}}
+			}
 			flags.extend = func(d *daemon) {
 				cfg.Gateway.Record = recordFolder(cfg)
 				l.d, d.lists, d.extend = d, allowedByConfig(cfg), l.start
@@ -78,11 +79,13 @@ gateway.record says, by default in the state.`,
 // devLoop runs the last message of the page again when a file of its agent has changed.
 type devLoop struct {
 	d    *daemon
+	cfg  *config.Config // the last that was read
 	load func() (*config.Config, error)
 	out  io.Writer
 
 	daemonParts
-	page *dev.Page
+	page  *dev.Page
+	files dev.Watch
 }
 
 // start adds the panel to the page, and returns what watches the files until ctx ends.
@@ -102,8 +105,9 @@ func (l *devLoop) start(parts daemonParts) func(ctx context.Context) {
 	for pattern, h := range l.page.Handlers() {
 		l.site.handleForOperators(pattern, h)
 	}
+	l.watchFiles()
 	return func(ctx context.Context) {
-		l.watch().Run(ctx, dev.Events{
+		l.files.Run(ctx, dev.Events{
 			Run: l.runAgain, RanSince: l.ranSince,
 			Skipped: func(files []string) { l.showNote(words.DevSkipped, listFiles(files), len(files)) },
 			TooMany: func() { l.showNote(words.DevTooMany, dev.MaxEntries) },
@@ -130,10 +134,10 @@ func listFiles(files []string) string {
 	return strings.Join(names, ", ")
 }
 
-// watch returns the watch of the config, the files in the agents' commands, and their folders.
-func (l *devLoop) watch() *dev.Watch {
-	cfg := l.d.cfg
-	w := &dev.Watch{Ignored: []string{cfg.Gateway.StateDir, cfg.Gateway.Record}}
+// watchFiles watches the config, the files in the agents' commands, and their folders.
+func (l *devLoop) watchFiles() {
+	cfg, w := l.cfg, &l.files
+	w.Files, w.Folders, w.Ignored = nil, nil, []string{cfg.Gateway.StateDir, cfg.Gateway.Record}
 	if path, err := filepath.Abs(cfg.File()); err == nil && cfg.File() != "" {
 		w.Files, w.Folders = []string{path}, []string{filepath.Dir(path)}
 	}
@@ -151,7 +155,6 @@ func (l *devLoop) watch() *dev.Watch {
 			}
 		}
 	}
-	return w
 }
 
 // pageTurns returns the newest turns of the page's people.
@@ -183,6 +186,8 @@ func (l *devLoop) runAgain(ctx context.Context, changed []string) {
 		l.showNote(words.DevBroken, strings.TrimSpace(err.Error()))
 		return
 	}
+	l.watchFiles()
+	l.files.Changed() // from now on; what has changed before is run
 	turns := l.pageTurns(ctx)
 	if len(turns) == 0 {
 		return

@@ -133,8 +133,12 @@ func TestDevRunsTheLastMessageAgainAfterASave(t *testing.T) {
 	// The config is read again; a mistake changes nothing.
 	d.write(t, "config.json", `{"terminal": {"command": "sh agent.sh", "protocol": "no"}}`)
 	d.awaitNote("The config has a mistake")
-	d.write(t, "config.json", `{"terminal": {"command": "echo fourth", "protocol": "plain"}}`)
+	other := filepath.Join(t.TempDir(), "other.sh")
+	musttest.Do(t, os.WriteFile(other, []byte("echo fourth"), 0o644))
+	d.write(t, "config.json", `{"terminal": {"command": "sh `+other+`", "protocol": "plain"}}`)
 	d.awaitMessage("fourth")
+	musttest.Do(t, os.WriteFile(other, []byte("echo the fifth"), 0o644))
+	d.awaitMessage("the fifth")
 	if log := d.log(); strings.Contains(log, "not recorded") {
 		t.Error(log)
 	}
