@@ -104,7 +104,7 @@ export function turnView() {
 			turn = null;
 			build();
 			load();
-			find('a').focus({ preventScroll: true });
+			find('a.icon').focus({ preventScroll: true });
 			box.scrollTop = 0;
 		},
 		changed: (which) => String(which) === id && load(),
