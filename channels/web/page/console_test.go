@@ -67,10 +67,9 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.awaitText("#turns tr:first-child", "Stopped")
 	p.awaitText("#turns tr:first-child", "3.0 s")
 	p.awaitHidden("#turn .stop")
+	p.awaitText("#turn .save[download][href='api/turns/50/cassette']", "Save as test")
 	p.click("#turn .retry")
 	f.awaitAction(t, "retry 50")
-	p.awaitText("#turn .save", "Save as test")
-	p.awaitText("#turn .save[download][href='api/turns/50/cassette']", "Save")
 	p.click("#turn header a.icon")
 	p.awaitHidden("#turn")
 }
