@@ -93,6 +93,8 @@ func (c *Config) SecretsToHide() []Secret {
 
 // Secrets returns all secrets, those of agents included.
 func (c *Config) Secrets() []Secret { return secretsIn(c) }
+// AllSecrets returns the secrets of all sections.
+func (c *Config) AllSecrets() []Secret { return secretsIn(c) }
 
 // SecretFiles returns the paths of all file: references. These files must not be sent to chats.
 func (c *Config) SecretFiles() []string {

@@ -125,37 +125,6 @@ func (f *agentFlags) loadFor(cmd *cobra.Command, c *cassette.Cassette) (*config.
 	return cfg, nil
 }
 
-// cassetteConfig returns the settings of an agent on which a replay depends.
-func cassetteConfig(t config.Terminal) cassette.Config {
-	return cassette.Config{Interactive: t.Interactive, PassMedia: t.PassMedia, Format: t.Format, Stderr: t.Stderr}
-}
-
-// cassetteSecrets returns what cassettes must not contain: variables, of which those with the name
-// of a secret are redacted, secrets, and addresses that may contain some.
-func cassetteSecrets(cfg *config.Config) (environ, secrets, urls []string) {
-	environ = os.Environ()
-	for _, s := range cfg.Secrets() {
-		if value, err := s.Reveal(); err == nil {
-			secrets = append(secrets, value)
-		}
-	}
-	sections := []config.Terminal{cfg.Terminal}
-	for _, name := range cfg.AgentNames() {
-		if own, ok := cfg.ForAgent(name); ok {
-			sections = append(sections, own.Terminal)
-		}
-	}
-	for _, t := range sections {
-		for name, value := range t.Env {
-			environ = append(environ, name+"="+value)
-		}
-		for _, p := range t.Providers {
-			urls = append(urls, p.BaseURL)
-		}
-	}
-	return environ, secrets, urls
-}
-
 // playCassette is the agent of a cassette.
 func playCassette(path string, p cassette.Player) error {
 	c, err := cassette.Read(path)
@@ -263,9 +232,9 @@ func (s replaySuite) replay(ctx context.Context, path string) (diff string, ende
 		return "", false, fmt.Errorf("make a workspace: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	environ, secrets, urls := cassetteSecrets(cfg)
-	redactor := cassette.NewRedactor(environ, secrets...)
-	for _, address := range urls {
+	recorded := recordedAgent(cfg)
+	redactor := cassette.NewRedactor(recorded.Environ, recorded.Secrets...)
+	for _, address := range recorded.URLs {
 		redactor.AddURL(address)
 	}
 	language := words.New(wordSettings(cfg))

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -88,7 +89,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.logWarnings()
 	socket := d.openSocket()
 	defer closeSocket(socket)
-	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
+	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket), recorder: recording.New(d.log)}
 	var (
 		g     *gateway.Gateway
 		page  *site
@@ -125,7 +126,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer auditLog.Close()
 	options := d.gatewayOptions(open, db, lost)
-	options.Settings, options.Audit = settings, auditLog.Write
+	options.Settings, options.Audit, options.Record = settings, auditLog.Write, h.recorder
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
 	d.logStart(len(open))

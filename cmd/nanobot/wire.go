@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -125,14 +126,16 @@ var errNoChannel = errors.New("no channel is enabled, so nobody could talk to th
 // agentHost has the parts of the daemon that agents are started with.
 type agentHost struct {
 	supervisor *process.Supervisor
-	socket     string // path of the socket of the MCP tools; "" if there is none
+	socket     string              // path of the socket of the MCP tools; "" if there is none
+	recorder   *recording.Recorder // records turns if the config says so; nil: none are recorded
 }
 
 // newSettings returns the settings of a gateway that a reload can change.
 func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Settings, error) {
 	agents, err := newAgents(cfg, h, log)
 	configured, hookErr := newHooks(cfg)
-	if err = errors.Join(err, hookErr); err != nil {
+	recordErr := checkRecordFolder(cfg)
+	if err = errors.Join(err, hookErr, recordErr); err != nil {
 		return gateway.Settings{}, err
 	}
 	s := gateway.Settings{
@@ -151,6 +154,9 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 		Runbooks: gateway.Runbooks{
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
+	}
+	if cfg.Gateway.Record != "" {
+		s.Recordings = recording.Folder(cfg.Gateway.Record)
 	}
 	for name, settings := range cfg.Channels {
 		if list, ok := settings.(channels.AccessList); ok {
@@ -288,7 +294,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
 		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks,
-		TypeOf: channels.TypeOf, SpokenText: spokenText, Log: log,
+		TypeOf: channels.TypeOf, SpokenText: spokenText, Record: recordTurns(cfg, h.recorder), Log: log,
 	})
 	if failures := append(cfg.CheckPrograms(), err); errors.Join(failures...) != nil {
 		return nil, cfg.Locate(errors.Join(failures...), cfg.AgentPath()...)
@@ -333,6 +339,9 @@ func privatePaths(cfg *config.Config) []string {
 	}
 	if !containsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
 		paths = append(paths, dir)
+	}
+	if cfg.Gateway.Record != "" {
+		paths = append(paths, cfg.Gateway.Record)
 	}
 	if shared := cfg.SharedDir(); shared != dir {
 		paths = append(paths, filepath.Dir(shared)) // and the folders of other members beside it

@@ -119,20 +119,30 @@ func (r *Redactor) addForms(secret string) {
 	}
 }
 
-// AddURL adds the secrets in the address of an API: its user information and its query.
+// minToken is the shortest part of a URL that is a secret although nothing says so: users and the
+// values of a query are mostly words.
+const minToken = 16
+
+// AddURL adds the secrets in the address of a service: its password, and users and values of the
+// query that are tokens.
 func (r *Redactor) AddURL(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return
 	}
-	secrets := []string{}
+	var secrets []string
 	if password, ok := u.User.Password(); ok {
 		secrets = append(secrets, password)
-	} else {
-		secrets = append(secrets, u.User.Username()) // which then is a token
 	}
-	for _, values := range u.Query() {
-		secrets = append(secrets, values...)
+	if user := u.User.Username(); len(user) >= minToken {
+		secrets = append(secrets, user)
+	}
+	for name, values := range u.Query() {
+		for _, value := range values {
+			if isSecretName(name) || len(value) >= minToken {
+				secrets = append(secrets, value)
+			}
+		}
 	}
 	r.Add(secrets...)
 }

@@ -61,20 +61,20 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 		"MY_TOKEN=message", "MY_PASSWORD=123456", "API_KEYS=first-one,second-one", "DEBUG_SECRET=true", "HOME=/home/ann",
 		"MAX_TOKENS=100000", "DATABASE=postgres://user:from-url@host/db", "NESTED_KEY=123456789",
 	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`)
-	r.AddURL("https://provider-user@example.com/v1?key=in-the-query")
+	r.AddURL("https://user-that-is-a-token@example.com/v1?key=in-query&version=2026-11&sig=signature-of-it-all")
 	for text, want := range map[string]string{
-		"a message of 123456":        "a [secret] of [secret]",
-		"first-one and second-one":   "[secret] and [secret]",
-		"true /home/ann 100000":      "true /home/ann 100000",
-		"from-url configured":        "[secret] [secret]",
-		"12345678901234":             "[secret]01234",
-		"your PIN is 1234, not 123":  "your PIN is [secret], not 123",
-		"key: line of a key":         "key: [secret]",
-		`x quo"ted & <b>`:            "x [secret]",
-		`{"x":"quo\"ted & <b>"}`:     `{"x":"[secret]"}`,
-		`x quo%22ted+%26+%3Cb%3E`:    "x [secret]",
-		"provider-user in-the-query": "[secret] [secret]",
-		"[secret]":                   "[secret]",
+		"a message of 123456":       "a [secret] of [secret]",
+		"first-one and second-one":  "[secret] and [secret]",
+		"true /home/ann 100000":     "true /home/ann 100000",
+		"from-url configured":       "[secret] [secret]",
+		"12345678901234":            "[secret]01234",
+		"your PIN is 1234, not 123": "your PIN is [secret], not 123",
+		"key: line of a key":        "key: [secret]",
+		`x quo"ted & <b>`:           "x [secret]",
+		`{"x":"quo\"ted & <b>"}`:    `{"x":"[secret]"}`,
+		`x quo%22ted+%26+%3Cb%3E`:   "x [secret]",
+		"user-that-is-a-token in-query 2026-11 signature-of-it-all": "[secret] [secret] 2026-11 [secret]",
+		"[secret]": "[secret]",
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%q\ngot  %q\nwant %q", text, got, want)
