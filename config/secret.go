@@ -91,8 +91,6 @@ func (c *Config) SecretsToHide() []Secret {
 	return append(all, c.otherAgentSecrets()...)
 }
 
-// Secrets returns all secrets, those of agents included.
-func (c *Config) Secrets() []Secret { return secretsIn(c) }
 // AllSecrets returns the secrets of all sections.
 func (c *Config) AllSecrets() []Secret { return secretsIn(c) }
 
