@@ -47,6 +47,8 @@ type Writer struct {
 	secrets []bool // for each question, whether its answer is secret
 }
 
+var _ terminal.Recording = (*Writer)(nil)
+
 // NewWriter returns a Writer that has written the header.
 func NewWriter(o WriterOptions) *Writer {
 	if o.Began.IsZero() {
