@@ -24,7 +24,6 @@ type Player struct {
 	cassette *Cassette
 	lines    *bufio.Reader // of In
 	ids      map[int]string
-	shown    string // of the message that is being written
 	silent   bool   // the agent has said nothing, and nanobot says that again
 	dir      string // for files
 }
@@ -111,16 +110,9 @@ func (p *Player) playFrame(l Line) error {
 	case f.Own && (text == "" || p.silent), text == "" && len(l.Files) == 0 && f.Type != terminal.Progress:
 		return nil
 	case f.Type == terminal.Partial:
-		more, ok := strings.CutPrefix(text, p.shown)
-		if !ok {
-			return nil
-		}
-		p.shown = text
-		return p.print(playedFrame{Type: "delta", Text: more})
+		return p.print(playedFrame{Type: "delta", Text: text})
 	case f.Type == terminal.Error:
 		text = errorHead.ReplaceAllString(text, "")
-	case f.Type == terminal.Message:
-		p.shown = ""
 	}
 	out := playedFrame{Type: f.Type, Text: text, Buttons: f.Buttons, Silent: silent, Code: f.Code, Level: f.Level}
 	for _, file := range l.Files {

@@ -33,7 +33,7 @@ type Cassette struct {
 
 // Read reads the cassette at a path. Its error has the line.
 func Read(path string) (*Cassette, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func Read(path string) (*Cassette, error) {
 }
 
 // openRegular opens a regular file. A FIFO would block, and never end.
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c *Cassette) CopyFile(f File, dir string) (path string, err error) {
 }
 
 func readRegular(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, 0)
 	if err != nil {
 		return nil, err
 	}

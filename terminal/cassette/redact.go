@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/lazyregexp"
-	"nanobot/terminal"
 )
 
 // Redacted is what replaces a secret.
@@ -105,6 +104,9 @@ func (r *Redactor) Add(secrets ...string) {
 	r.replacer = strings.NewReplacer(pairs...)
 }
 
+// unescapeHTML undoes what only Go escapes in JSON.
+var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
 // addForms adds a secret as it is, as JSON and as a part of a URL.
 func (r *Redactor) addForms(secret string) {
 	if secret == "" || secret == Redacted {
@@ -112,10 +114,9 @@ func (r *Redactor) addForms(secret string) {
 	}
 	r.values[secret], r.values[url.QueryEscape(secret)], r.values[url.PathEscape(secret)] = true, true, true
 	if quoted, err := json.Marshal(secret); err == nil {
-		r.values[string(quoted[1:len(quoted)-1])] = true
-	}
-	if quoted, err := terminal.EncodeLine(secret); err == nil { // which leaves <, > and & as they are
-		r.values[string(quoted[1:len(quoted)-2])] = true
+		inside := string(quoted[1 : len(quoted)-1])
+		r.values[inside] = true
+		r.values[unescapeHTML.Replace(inside)] = true
 	}
 }
 
@@ -161,8 +162,8 @@ func (r *Redactor) Text(text string) string {
 	return r.replaceCut(replaceNamed(text))
 }
 
-// Partial is Text for the beginning of a text that goes on: it drops an end with which a secret may
-// begin.
+// Partial is Text for the beginning of a text that goes on: it drops the last word, and an end with
+// which a secret may begin.
 func (r *Redactor) Partial(text string) string {
 	r.mu.RLock()
 	drop := 0
@@ -170,7 +171,8 @@ func (r *Redactor) Partial(text string) string {
 		drop = max(drop, overlap(text, value, 1))
 	}
 	r.mu.RUnlock()
-	return r.Text(text[:len(text)-drop])
+	text = text[:len(text)-drop]
+	return r.Text(text[:strings.LastIndexAny(text, " \t\n")+1])
 }
 
 // replaceWord replaces a short secret where it is a whole word.
@@ -235,14 +237,6 @@ func overlap(a, b string, least int) int {
 	return 0
 }
 
-func (r *Redactor) texts(texts []string) []string {
-	out := slices.Clone(texts)
-	for i := range out {
-		out[i] = r.Text(out[i])
-	}
-	return out
-}
-
 // Parts of the patterns of secrets with a name. A value in quotes ends with its quote, a list with
 // its bracket, and any other at white space.
 const (
@@ -254,29 +248,45 @@ const (
 	anyValue = quoted + `|\[[^\]]*\]|\S+`
 )
 
-// secretPatterns match a secret in the group 2, and in the group 1 what is before it.
-var secretPatterns = []func() *regexp.Regexp{
+// secretPatterns match a secret in the group 2, and in the group 1 what is before it. Only a text
+// with one of the words, in lower case, can match.
+var secretPatterns = []struct {
+	words   []string
+	pattern func() *regexp.Regexp
+}{
 	// Authorization: Bearer abc, to the end of the line or of the quotes around it
-	lazyregexp.New(`(?i)("(?:` + header + `)[ \t]*:[ \t]*)([^"\r\n]+)`),
-	lazyregexp.New(`(?i)('(?:` + header + `)[ \t]*:[ \t]*)([^'\r\n]+)`),
-	lazyregexp.New(`(?i)((?:\b(?:` + header + `))(?:\\?["'])?[ \t]*[:=]` + space + `)(` + quoted + `|[^\r\n]+)`),
+	{headerWords, lazyregexp.New(`(?i)("(?:` + header + `)[ \t]*:[ \t]*)([^"\r\n]+)`)},
+	{headerWords, lazyregexp.New(`(?i)('(?:` + header + `)[ \t]*:[ \t]*)([^'\r\n]+)`)},
+	{headerWords, lazyregexp.New(`(?i)((?:\b(?:` + header + `))(?:\\?["'])?[ \t]*[:=]` + space + `)(` + quoted + `|[^\r\n]+)`)},
 	// api_key: abc, "password": "abc", TOKEN=abc, a column after a tab
-	lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`),
+	{nameWords, lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`)},
 	// --token abc
-	lazyregexp.New(`(?i)((?:^|[\s"'])--?(?:` + names + `)` + `[ \t]+)(` + anyValue + `)`),
+	{nameWords, lazyregexp.New(`(?i)((?:^|[\s"'])--?[\w-]*(?:` + names + `)` + `[ \t]+)(` + anyValue + `)`)},
 	// ["Authorization", "abc"] and {"name": "api_key", "value": "abc"}
-	lazyregexp.New(`(?i)((?:["'](?:` + names + `|` + header + `)\\?["'])\s*,\s*(?:\\?["']value\\?["']\s*:\s*)?)(` + quoted + `)`),
+	{allWords, lazyregexp.New(`(?i)((?:["'][\w.-]*(?:` + names + `|` + header + `)\\?["'])\s*,\s*(?:\\?["']value\\?["']\s*:\s*)?)(` + quoted + `)`)},
 	// https://user:abc@example.com
-	lazyregexp.New(`(://[^\s/@:"']*:)([^\s/@"']+)@`),
+	{[]string{"://"}, lazyregexp.New(`(://[^\s/@:"']*:)([^\s/@"']+)@`)},
 	// values that say themselves what they are
-	lazyregexp.New(`(\b(?:Bearer|Basic)\s+)([\w.~+/=-]{16,})`),
-	lazyregexp.New(`()\b(sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abpr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})`),
+	{[]string{"bearer", "basic"}, lazyregexp.New(`(\b(?:Bearer|Basic)\s+)([\w.~+/=-]{16,})`)},
+	{
+		[]string{"sk-", "gh", "xox", "akia", "aiza"},
+		lazyregexp.New(`()\b(sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abpr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})`),
+	},
 }
+
+var (
+	headerWords = []string{"authorization", "cookie", "x-"}
+	nameWords   = []string{"key", "token", "secret", "passw", "passphrase", "credential"}
+	allWords    = slices.Concat(headerWords, nameWords)
+)
 
 // replaceNamed replaces the secrets that have a name or the form of one.
 func replaceNamed(text string) string {
-	for _, pattern := range secretPatterns {
-		text = replaceGroup(pattern(), text)
+	lower := strings.ToLower(text)
+	for _, p := range secretPatterns {
+		if slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(lower, word) }) {
+			text = replaceGroup(p.pattern(), text)
+		}
 	}
 	return text
 }
@@ -305,62 +315,48 @@ func replaceGroup(pattern *regexp.Regexp, text string) string {
 	return out.String() + text[done:]
 }
 
-// envelope returns a copy of an envelope without the secrets in its texts.
-func (r *Redactor) envelope(e terminal.Envelope) terminal.Envelope {
-	e.Text, e.Workspace, e.UserDataDir = r.Text(e.Text), r.Text(e.Workspace), r.Text(e.UserDataDir)
-	e.Media, e.MediaNames, e.User = r.texts(e.Media), r.texts(e.MediaNames), r.user(e.User)
-	if q := e.ReplyTo; q != nil {
-		e.ReplyTo = &terminal.Quote{
-			ID: q.ID, Text: r.Text(q.Text), Media: r.texts(q.Media), User: r.user(q.User), Chat: r.source(q.Chat),
-		}
-	}
-	if f := e.Forwarded; f != nil {
-		e.Forwarded = &terminal.Forwarded{
-			From: r.user(f.From), Chat: r.source(f.Chat), Date: f.Date, Comment: r.Text(f.Comment),
-		}
-	}
-	e.Heard, e.History = slices.Clone(e.Heard), slices.Clone(e.History)
-	for i, h := range e.Heard {
-		e.Heard[i].File, e.Heard[i].Text = r.Text(h.File), r.Text(h.Text)
-	}
-	for i, h := range e.History {
-		e.History[i].Text, e.History[i].Media = r.Text(h.Text), r.texts(h.Media)
-	}
-	providers := e.Providers
-	e.Providers = nil
-	for name, p := range providers {
-		if e.Providers == nil {
-			e.Providers = map[string]terminal.Provider{}
-		}
-		keys := make([]string, len(p.APIKeys))
-		for i := range keys {
-			keys[i] = Redacted
-		}
-		e.Providers[name] = terminal.Provider{APIKeys: keys, Models: p.Models, BaseURL: r.Text(p.BaseURL)}
-	}
-	return e
+// constants are the fields of lines whose values are words of the format, numbers or IDs.
+var constants = map[string]bool{
+	"type": true, "channel": true, "account": true, "chat_id": true, "session_key": true, "thread_id": true, "id": true,
+	"message_id": true, "run_id": true, "conversation_id": true, "by": true, "origin": true, "role": true, "date": true,
+	"time": true, "language": true, "format": true, "level": true, "kind": true, "state": true, "status": true,
+	"signal": true, "sha256": true,
 }
 
-func (r *Redactor) user(u *terminal.User) *terminal.User {
-	if u == nil {
-		return nil
+// line returns a copy of a line without secrets.
+func (r *Redactor) line(l Line) (out Line, err error) {
+	encoded, err := json.Marshal(l)
+	var tree any
+	if err == nil {
+		err = json.Unmarshal(encoded, &tree)
 	}
-	return &terminal.User{ID: u.ID, Name: r.Text(u.Name), Username: r.Text(u.Username), Language: u.Language}
+	if err == nil {
+		encoded, err = json.Marshal(r.value("", tree))
+	}
+	if err == nil {
+		err = json.Unmarshal(encoded, &out)
+	}
+	return out, err
 }
 
-func (r *Redactor) source(c *terminal.SourceChat) *terminal.SourceChat {
-	if c == nil {
-		return nil
+// value returns the value of a field without the secrets in its texts.
+func (r *Redactor) value(field string, value any) any {
+	switch value := value.(type) {
+	case string:
+		switch {
+		case field == "api_keys":
+			return Redacted
+		case !constants[field]:
+			return r.Text(value)
+		}
+	case []any:
+		for i := range value {
+			value[i] = r.value(field, value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = r.value(name, value[name])
+		}
 	}
-	return &terminal.SourceChat{ID: c.ID, Title: r.Text(c.Title)}
-}
-
-// frame removes the secrets of a frame.
-func (r *Redactor) frame(f *Frame) {
-	redact := r.Text
-	if f.Type == terminal.Partial {
-		redact = r.Partial
-	}
-	f.Text, f.Code, f.Appended, f.Screen = redact(f.Text), r.Text(f.Code), r.Text(f.Appended), r.Text(f.Screen)
-	f.Buttons = r.texts(f.Buttons)
+	return value
 }

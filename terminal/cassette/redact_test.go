@@ -103,7 +103,9 @@ func TestAPartOfASecretIsRedactedWhereATextIsCut(t *testing.T) {
 	for text, want := range map[string]string{
 		"the key is abcdefghijkl-secret-valu": "the key is ",
 		"the key is a":                        "the key is ",
-		"the key is not":                      "the key is not",
+		"the key is not":                      "the key is ",
+		"the key is not  \n":                  "the key is not  \n",
+		"password: hunter":                    "password: ",
 	} {
 		wanttest.Equal(t, text, r.Partial(text), want)
 	}
@@ -189,7 +191,45 @@ func TestNoSecretIsInACassette(t *testing.T) {
 		}
 	}
 	c := musttest.Get(cassette.Parse("x", strings.NewReader(text)))(t)
-	wanttest.Equal(t, "the number of lines is", len(c.Lines), 14)
+	wanttest.Equal(t, "the number of lines is", len(c.Lines), 13)
 	var raw map[string]any
 	musttest.Do(t, json.Unmarshal([]byte(strings.SplitN(text, "\n", 3)[1]), &raw))
+}
+
+// TestALongMessageIsWrittenOnceWhileItGrows bounds what a stream costs: each update has the whole
+// text so far.
+func TestALongMessageIsWrittenOnceWhileItGrows(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a word and ", 10_000)
+	out := record(t, nil, func(w *cassette.Writer) {
+		for n := 100; n < len(text); n += 100 {
+			w.Frame(terminal.Frame{Kind: terminal.Partial, Text: text[:n]})
+		}
+	})
+	c := musttest.Get(cassette.Parse("x", strings.NewReader(out)))(t)
+	if len(out) > 2*len(text) || len(c.Lines) > 200 {
+		t.Errorf("%d bytes in %d lines for %d bytes", len(out), len(c.Lines), len(text))
+	}
+	var all strings.Builder
+	for _, l := range c.Lines {
+		all.WriteString(l.Frame.Text)
+	}
+	if len(all.String()) < len(text)*9/10 || !strings.HasPrefix(text, all.String()) {
+		t.Errorf("%d of %d bytes are there", all.Len(), len(text))
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	r := cassette.NewRedactor([]string{"A_KEY=abcdefghijkl", "B_TOKEN=mnopqrstuvwxyz"})
+	for name, text := range map[string]string{
+		"prose": strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 25_000),
+		"words": strings.Repeat("The key of a token: the quick brown fox jumps.\n", 25_000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r.Text(text)
+			}
+		})
+	}
 }
