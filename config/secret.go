@@ -91,8 +91,8 @@ func (c *Config) SecretsToHide() []Secret {
 	return append(all, c.otherAgentSecrets()...)
 }
 
-// AllSecrets returns the secrets of all sections.
-func (c *Config) AllSecrets() []Secret { return secretsIn(c) }
+// Secrets returns all secrets, those of agents included.
+func (c *Config) Secrets() []Secret { return secretsIn(c) }
 
 // SecretFiles returns the paths of all file: references. These files must not be sent to chats.
 func (c *Config) SecretFiles() []string {

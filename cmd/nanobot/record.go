@@ -1,12 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
@@ -14,42 +18,65 @@ import (
 	"nanobot/terminal/cassette"
 )
 
-// recordTurns returns the function that records the turns of an agent; nil: they are not recorded.
-func recordTurns(cfg *config.Config, r *recording.Recorder) terminal.RecordFunc {
-	if r == nil || cfg.Gateway.Record == "" {
-		return nil
+// recordPath returns the path of the cassette of a turn.
+type recordPath func(terminal.Request) (string, error)
+
+// recordTurns returns the function that records the daemon's turns of an agent.
+func recordTurns(r *recording.Recorder) func(*config.Config) terminal.RecordFunc {
+	return func(cfg *config.Config) terminal.RecordFunc {
+		if cfg.Gateway.Record == "" {
+			return nil
+		}
+		return r.For(recordedAgent(cfg, recording.Folder(cfg.Gateway.Record).Path))
 	}
-	return r.For(recordedAgent(cfg))
+}
+
+// recordTo creates the cassette of one turn.
+func recordTo(file string) (recordPath, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, exit.Usagef("--record: %s exists already; choose another name, or remove it", file)
+	}
+	if err != nil {
+		return nil, exit.Usagef("--record: %v", err)
+	}
+	return func(terminal.Request) (string, error) { return file, nil }, f.Close()
+}
+
+// dropEmpty removes the file of recordTo if no turn began.
+func dropEmpty(file string, record recordPath) {
+	if info, err := os.Lstat(file); record != nil && err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		_ = os.Remove(file)
+	}
+}
+
+// recordInto returns the function that creates a cassette in a folder for each turn, which is named
+// after the time.
+func recordInto(dir string) (recordPath, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, exit.Usagef("--record: %v", err)
+	}
+	return func(terminal.Request) (string, error) {
+		f, err := os.CreateTemp(dir, time.Now().Format("20060102-150405-*")+cassette.Suffix)
+		if err != nil {
+			return "", err
+		}
+		return f.Name(), f.Close()
+	}, nil
 }
 
 // recordedAgent returns what turns of the agent in terminal are recorded with.
-func recordedAgent(cfg *config.Config) recording.Agent {
-	t := cfg.Terminal
-	a := recording.Agent{
-		Folder: recording.Folder(cfg.Gateway.Record), Environ: os.Environ(), URLs: []string{cfg.Gateway.Store},
-		Header: cassette.Header{
-			Agent: cfg.AgentName(), Protocol: t.Protocol, Nanobot: version,
-			Config: cassette.Config{
-				Interactive: t.Interactive, PassMedia: t.PassMedia, Format: string(t.Format), Stderr: t.Stderr,
-			},
-		},
-	}
-	for _, s := range cfg.AllSecrets() {
-		if value, err := s.Reveal(); err == nil && value != "" { // a secret that cannot be read is in no text
-			a.Secrets = append(a.Secrets, value)
-		}
-	}
-	for _, agent := range agentSettings(cfg) {
-		for variable, value := range agent.Env {
-			a.Environ = append(a.Environ, variable+"="+value)
-		}
-		for _, p := range agent.Providers {
-			a.URLs = append(a.URLs, p.BaseURL)
-		}
-		for _, s := range agent.MCPServers {
-			a.URLs = append(a.URLs, s.URL)
-		}
-	}
+func recordedAgent(cfg *config.Config, path recordPath) recording.Agent {
+	a := recording.Agent{Path: path, Header: cassette.Header{
+		Agent: cfg.AgentName(), Protocol: cfg.Terminal.Protocol, Nanobot: version, Config: cassetteConfig(cfg.Terminal),
+	}}
+	a.Environ, a.Secrets, a.URLs = cassetteSecrets(cfg)
 	return a
 }
 

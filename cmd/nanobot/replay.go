@@ -125,6 +125,34 @@ func (f *agentFlags) loadFor(cmd *cobra.Command, c *cassette.Cassette) (*config.
 	return cfg, nil
 }
 
+// cassetteConfig returns the settings of an agent on which a replay depends.
+func cassetteConfig(t config.Terminal) cassette.Config {
+	return cassette.Config{Interactive: t.Interactive, PassMedia: t.PassMedia, Format: t.Format, Stderr: t.Stderr}
+}
+
+// cassetteSecrets returns what cassettes must not contain: variables, of which those with the name
+// of a secret are redacted, secrets, and addresses that may contain some.
+func cassetteSecrets(cfg *config.Config) (environ, secrets, urls []string) {
+	environ = os.Environ()
+	for _, s := range cfg.Secrets() {
+		if value, err := s.Reveal(); err == nil {
+			secrets = append(secrets, value)
+		}
+	}
+	for _, t := range agentSettings(cfg) {
+		for name, value := range t.Env {
+			environ = append(environ, name+"="+value)
+		}
+		for _, p := range t.Providers {
+			urls = append(urls, p.BaseURL)
+		}
+		for _, s := range t.MCPServers {
+			urls = append(urls, s.URL)
+		}
+	}
+	return environ, secrets, urls
+}
+
 // playCassette is the agent of a cassette.
 func playCassette(path string, p cassette.Player) error {
 	c, err := cassette.Read(path)
@@ -232,9 +260,9 @@ func (s replaySuite) replay(ctx context.Context, path string) (diff string, ende
 		return "", false, fmt.Errorf("make a workspace: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	recorded := recordedAgent(cfg)
-	redactor := cassette.NewRedactor(recorded.Environ, recorded.Secrets...)
-	for _, address := range recorded.URLs {
+	environ, secrets, urls := cassetteSecrets(cfg)
+	redactor := cassette.NewRedactor(environ, secrets...)
+	for _, address := range urls {
 		redactor.AddURL(address)
 	}
 	language := words.New(wordSettings(cfg))

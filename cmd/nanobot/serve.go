@@ -89,7 +89,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.logWarnings()
 	socket := d.openSocket()
 	defer closeSocket(socket)
-	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket), recorder: recording.New(d.log)}
+	recorder := recording.New(d.log)
+	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket), record: recordTurns(recorder)}
 	var (
 		g     *gateway.Gateway
 		page  *site
@@ -126,7 +127,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer auditLog.Close()
 	options := d.gatewayOptions(open, db, lost)
-	options.Settings, options.Audit, options.Record = settings, auditLog.Write, h.recorder
+	options.Settings, options.Audit, options.Record = settings, auditLog.Write, recorder
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
 	d.logStart(len(open))

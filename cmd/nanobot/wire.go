@@ -126,8 +126,8 @@ var errNoChannel = errors.New("no channel is enabled, so nobody could talk to th
 // agentHost has the parts of the daemon that agents are started with.
 type agentHost struct {
 	supervisor *process.Supervisor
-	socket     string              // path of the socket of the MCP tools; "" if there is none
-	recorder   *recording.Recorder // records turns if the config says so; nil: none are recorded
+	socket     string                                   // path of the socket of the MCP tools; "" if there is none
+	record     func(*config.Config) terminal.RecordFunc // of the agent of a config; nil: turns are not recorded
 }
 
 // newSettings returns the settings of a gateway that a reload can change.
@@ -251,9 +251,18 @@ func checkStart(cfg *config.Config) error {
 // admitsNobody is the access list of channels that are opened only to be checked.
 func admitsNobody(_, _ string) bool { return false }
 
-// newDirect makes the gateway of run and chat, which stores nothing. Its words are English.
-func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, agentHost{supervisor: supervisor}, log)
+// newDirect makes the gateway of run and chat, which stores nothing. Its words are English. record
+// returns the path of a turn's cassette; nil: turns are not recorded.
+func newDirect(cfg *config.Config, supervisor *process.Supervisor, record recordPath, log *zap.Logger) (
+	*gateway.Direct, error,
+) {
+	h := agentHost{supervisor: supervisor}
+	if record != nil {
+		h.record = func(cfg *config.Config) terminal.RecordFunc {
+			return recording.New(log).For(recordedAgent(cfg, record))
+		}
+	}
+	runner, err := newRunner(cfg, h, log)
 	if err != nil {
 		return nil, err
 	}
@@ -289,13 +298,17 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	if err != nil {
 		program = "" // not protected from agents; where packages install it, only root can write
 	}
-	runner, err := terminal.NewRunner(terminal.Options{
+	o := terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
 		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks,
-		TypeOf: channels.TypeOf, SpokenText: spokenText, Record: recordTurns(cfg, h.recorder), Log: log,
-	})
+		TypeOf: channels.TypeOf, SpokenText: spokenText, Log: log,
+	}
+	if h.record != nil {
+		o.Record = h.record(cfg)
+	}
+	runner, err := terminal.NewRunner(o)
 	if failures := append(cfg.CheckPrograms(), err); errors.Join(failures...) != nil {
 		return nil, cfg.Locate(errors.Join(failures...), cfg.AgentPath()...)
 	}

@@ -24,8 +24,16 @@ func (s *subject) cassettes() ([]recording.Found, error) {
 			groups = append(groups, chat)
 		}
 	}
+	answers := map[channels.Chat][]string{}
+	for _, row := range s.stored["answers"] {
+		var a struct{ Chat, Receipt string }
+		_ = json.Unmarshal(row, &a) // readRows has reported an error
+		if chat, ok := channels.ParseChat(a.Chat); ok && a.Receipt != "" {
+			answers[chat] = append(answers[chat], a.Receipt)
+		}
+	}
 	found, err := s.Recordings.Find(recording.Person{
-		Channel: s.Person.Channel, User: s.Person.User, Chats: s.data.Chats, Groups: groups,
+		Channel: s.Person.Channel, User: s.Person.User, Chats: s.data.Chats, Groups: groups, Answers: answers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find recorded turns: %w", err)

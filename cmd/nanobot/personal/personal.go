@@ -36,8 +36,8 @@ type Options struct {
 	// Recordings is the folder of cassettes; "": there is none.
 	Recordings recording.Folder
 	Person     store.Person
-	Files   *os.Root // the folder into which Export copies files; nil: none
-	Out     io.Writer
+	Files      *os.Root // the folder into which Export copies files; nil: none
+	Out        io.Writer
 	// StopTimeout is how long Forget waits for the end of turns.
 	StopTimeout time.Duration
 	// DaemonRuns reports whether a daemon uses the state.

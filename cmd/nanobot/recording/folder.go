@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,32 +18,20 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/diskspace"
 	"nanobot/internal/lazyregexp"
+	"nanobot/terminal"
 	"nanobot/terminal/cassette"
 )
 
 // Folder is a folder of cassettes. It may have other files, which stay.
 type Folder string
 
-// maxRecordings bounds the cassettes of one message: one for each attempt and each task.
-const maxRecordings = 100
+// ownName matches the names of the cassettes that begin makes.
+var ownName = lazyregexp.New(`^[0-9]+-[0-9a-f]{8}$`)
 
-// ownName matches the names of the cassettes that create makes.
-var ownName = lazyregexp.New(`^[0-9]+-[0-9a-f]{8}(-[0-9]+)?$`)
-
-// path returns the path of the nth cassette of a message. run is the name of its turns, which is
-// also unique if the numbers of messages begin again with a new state.
-func (f Folder) path(inbound int64, run string, n int) string {
-	name := fmt.Sprintf("%d-%s", inbound, run[:min(8, len(run))])
-	if n > 1 {
-		name += "-" + strconv.Itoa(n)
-	}
-	return filepath.Join(string(f), name+cassette.Suffix)
-}
-
-// parseRun returns the number of the message of a turn, whose ID may end with a task.
-func parseRun(id string) (int64, error) {
-	number, _, _ := strings.Cut(id, ".")
-	return strconv.ParseInt(number, 10, 64)
+// path returns the path of the cassette of a message. run is the name of its turns, which is also
+// unique if the numbers of messages begin again with a new state.
+func (f Folder) path(inbound int64, run string) string {
+	return filepath.Join(string(f), fmt.Sprintf("%d-%s", inbound, run[:min(8, len(run))])+cassette.Suffix)
 }
 
 // Check returns an error if the folder exists and others than its owner can use it.
@@ -62,38 +50,68 @@ func (f Folder) Check() error {
 	return nil
 }
 
-// create creates the next cassette of a message.
-func (f Folder) create(inbound int64, run string) (*tape, error) {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
-		return nil, err
+// Path makes the folder and returns the path of the cassette of a turn.
+func (f Folder) Path(req terminal.Request) (string, error) {
+	inbound, err := parseRun(req.RunID)
+	if err == nil {
+		err = os.MkdirAll(string(f), 0o700)
+	}
+	if err != nil {
+		return "", err
 	}
 	if err := f.Check(); err != nil {
-		return nil, fmt.Errorf("%s %w", f, err)
+		return "", fmt.Errorf("%s %w", f, err)
 	}
-	for n := 1; n <= maxRecordings; n++ {
-		t := &tape{path: f.path(inbound, run, n)}
-		switch err := t.open(os.O_CREATE | os.O_EXCL); {
-		case err == nil:
-			return t, nil
-		case !errors.Is(err, fs.ErrExist):
-			return nil, err
-		}
-	}
-	return nil, errTooMany
+	return f.path(inbound, req.RunName), nil
 }
 
-// Open opens the last cassette of a message for reading. run is the name of the message's turns.
-func (f Folder) Open(inbound store.Inbound, run string) (*os.File, error) {
-	for n := maxRecordings; n > 0; n-- {
-		file, err := os.OpenFile(f.path(inbound.ID, run, n), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		if err == nil {
-			return file, checkRegular(file)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+// beginTape opens the cassette of a turn and reports whether it is new.
+func beginTape(path string) (t *tape, fresh bool, err error) {
+	t = &tape{path: path}
+	if err := t.open(os.O_CREATE); err != nil {
+		return nil, false, err
 	}
-	return nil, fs.ErrNotExist
+	size, err := dropPartialLine(t.file)
+	if err != nil {
+		t.close()
+	}
+	return t, size == 0, err
+}
+
+// dropPartialLine removes an incomplete last line, which a crash has left, and returns the size.
+func dropPartialLine(f *os.File) (size int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	block := make([]byte, 4096)
+	for end := info.Size(); end > 0; {
+		from := max(0, end-int64(len(block)))
+		n, err := f.ReadAt(block[:end-from], from)
+		if err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
+			size = from + int64(i) + 1
+			break
+		}
+		end = from
+	}
+	return size, f.Truncate(size)
+}
+
+// Open opens the cassette of a message for reading. run is the name of the message's turns.
+func (f Folder) Open(inbound store.Inbound, run string) (*os.File, error) {
+	return open(f.path(inbound.ID, run))
+}
+
+// open opens a cassette for reading.
+func open(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return file, checkRegular(file)
 }
 
 // checkRegular closes a file and returns an error if it is no regular file.
@@ -175,7 +193,7 @@ type tape struct {
 
 // open opens the file for appending. O_NONBLOCK prevents waiting for the reader of a FIFO.
 func (t *tape) open(flags int) (err error) {
-	file, err := os.OpenFile(t.path, flags|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	file, err := os.OpenFile(t.path, flags|os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"nanobot/channels"
 	"nanobot/terminal"
@@ -23,6 +21,8 @@ type Person struct {
 	// Groups are the other chats in which the person has written. Somebody else's turn there has
 	// the person's words in its history.
 	Groups []channels.Chat
+	// Answers are the IDs of the answers to the person, which others may quote.
+	Answers map[channels.Chat][]string
 }
 
 // Found is a cassette with something of a person.
@@ -37,8 +37,8 @@ type Found struct {
 // Remove removes the cassette and its files.
 func (f Found) Remove() error { return removeCassette(f.Path) }
 
-// Find returns the cassettes with something of a person. A cassette whose message or people cannot
-// be told, because it was cut off or a secret was equal to an ID, has no lines and counts as one.
+// Find returns the cassettes with something of a person. One that was cut off in its message, so
+// that nobody can tell whose it is, counts as one and has no lines.
 func (f Folder) Find(p Person) (all []Found, err error) {
 	names, err := f.list()
 	if err != nil {
@@ -62,10 +62,7 @@ func (f Folder) Find(p Person) (all []Found, err error) {
 
 // find reads a cassette and reports whether it has something of the person.
 func (p Person) find(path string) (found Found, is bool, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err == nil {
-		err = checkRegular(file)
-	}
+	file, err := open(path)
 	if err != nil {
 		return found, false, err
 	}
@@ -73,6 +70,7 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 	found.Path = path
 	lines := bufio.NewReader(file)
 	known := false // whose turn it is
+	var chat channels.Chat
 	for {
 		text, err := lines.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -82,12 +80,13 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 		if json.Unmarshal(text, &line) == nil {
 			if line.Envelope != nil {
 				known = true
-				if chatOf(*line.Envelope).Channel != p.Channel { // an ID there is somebody else's
+				if chat = chatOf(*line.Envelope); chat.Channel != p.Channel { // an ID there is somebody else's
 					return found, false, nil
 				}
-				found.Own, is = p.owns(*line.Envelope)
+				own, involved := p.owns(*line.Envelope)
+				found.Own, is = found.Own || own, is || involved
 			}
-			mine, involved := p.wrote(line)
+			mine, involved := p.wrote(chat, line)
 			is = is || involved
 			if mine || found.Own && !p.isOthers(line) {
 				found.Lines = append(found.Lines, p.hideOthers(line, text))
@@ -112,26 +111,26 @@ func chatOf(e terminal.Envelope) channels.Chat {
 func (p Person) owns(e terminal.Envelope) (own, involved bool) {
 	chat := chatOf(e)
 	own = slices.Contains(p.Chats, chat) || e.PersonID() == p.User
-	involved = own || e.PersonID() == cassette.Redacted || chat.ID == cassette.Redacted ||
-		e.ReplyTo != nil && p.is(e.ReplyTo.User) || e.Forwarded != nil && p.is(e.Forwarded.From) ||
+	involved = own || p.isQuoted(chat, e.ReplyTo) || e.Forwarded != nil && p.is(e.Forwarded.From) ||
 		len(e.History) > 0 && slices.Contains(p.Groups, chat)
 	return own, involved
 }
 
-// is reports whether a user is the person, or may be.
-func (p Person) is(u *terminal.User) bool { return u != nil && p.isID(u.ID) }
+// isQuoted reports whether a quote is of the person, or of an answer to them.
+func (p Person) isQuoted(chat channels.Chat, q *terminal.Quote) bool {
+	return q != nil && (p.is(q.User) || slices.Contains(p.Answers[chat], q.ID))
+}
 
-func (p Person) isID(id string) bool { return id == p.User || id == cassette.Redacted }
+func (p Person) is(u *terminal.User) bool { return u != nil && u.ID == p.User }
 
 // wrote reports whether the person wrote a line during the turn, and whether it has something of
 // the person.
-func (p Person) wrote(l cassette.Line) (wrote, involved bool) {
+func (p Person) wrote(chat channels.Chat, l cassette.Line) (wrote, involved bool) {
 	switch {
 	case l.Inject != nil:
-		quoted := l.Inject.ReplyTo != nil && p.is(l.Inject.ReplyTo.User)
-		return p.is(l.Inject.User), p.is(l.Inject.User) || quoted
+		return p.is(l.Inject.User), p.is(l.Inject.User) || p.isQuoted(chat, l.Inject.ReplyTo)
 	case l.Answer != nil:
-		return p.isID(l.Answer.By), p.isID(l.Answer.By)
+		return l.Answer.By == p.User, l.Answer.By == p.User
 	}
 	return false, false
 }
@@ -139,7 +138,7 @@ func (p Person) wrote(l cassette.Line) (wrote, involved bool) {
 // isOthers reports whether somebody else wrote a line.
 func (p Person) isOthers(l cassette.Line) bool {
 	return l.Inject != nil && l.Inject.User != nil && !p.is(l.Inject.User) ||
-		l.Answer != nil && l.Answer.By != "" && !p.isID(l.Answer.By)
+		l.Answer != nil && l.Answer.By != "" && l.Answer.By != p.User
 }
 
 // hideOthers returns a line without what others wrote in a group.

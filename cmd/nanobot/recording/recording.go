@@ -4,9 +4,9 @@
 package recording
 
 import (
-	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"go.uber.org/zap"
@@ -25,7 +25,8 @@ const (
 
 // Agent is what an agent's turns are recorded with.
 type Agent struct {
-	Folder Folder
+	// Path returns the path of the cassette of a turn, which may have earlier attempts at it.
+	Path   func(req terminal.Request) (string, error)
 	Header cassette.Header
 	// Environ has variables, of which those with the name of a secret are redacted, Secrets has
 	// secrets, and URLs may contain some.
@@ -63,16 +64,25 @@ func (r *Recorder) begin(a Agent, req terminal.Request, secret bool) *turn {
 	for _, address := range a.URLs {
 		redactor.AddURL(address)
 	}
-	t := &turn{recorder: r, agent: a, redactor: redactor, secret: secret, run: req.RunName, secretAnswers: map[int]bool{}}
-	t.inbound, _ = parseRun(req.RunID)
-	if r.turns[t.inbound] == nil {
-		if r.order = append(r.order, t.inbound); len(r.order) > maxTurns {
+	t := &turn{recorder: r, agent: a, redactor: redactor, req: req, secret: secret, secretAnswers: map[int]bool{}}
+	inbound, err := parseRun(req.RunID)
+	if err != nil { // it is not of the daemon
+		return t
+	}
+	if r.turns[inbound] == nil {
+		if r.order = append(r.order, inbound); len(r.order) > maxTurns {
 			delete(r.turns, r.order[0])
 			r.order = r.order[1:]
 		}
 	}
-	r.turns[t.inbound] = t
+	r.turns[inbound] = t
 	return t
+}
+
+// parseRun returns the number of the message of a turn, whose ID may end with a task.
+func parseRun(id string) (int64, error) {
+	number, _, _ := strings.Cut(id, ".")
+	return strconv.ParseInt(number, 10, 64)
 }
 
 // learn redacts a text in later turns, too. The caller holds mu.
@@ -137,5 +147,3 @@ func (r *Recorder) writerOf(delivery store.Delivery) *cassette.Writer {
 	}
 	return t.writer.Load()
 }
-
-var errTooMany = errors.New("the turn has too many recordings already")

@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -16,8 +15,7 @@ type turn struct {
 	agent    Agent
 	redactor *cassette.Redactor
 	secret   bool
-	inbound  int64
-	run      string
+	req      terminal.Request
 	tape     *tape
 	writer   atomic.Pointer[cassette.Writer] // nil before the envelope, and if there is no cassette
 
@@ -29,15 +27,23 @@ var _ terminal.Recording = (*turn)(nil)
 
 // Envelope begins the cassette.
 func (t *turn) Envelope(e terminal.Envelope) {
-	tape, err := t.agent.Folder.create(t.inbound, t.run)
+	path, err := t.agent.Path(t.req)
+	var tape *tape
+	var fresh bool
+	if err == nil {
+		tape, fresh, err = beginTape(path)
+	}
 	if t.recorder.report(err); err != nil {
 		return
 	}
 	t.tape = tape
-	w := cassette.NewWriter(cassette.WriterOptions{
-		Out: tape, Header: &t.agent.Header, Redactor: t.redactor, FilesDir: cassette.FilesDir(tape.path),
-		OnError: t.recorder.report,
-	})
+	o := cassette.WriterOptions{
+		Out: tape, Redactor: t.redactor, FilesDir: cassette.FilesDir(tape.path), OnError: t.recorder.report,
+	}
+	if fresh {
+		o.Header = &t.agent.Header
+	}
+	w := cassette.NewWriter(o)
 	if t.secret {
 		e.Text = cassette.Redacted
 	}
@@ -83,18 +89,10 @@ func (t *turn) Inject(in terminal.Injection) {
 	}
 }
 
-// Exit ends the recording. What is sent later is added. A turn that could not start, and is tried
-// again, leaves no cassette.
+// Exit ends the recording. What is sent later is added.
 func (t *turn) Exit(out terminal.Outcome, err error) {
-	w := t.writer.Load()
-	if w == nil {
-		return
-	}
-	w.Exit(out, err)
-	t.tape.close()
-	var shortage *terminal.ShortageError
-	if errors.As(err, &shortage) {
-		t.writer.Store(nil)
-		removeCassette(t.tape.path)
+	if w := t.writer.Load(); w != nil {
+		w.Exit(out, err)
+		t.tape.close()
 	}
 }
