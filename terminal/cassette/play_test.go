@@ -55,7 +55,7 @@ func TestACassetteIsPlayedAsAnAgent(t *testing.T) {
 	wanttest.Equal(t, "the exit code was", code, 3)
 }
 
-func TestASilentAgentIsPlayedInSilence(t *testing.T) {
+func TestAnAgentThatSaysNothingIsPlayedSo(t *testing.T) {
 	t.Parallel()
 	out, _, _ := play(t, "{}", func(w *cassette.Writer) {
 		w.Envelope(terminal.Envelope{})

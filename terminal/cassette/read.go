@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,11 +181,12 @@ func (c *Cassette) CopyFile(f File, dir string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("file %s: %w", f.Path, err)
 	}
-	if sum := sha256.Sum256(content); f.SHA256 != "" && hex.EncodeToString(sum[:]) != f.SHA256 {
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	if f.SHA256 != "" && sum != f.SHA256 {
 		return "", fmt.Errorf("%s is not the file %s that was recorded: its content has another hash", from, f.Path)
 	}
-	own, err := os.MkdirTemp(dir, "") // two files may have one name
-	if err != nil {
+	own := filepath.Join(dir, "cassette", sum[:16]) // two files may have one name
+	if err := os.MkdirAll(own, 0o700); err != nil {
 		return "", err
 	}
 	path = filepath.Join(own, filepath.Base(f.Path))

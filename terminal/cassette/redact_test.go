@@ -126,7 +126,7 @@ func record(t *testing.T, r *cassette.Redactor, story func(w *cassette.Writer)) 
 	return out.String()
 }
 
-// TestSecretsOfFormatWordsDoNotBreakTheFormat has secrets whose values are also words of the format.
+// TestSecretsOfFormatWordsDoNotBreakTheFormat has secrets whose values are words of the format.
 func TestSecretsOfFormatWordsDoNotBreakTheFormat(t *testing.T) {
 	t.Parallel()
 	r := cassette.NewRedactor([]string{
