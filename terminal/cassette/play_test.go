@@ -46,7 +46,7 @@ func TestACassetteIsPlayedAsAnAgent(t *testing.T) {
 {"type":"delta","text":"dear "}
 {"type":"message","text":"Hello Ann.","buttons":["a","b"],"silent":true}
 {"type":"delta","text":"x "}
-{"type":"ask","id":"question-1","text":"Which?","options":["a","b"]}
+{"type":"ask","text":"Which?","id":"question-1","options":["a","b"]}
 {"type":"log","text":"careful","level":"warning"}
 {"type":"progress","text":"⏳ <b>"}
 {"type":"error","text":"one\nError: two","code":"E"}

@@ -190,6 +190,9 @@ func (c *Cassette) CopyFile(f File, dir string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(own, filepath.Base(f.Path))
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(content)) {
+		return path, nil // it is played again, and may be open
+	}
 	return path, os.WriteFile(path, content, 0o600)
 }
 

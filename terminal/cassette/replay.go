@@ -252,7 +252,8 @@ func (m Mode) items(lines []Line) (all items) {
 		case l.Type == TypeAsk:
 			all.asked = append(all.asked, m.message("question", l.Ask.Text, l))
 		case l.Type == TypeExit && m == Exact:
-			all.exit = []string{strings.TrimSpace(fmt.Sprintf("exit: %s %d %s", l.Exit.Status, l.Exit.Code, l.Exit.Signal)) + "\n"}
+			exit := fmt.Sprintf("exit: %s %d %s", l.Exit.Status, l.Exit.Code, l.Exit.Signal)
+			all.exit = []string{strings.TrimSpace(exit) + "\n"}
 		case l.Type == TypeExit:
 			all.exit = []string{fmt.Sprintf("exit: %s\n", l.Exit.Status)}
 		}
