@@ -86,7 +86,7 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 
 func TestAPartOfASecretIsRedactedWhereATextIsCut(t *testing.T) {
 	t.Parallel()
-	r := cassette.NewRedactor(nil, "abcdefghijkl-secret-value")
+	r := cassette.NewRedactor(nil, "abcdefghijkl-secret-value", "correct horse battery")
 	for text, want := range map[string]string{
 		"the key is abcdefghijkl":                                 "the key is [secret]",
 		"ecret-value is the key":                                  "[secret] is the key",
@@ -106,6 +106,7 @@ func TestAPartOfASecretIsRedactedWhereATextIsCut(t *testing.T) {
 		"the key is not":                      "the key is ",
 		"the key is not  \n":                  "the key is not  \n",
 		"password: hunter":                    "password: ",
+		"it is correct horse batt":            "it is ",
 	} {
 		wanttest.Equal(t, text, r.Partial(text), want)
 	}
@@ -177,21 +178,22 @@ func TestNoSecretIsInACassette(t *testing.T) {
 			})
 		}
 		w.Frame(terminal.Frame{Kind: terminal.Partial, Text: "the key is key-of-the-env"})
-		n := w.Ask(terminal.Question{ID: "q", Text: key, Options: []string{key}, Secret: true})
+		n := w.Ask(terminal.Question{ID: key, Text: key, Options: []string{key}, Secret: true})
 		w.Answer(n, terminal.Answer{Text: "hunter2"}, nil)
 		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "so it is hunter2"})
+		w.Answer(n, terminal.Answer{Text: "\xffhunter3"}, nil)
 		w.Inject(terminal.Injection{Text: key + " hunter2", Media: []string{path}})
 		w.Send(cassette.Send{ID: "1", Text: key, Buttons: []string{key}}, cassette.File{Path: path})
 		w.Receipt(cassette.Receipt{ID: "1", Error: key})
 		w.Exit(terminal.Outcome{Status: terminal.Done, Stderr: "of-the-environment\n" + key}, errors.New(key))
 	})
-	for _, secret := range []string{key, "hunter2", "key-of-the-e", "the-environment"} {
+	for _, secret := range []string{key, "hunter2", "hunter3", "key-of-the-e", "the-environment"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is in\n%s", secret, text)
 		}
 	}
 	c := musttest.Get(cassette.Parse("x", strings.NewReader(text)))(t)
-	wanttest.Equal(t, "the number of lines is", len(c.Lines), 13)
+	wanttest.Equal(t, "the number of lines is", len(c.Lines), 14)
 	var raw map[string]any
 	musttest.Do(t, json.Unmarshal([]byte(strings.SplitN(text, "\n", 3)[1]), &raw))
 }

@@ -48,6 +48,9 @@ func (p *person) Emit(f terminal.Frame) error {
 		return nil
 	}
 	fmt.Fprintf(&p.seen, "%s %q %q %q %q %v", f.Kind, f.Text, f.Format, f.Code, f.Choices, f.Silent)
+	if p.injections != nil && f.Kind == terminal.Message && len(p.injections) == 0 {
+		p.injections <- terminal.Injection{Text: "more"} // the test has an agent that reads one
+	}
 	for _, file := range f.Checked {
 		content, err := os.ReadFile(file.Path)
 		fmt.Fprintf(&p.seen, " %s=%q %v", filepath.Base(file.Path), content, err)
@@ -113,8 +116,7 @@ func TestARecordedTurnIsReplayedAndPlayedAsItWas(t *testing.T) {
 			req := terminal.Request{Envelope: terminal.Envelope{Channel: "c.second", ChatID: "1", Text: "hi", Media: []string{media}}, RunName: "r"}
 			first := &person{}
 			if name == "a message meanwhile" {
-				first.injections = make(chan terminal.Injection, 1)
-				first.injections <- terminal.Injection{Text: "more"}
+				first.injections = make(chan terminal.Injection, 2)
 			}
 			ended := turn(t, agent, func(terminal.Request, bool) terminal.Recording {
 				return cassette.NewWriter(cassette.WriterOptions{Out: out, Header: &cassette.Header{}, FilesDir: cassette.FilesDir(path)})
@@ -141,6 +143,36 @@ func TestARecordedTurnIsReplayedAndPlayedAsItWas(t *testing.T) {
 				wanttest.Equal(t, "the exit code is", played.ExitCode, ended.ExitCode)
 			}
 		})
+	}
+}
+
+// TestQuestionsAreAnsweredByTheirText has an agent that asks in another order.
+func TestQuestionsAreAnsweredByTheirText(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []bool{false, true} {
+		var out bytes.Buffer
+		w := cassette.NewWriter(cassette.WriterOptions{Out: &out, Header: &cassette.Header{}})
+		w.Envelope(terminal.Envelope{Text: "hi"})
+		for _, q := range []string{"B?", "A?"} {
+			w.Answer(w.Ask(terminal.Question{Text: q}), terminal.Answer{Text: "to " + q}, nil)
+		}
+		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "to A?"})
+		if !cut {
+			w.Frame(terminal.Frame{Kind: terminal.Message, Text: "to B?"})
+			w.Exit(terminal.Outcome{Status: terminal.Done}, nil)
+		}
+		c := musttest.Get(cassette.Parse("a", &out))(t)
+		dir := musttest.Get(filepath.EvalSymlinks(t.TempDir()))(t)
+		r := musttest.Get(cassette.NewReplay(c, cassette.ReplayOptions{
+			Workspace: dir, WordsFor: func(string) words.Words { return words.Words{} },
+		}))(t)
+		ended := turn(t, `read -r e; for q in A B; do
+			echo '{"type":"ask","text":"'$q'?"}'; read -r a; echo "$a" | sed 's/.*"text":"\([^"]*\)".*/{"type":"message","text":"\1"}/'
+		done`, nil, r.Request(), r, dir)
+		before, after, whole, err := r.Compare(cassette.Exact, ended, nil)
+		musttest.Do(t, err)
+		wanttest.Equal(t, "the replay is", after, before)
+		wanttest.Equal(t, "the cassette is whole:", whole, !cut)
 	}
 }
 
