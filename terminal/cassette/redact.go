@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"encoding/json"
+	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -27,7 +28,8 @@ type Redactor struct {
 	values   map[string]bool
 	long     []string // values of at least minSecret bytes, the longest first
 	short    []string
-	replacer *strings.Replacer // of long
+	replacer *strings.Replacer     // of long
+	escaped  func() *regexp.Regexp // of long, with backslashes before punctuation, as Markdown may need them
 }
 
 // NewRedactor returns a Redactor of these secrets, and of the values of the variables in environ,
@@ -102,17 +104,27 @@ func (r *Redactor) Add(secrets ...string) {
 		pairs = append(pairs, value, Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
+	patterns := make([]string, len(r.long))
+	for i, value := range r.long {
+		patterns[i] = punctuation().ReplaceAllStringFunc(value, func(c string) string { return `\\*` + regexp.QuoteMeta(c) })
+	}
+	r.escaped = lazyregexp.New(strings.Join(patterns, "|"))
 }
+
+var punctuation = lazyregexp.New(`[!-/:-@[-` + "`" + `{-~]`)
 
 // unescapeHTML undoes what only Go escapes in JSON.
 var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// addForms adds a secret as it is, as JSON and as a part of a URL.
+// addForms adds a secret as it is, as JSON, as HTML and as a part of a URL.
 func (r *Redactor) addForms(secret string) {
 	if secret == "" || secret == Redacted {
 		return
 	}
-	r.values[secret], r.values[url.QueryEscape(secret)], r.values[url.PathEscape(secret)] = true, true, true
+	secret = strings.ToValidUTF8(secret, "\uFFFD") // as in the output of agents
+	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), html.EscapeString(secret)} {
+		r.values[form] = true
+	}
 	if quoted, err := json.Marshal(secret); err == nil {
 		inside := string(quoted[1 : len(quoted)-1])
 		r.values[inside] = true
@@ -155,6 +167,9 @@ func (r *Redactor) Text(text string) string {
 	defer r.mu.RUnlock()
 	if r.replacer != nil {
 		text = r.replacer.Replace(text)
+	}
+	if len(r.long) > 0 && strings.Contains(text, `\`) {
+		text = r.escaped().ReplaceAllString(text, Redacted)
 	}
 	for _, value := range r.short {
 		text = replaceWord(text, value)
@@ -315,6 +330,13 @@ func replaceGroup(pattern *regexp.Regexp, text string) string {
 	return out.String() + text[done:]
 }
 
+func (r *Redactor) texts(texts []string) []string {
+	for i := range texts {
+		texts[i] = r.Text(texts[i])
+	}
+	return texts
+}
+
 // constants are the fields of lines whose values are words of the format, numbers or IDs.
 var constants = map[string]bool{
 	"type": true, "channel": true, "account": true, "chat_id": true, "session_key": true, "thread_id": true, "id": true,
@@ -346,6 +368,9 @@ func (r *Redactor) value(field string, value any) any {
 		switch {
 		case field == "api_keys":
 			return Redacted
+		case field == "screen": // which wraps long lines
+			lines := strings.Split(r.Text(value), "\n")
+			return strings.Join(r.texts(lines), "\n")
 		case !constants[field]:
 			return r.Text(value)
 		}

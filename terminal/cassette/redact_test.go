@@ -13,6 +13,7 @@ import (
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/cassette"
+	"nanobot/terminal/screen"
 )
 
 func TestSecretsWithANameAreRedacted(t *testing.T) {
@@ -74,7 +75,9 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 		`{"x":"quo\"ted & <b>"}`:    `{"x":"[secret]"}`,
 		`x quo%22ted+%26+%3Cb%3E`:   "x [secret]",
 		"user-that-is-a-token in-query 2026-11 signature-of-it-all": "[secret] [secret] 2026-11 [secret]",
-		"[secret]": "[secret]",
+		"[secret]":                      "[secret]",
+		`x quo&#34;ted &amp; &lt;b&gt;`: "x [secret]",
+		`a \_first\-one\_ \*`:           `a \_[secret]\_ \*`,
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%q\ngot  %q\nwant %q", text, got, want)
@@ -178,6 +181,9 @@ func TestNoSecretIsInACassette(t *testing.T) {
 			})
 		}
 		w.Frame(terminal.Frame{Kind: terminal.Partial, Text: "the key is key-of-the-env"})
+		s := screen.New(30, 3)
+		_, _ = s.Write([]byte("a long line to wrap key-of-the-environment"))
+		w.Frame(terminal.Frame{Kind: terminal.Message, Screen: s.Snapshot()})
 		n := w.Ask(terminal.Question{ID: key, Text: key, Options: []string{key}, Secret: true})
 		w.Answer(n, terminal.Answer{Text: "hunter2"}, nil)
 		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "so it is hunter2"})
@@ -187,13 +193,13 @@ func TestNoSecretIsInACassette(t *testing.T) {
 		w.Receipt(cassette.Receipt{ID: "1", Error: key})
 		w.Exit(terminal.Outcome{Status: terminal.Done, Stderr: "of-the-environment\n" + key}, errors.New(key))
 	})
-	for _, secret := range []string{key, "hunter2", "hunter3", "key-of-the-e", "the-environment"} {
+	for _, secret := range []string{key, "hunter2", "hunter3", "environment", "key-of-the-e", "the-environment"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is in\n%s", secret, text)
 		}
 	}
 	c := musttest.Get(cassette.Parse("x", strings.NewReader(text)))(t)
-	wanttest.Equal(t, "the number of lines is", len(c.Lines), 14)
+	wanttest.Equal(t, "the number of lines is", len(c.Lines), 15)
 	var raw map[string]any
 	musttest.Do(t, json.Unmarshal([]byte(strings.SplitN(text, "\n", 3)[1]), &raw))
 }
