@@ -63,7 +63,7 @@ func recordInto(dir string) (recordPath, error) {
 		return nil, exit.Usagef("--record: %v", err)
 	}
 	return func(terminal.Request) (string, error) {
-		f, err := os.CreateTemp(dir, time.Now().Format("20060102-150405-*")+cassette.Suffix)
+		f, err := os.CreateTemp(dir, time.Now().Format("20060102-150405.000-*")+cassette.Suffix)
 		if err != nil {
 			return "", err
 		}
