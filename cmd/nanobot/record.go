@@ -27,6 +27,7 @@ func recordTurns(r *recording.Recorder) func(*config.Config) terminal.RecordFunc
 		if cfg.Gateway.Record == "" {
 			return nil
 		}
+		_ = os.MkdirAll(cfg.Gateway.Record, 0o700) // before an agent runs; the first turn reports a failure
 		return r.For(recordedAgent(cfg, recording.Folder(cfg.Gateway.Record).Path))
 	}
 }
