@@ -271,7 +271,7 @@ func (m Mode) message(kind, text string, l Line) string {
 		}
 		return kind + ": " + text + "\n"
 	case Shape:
-		return fmt.Sprintf("%s files=%d\n", kind, len(l.Files))
+		return fmt.Sprintf("%s: %d files\n", kind, len(l.Files))
 	case Exact:
 	}
 	var b strings.Builder
@@ -304,7 +304,7 @@ func (m Mode) message(kind, text string, l Line) string {
 		fmt.Fprintf(&b, "  button: %q\n", option)
 	}
 	for _, f := range l.Files {
-		fmt.Fprintf(&b, "  file size=%d sha256=%s\n", f.Size, f.SHA256)
+		fmt.Fprintf(&b, "  file: %d bytes, sha256 %s\n", f.Size, f.SHA256)
 	}
 	return b.String()
 }
