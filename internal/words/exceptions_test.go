@@ -88,6 +88,7 @@ var exceptions = map[string]string{
 	"channels/web/settings.go":           forOperator,
 	"channels/web/stream.go":             forPrograms,
 
+	"terminal/cassette":              forOperator,
 	"terminal/process":               forLog,
 	"terminal/sandbox":               forOperator,
 	"terminal/excerpt.go AuditQuote": forLog,
