@@ -37,17 +37,17 @@ func lineTypes(c *cassette.Cassette) (types []cassette.Type) {
 	return types
 }
 
-const recordedAgent1 = `read -r line; text=${line#*'"text":"'}
+const filingAgent = `read -r line; text=${line#*'"text":"'}
 	echo '{"type":"progress","text":"thinking"}'
 	echo "a file" >"$NANOBOT_USER_DATA_DIR/out.txt"
 	echo "{\"type\":\"message\",\"text\":\"**you** said ${text%%'"'*}\",\"media\":[\"$NANOBOT_USER_DATA_DIR/out.txt\"]}"
-	echo '{"type":"message","text":"and `+"`code`"+`, in 🎉 *two* parts"}'`
+	echo '{"type":"message","text":"and ` + "`code`" + `, in 🎉 *two* parts"}'`
 
 func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "nanobot")
 	linkProgram(t, program)
-	b := startTelegramBot(t, telegramSetup{agent: recordedAgent1, gateway: `, "record": "recorded"`})
+	b := startTelegramBot(t, telegramSetup{agent: filingAgent, gateway: `, "record": "recorded"`})
 	b.api.UserSends(7, "hello")
 	b.api.WaitForText(t, 7, "and code, in 🎉 two parts")
 	b.signal(syscall.SIGTERM)
@@ -152,7 +152,7 @@ func TestNoSecretIsInACassette(t *testing.T) {
 func TestAKilledDaemonLeavesWhatItHasRecorded(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{
-		agent: `echo '{"type":"message","text":"begun"}'; [ -e go ] || exec sleep 300; echo '{"type":"message","text":"over"}'`,
+		agent:   `echo '{"type":"message","text":"begun"}'; [ -e go ] || exec sleep 300; echo '{"type":"message","text":"over"}'`,
 		gateway: `, "record": "recorded", "onCrash": "retry"`,
 	})
 	b.api.UserSends(7, "work")
