@@ -34,28 +34,30 @@ type recordedChat struct {
 	Recording
 }
 
-// record begins the recording of a turn if the turn is to be recorded. end ends it.
-func (r *Runner) record(req Request, chat Chat) (_ Chat, end func(*Outcome, *error)) {
+// record begins the recording of a turn, if it is to be recorded, and replaces its chat. end ends
+// it, with the result of the turn.
+func (r *Runner) record(req Request, chat *Chat, out *Outcome, err *error) (end func()) {
 	if r.o.Record == nil {
-		return chat, func(*Outcome, *error) {}
+		return func() {}
 	}
-	secret := r.SecretReader.ReadsSecret(ControlRequest{Chat: req.chatKey(), Args: req.Text})
-	recording := r.o.Record(req, secret)
+	recording := r.o.Record(req, r.ReadsSecret(ControlRequest{Chat: req.chatKey(), Args: req.Text}))
 	if recording == nil {
-		return chat, func(*Outcome, *error) {}
+		return func() {}
 	}
-	return &recordedChat{Chat: chat, Recording: recording}, func(out *Outcome, err *error) {
+	*chat = &recordedChat{Chat: *chat, Recording: recording}
+	return func() {
 		if out.Status != "" || *err != nil { // otherwise the protocol panics
 			recording.Exit(*out, *err)
 		}
 	}
 }
 
-// recordEnvelope records the envelope of the turn.
-func (t *turn) recordEnvelope(e Envelope) {
+// recordEnvelope records the envelope of the turn and returns it.
+func (t *turn) recordEnvelope(e Envelope) Envelope {
 	if c, ok := t.Chat.(*recordedChat); ok {
 		c.Envelope(e)
 	}
+	return e
 }
 
 // Emit records a frame and passes it on.

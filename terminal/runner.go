@@ -132,8 +132,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (out Outcome,
 	r.turns.Add(1)
 	defer r.turns.Done()
 	defer r.warnAboutRestarts()
-	chat, endRecording := r.record(req, chat)
-	defer endRecording(&out, &err)
+	defer r.record(req, &chat, &out, &err)()
 	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {
@@ -188,8 +187,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (out Outcome,
 	if err := t.hear(ctx); err != nil {
 		return t.emitPlaceError(ctx, work, err)
 	}
-	work.Envelope = t.envelope()
-	t.recordEnvelope(work.Envelope)
+	work.Envelope = t.recordEnvelope(t.envelope())
 	defer t.prepareNext()
 	out, err = r.o.Protocol.Turn(ctx, work)
 	if errors.Is(err, errCommandTooLong) {

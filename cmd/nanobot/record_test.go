@@ -37,17 +37,17 @@ func lineTypes(c *cassette.Cassette) (types []cassette.Type) {
 	return types
 }
 
-const recordedAgent1 = `read -r line; text=${line#*'"text":"'}
+const filingAgent = `read -r line; text=${line#*'"text":"'}
 	echo '{"type":"progress","text":"thinking"}'
 	echo "a file" >"$NANOBOT_USER_DATA_DIR/out.txt"
 	echo "{\"type\":\"message\",\"text\":\"**you** said ${text%%'"'*}\",\"media\":[\"$NANOBOT_USER_DATA_DIR/out.txt\"]}"
-	echo '{"type":"message","text":"and `+"`code`"+`, in 🎉 *two* parts"}'`
+	echo '{"type":"message","text":"and ` + "`code`" + `, in 🎉 *two* parts"}'`
 
 func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "nanobot")
 	linkProgram(t, program)
-	b := startTelegramBot(t, telegramSetup{agent: recordedAgent1, gateway: `, "record": "recorded"`})
+	b := startTelegramBot(t, telegramSetup{agent: filingAgent, gateway: `, "record": "recorded"`})
 	b.api.UserSends(7, "hello")
 	b.api.WaitForText(t, 7, "and code, in 🎉 two parts")
 	b.signal(syscall.SIGTERM)
@@ -152,7 +152,7 @@ func TestNoSecretIsInACassette(t *testing.T) {
 func TestAKilledDaemonLeavesWhatItHasRecorded(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{
-		agent: `echo '{"type":"message","text":"begun"}'; [ -e go ] || exec sleep 300; echo '{"type":"message","text":"over"}'`,
+		agent:   `echo '{"type":"message","text":"begun"}'; [ -e go ] || exec sleep 300; echo '{"type":"message","text":"over"}'`,
 		gateway: `, "record": "recorded", "onCrash": "retry"`,
 	})
 	b.api.UserSends(7, "work")
@@ -217,12 +217,39 @@ func TestAFolderOfCassettesThatAgentsReachIsRefused(t *testing.T) {
 			cfg := musttest.Get(config.Load(path, nil, extensions()))(t)
 			_, err := newSettings(cfg, agentHost{}, zap.NewNop())
 			switch {
-			case test.want == "" && err != nil:
-				t.Error(err)
+			case test.want == "" && (err != nil || !slices.Contains(privatePaths(cfg), cfg.Gateway.Record)):
+				t.Errorf("%v; private are %q", err, privatePaths(cfg))
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), "config.json:6:") ||
 				!strings.Contains(err.Error(), "gateway.record: ") || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("the error is %v, want %q", err, test.want)
 			}
 		})
 	}
+}
+
+func TestAReloadBeginsToRecordAlsoMessagesDuringATurn(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{
+		agent: `read -r line; case $line in *'"before"'*) echo '{"type":"message","text":"not recorded"}'; exit;; esac
+			echo '{"type":"message","text":"go on"}'; read -r more; echo '{"type":"message","text":"over"}'`,
+		terminal: `, "interactive": true`, gateway: `, "whileRunning": "inject"`,
+	})
+	b.api.UserSends(7, "before")
+	b.api.WaitForText(t, 7, "not recorded")
+	b.replaceInConfig(`"whileRunning": "inject"`, `"whileRunning": "inject", "record": "recorded"`)
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	b.api.UserSends(7, "begin")
+	b.api.WaitForText(t, 7, "go on")
+	b.api.UserSends(7, "and this")
+	b.api.WaitForText(t, 7, "over")
+	b.signal(syscall.SIGTERM)
+	b.awaitExit()
+	_, c := b.recorded()
+	for _, l := range c.Lines {
+		if l.Inject != nil && l.Inject.Text == "and this" && l.Inject.User != nil && l.Inject.User.ID == "7" {
+			return
+		}
+	}
+	t.Errorf("no message is in %+v", c.Lines)
 }

@@ -271,7 +271,7 @@ func (s replaySuite) replay(ctx context.Context, path string) (diff string, ende
 	if err != nil {
 		return "", false, err
 	}
-	var logTo io.Writer = io.Discard
+	logTo := io.Discard
 	if s.verbose {
 		logTo = s.std.err
 	}

@@ -171,7 +171,7 @@ func (c *Console) serveCassette(w http.ResponseWriter, r *http.Request, g *gatew
 		c.serveJSON(w, r, func(*http.Request) (any, error) { return nil, err })
 		return
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=turn-%d.nbt.jsonl", inbound.ID))
 	w.Header().Set("Cache-Control", "no-store")

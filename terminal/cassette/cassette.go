@@ -90,8 +90,8 @@ type Frame struct {
 	Code    string          `json:"code,omitempty"`
 	Level   string          `json:"level,omitempty"`
 	Format  terminal.Format `json:"format,omitempty"` // "": Markdown
-	// Board says that a progress is the complete state of the turn, and Own that nanobot and not the
-	// agent says the text.
+	// Board says that a progress is the complete state of the turn, and Own that nanobot says the
+	// text and not the agent.
 	Board bool `json:"board,omitempty"`
 	Own   bool `json:"own,omitempty"`
 	// Appended is the end of Text that nanobot has made of stderr and the exit code.

@@ -3,6 +3,7 @@ package cassette
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,23 +25,16 @@ type Player struct {
 	cassette *Cassette
 	lines    *bufio.Reader // of In
 	ids      map[int]string
-	shown    string // of the message that is being written
 	silent   bool   // the agent has said nothing, and nanobot says that again
 	dir      string // for files
 }
 
-// playedFrame is a frame as an agent prints it.
+// playedFrame is a frame or a question as an agent prints it.
 type playedFrame struct {
-	Type    terminal.Kind `json:"type"`
-	ID      string        `json:"id,omitempty"`
-	Text    string        `json:"text"`
-	Media   []string      `json:"media,omitempty"`
-	Options []string      `json:"options,omitempty"`
-	Buttons []string      `json:"buttons,omitempty"`
-	Silent  bool          `json:"silent,omitempty"`
-	Secret  bool          `json:"secret,omitempty"`
-	Code    string        `json:"code,omitempty"`
-	Level   string        `json:"level,omitempty"`
+	Frame
+	ID      string   `json:"id,omitempty"`
+	Options []string `json:"options,omitempty"`
+	Secret  bool     `json:"secret,omitempty"`
 }
 
 // Play reads the envelope and prints the last attempt of a cassette. Each question waits for its
@@ -59,13 +53,13 @@ func (p *Player) Play(c *Cassette) (code int, err error) {
 	if p.dir = envelope.UserDataDir; p.dir == "" {
 		p.dir = os.TempDir()
 	}
-	last := lines[len(lines)-1]
+	var exit Exit
 	for _, l := range lines {
 		if l.Type == TypeExit {
-			last = l
+			exit = *l.Exit
 		}
 	}
-	p.silent = last.Type == TypeExit && last.Exit.Status == terminal.Silent
+	p.silent = exit.Status == terminal.Silent
 	began := time.Now()
 	for _, l := range lines {
 		if p.Pace {
@@ -75,11 +69,8 @@ func (p *Player) Play(c *Cassette) (code int, err error) {
 			return 0, err
 		}
 	}
-	if last.Type != TypeExit {
-		return 0, nil
-	}
-	_, err = io.WriteString(p.Err, last.Exit.Stderr)
-	return last.Exit.Code, err
+	_, err = io.WriteString(p.Err, exit.Stderr)
+	return exit.Code, err
 }
 
 func (p *Player) playLine(l Line) error {
@@ -89,7 +80,7 @@ func (p *Player) playLine(l Line) error {
 	case TypeAsk:
 		p.ids[l.Ask.Number] = "question-" + strconv.Itoa(l.Ask.Number)
 		return p.print(playedFrame{
-			Type: "ask", ID: p.ids[l.Ask.Number], Text: l.Ask.Text, Options: l.Ask.Options, Secret: l.Ask.Secret,
+			Frame{Type: "ask", Text: l.Ask.Text}, p.ids[l.Ask.Number], l.Ask.Options, l.Ask.Secret,
 		})
 	case TypeAnswer:
 		return p.awaitAnswer(p.ids[l.Answer.Number])
@@ -102,35 +93,29 @@ func (p *Player) playLine(l Line) error {
 var errorHead = regexp.MustCompile(`^Error(?: \([^)\n]*\))?(?:: |$)`)
 
 func (p *Player) playFrame(l Line) error {
-	f := l.Frame
-	text, silent := f.Text, f.Silent
-	if i := strings.LastIndex(text, f.Appended); f.Appended != "" && i >= 0 {
-		text = strings.TrimSuffix(text[:i], "\n") + text[i+len(f.Appended):]
+	f := *l.Frame
+	if i := strings.LastIndex(f.Text, f.Appended); f.Appended != "" && i >= 0 {
+		f.Text = strings.TrimSuffix(f.Text[:i], "\n") + f.Text[i+len(f.Appended):]
 	}
-	switch {
-	case f.Own && (text == "" || p.silent), text == "" && len(l.Files) == 0 && f.Type != terminal.Progress:
+	if f.Own && (f.Text == "" || p.silent) || f.Text == "" && len(l.Files) == 0 { // nanobot says it again
 		return nil
-	case f.Type == terminal.Partial:
-		more, ok := strings.CutPrefix(text, p.shown)
-		if !ok {
-			return nil
-		}
-		p.shown = text
-		return p.print(playedFrame{Type: "delta", Text: more})
-	case f.Type == terminal.Error:
-		text = errorHead.ReplaceAllString(text, "")
-	case f.Type == terminal.Message:
-		p.shown = ""
 	}
-	out := playedFrame{Type: f.Type, Text: text, Buttons: f.Buttons, Silent: silent, Code: f.Code, Level: f.Level}
+	switch f.Type {
+	case terminal.Partial:
+		f.Type = "delta"
+	case terminal.Error:
+		f.Text = errorHead.ReplaceAllString(f.Text, "")
+	case terminal.Message, terminal.Progress, terminal.Log:
+	}
+	f.Media, f.Format, f.Board, f.Own, f.Appended, f.Screen = nil, "", false, false, "", ""
 	for _, file := range l.Files {
 		path, err := p.cassette.CopyFile(file, p.dir)
 		if err != nil {
 			return err
 		}
-		out.Media = append(out.Media, path)
+		f.Media = append(f.Media, path)
 	}
-	return p.print(out)
+	return p.print(playedFrame{Frame: f})
 }
 
 func (p *Player) print(f playedFrame) error {
@@ -149,11 +134,11 @@ func (p *Player) awaitAnswer(id string) error {
 		if json.Unmarshal(line, &got) == nil && got.Type == string(TypeAnswer) && got.ID == id {
 			return nil
 		}
-		if err == io.EOF { //nolint:errorlint // bufio returns it as it is
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("read answer: %w", err)
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
 		}
 	}
 }

@@ -30,10 +30,10 @@ func TestACassetteIsPlayedAsAnAgent(t *testing.T) {
 		w.Envelope(terminal.Envelope{Text: "first attempt"})
 		emit(w, terminal.Message, "lost")
 		w.Envelope(terminal.Envelope{Text: "second attempt", Attempt: 2})
-		emit(w, terminal.Partial, "Hel")
-		emit(w, terminal.Partial, "Hello Ann")
+		emit(w, terminal.Partial, "Hello d")
+		emit(w, terminal.Partial, "Hello dear Ann")
 		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "Hello Ann.", Choices: []string{"a", "b"}, Silent: true})
-		emit(w, terminal.Partial, "x")
+		emit(w, terminal.Partial, "x y")
 		n := w.Ask(terminal.Question{ID: "7", Text: "Which?", Options: []string{"a", "b"}})
 		w.Answer(n, terminal.Answer{Text: "a"}, nil)
 		w.Frame(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "careful"})
@@ -42,11 +42,11 @@ func TestACassetteIsPlayedAsAnAgent(t *testing.T) {
 		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "Exit code: 3", Appended: "Exit code: 3", Own: true})
 		w.Exit(terminal.Outcome{Status: terminal.Failed, ExitCode: 3, Stderr: "x\n"}, nil)
 	})
-	wanttest.Equal(t, "printed was", out, `{"type":"delta","text":"Hel"}
-{"type":"delta","text":"lo Ann"}
+	wanttest.Equal(t, "printed was", out, `{"type":"delta","text":"Hello "}
+{"type":"delta","text":"dear "}
 {"type":"message","text":"Hello Ann.","buttons":["a","b"],"silent":true}
-{"type":"delta","text":"x"}
-{"type":"ask","id":"question-1","text":"Which?","options":["a","b"]}
+{"type":"delta","text":"x "}
+{"type":"ask","text":"Which?","id":"question-1","options":["a","b"]}
 {"type":"log","text":"careful","level":"warning"}
 {"type":"progress","text":"⏳ <b>"}
 {"type":"error","text":"one\nError: two","code":"E"}
@@ -55,7 +55,7 @@ func TestACassetteIsPlayedAsAnAgent(t *testing.T) {
 	wanttest.Equal(t, "the exit code was", code, 3)
 }
 
-func TestASilentAgentIsPlayedInSilence(t *testing.T) {
+func TestAnAgentThatSaysNothingIsPlayedSo(t *testing.T) {
 	t.Parallel()
 	out, _, _ := play(t, "{}", func(w *cassette.Writer) {
 		w.Envelope(terminal.Envelope{})

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +32,7 @@ type Cassette struct {
 
 // Read reads the cassette at a path. Its error has the line.
 func Read(path string) (*Cassette, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +41,8 @@ func Read(path string) (*Cassette, error) {
 }
 
 // openRegular opens a regular file. A FIFO would block, and never end.
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func openRegular(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -182,19 +181,23 @@ func (c *Cassette) CopyFile(f File, dir string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("file %s: %w", f.Path, err)
 	}
-	if sum := sha256.Sum256(content); f.SHA256 != "" && hex.EncodeToString(sum[:]) != f.SHA256 {
+	sum := fmt.Sprintf("%x", sha256.Sum256(content))
+	if f.SHA256 != "" && sum != f.SHA256 {
 		return "", fmt.Errorf("%s is not the file %s that was recorded: its content has another hash", from, f.Path)
 	}
-	own, err := os.MkdirTemp(dir, "") // two files may have one name
-	if err != nil {
+	own := filepath.Join(dir, "cassette", sum[:16]) // two files may have one name
+	if err := os.MkdirAll(own, 0o700); err != nil {
 		return "", err
 	}
 	path = filepath.Join(own, filepath.Base(f.Path))
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(content)) {
+		return path, nil // it is played again, and may be open
+	}
 	return path, os.WriteFile(path, content, 0o600)
 }
 
 func readRegular(path string) ([]byte, error) {
-	f, err := openRegular(path)
+	f, err := openRegular(path, 0)
 	if err != nil {
 		return nil, err
 	}

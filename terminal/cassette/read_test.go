@@ -150,7 +150,7 @@ func FuzzRead(f *testing.F) {
 		head + letter + `{"type":"inject","inject":{"text":"more"}}` + "\n" + `{"type":"exit","exit":{"status":"done","code":0,"stderr":"x"}}`,
 		head + letter + `{"type":"frame","frame":{"type":"partial","text":"ab"}}` + "\n" + `{"type":"frame","frame":{"type":"error","text":"Error (E): x\ny","appended":"y"}}`,
 	}
-	for _, s := range append(seeds, fuzztest.Mutate(seeds, 3000)...) {
+	for _, s := range append(seeds, fuzztest.Mutate(seeds, 1500)...) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

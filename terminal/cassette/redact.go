@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"encoding/json"
+	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"nanobot/internal/lazyregexp"
-	"nanobot/terminal"
 )
 
 // Redacted is what replaces a secret.
@@ -28,7 +28,8 @@ type Redactor struct {
 	values   map[string]bool
 	long     []string // values of at least minSecret bytes, the longest first
 	short    []string
-	replacer *strings.Replacer // of long
+	replacer *strings.Replacer     // of long
+	escaped  func() *regexp.Regexp // of long, with backslashes before punctuation, as Markdown may need them
 }
 
 // NewRedactor returns a Redactor of these secrets, and of the values of the variables in environ,
@@ -103,36 +104,58 @@ func (r *Redactor) Add(secrets ...string) {
 		pairs = append(pairs, value, Redacted)
 	}
 	r.replacer = strings.NewReplacer(pairs...)
+	patterns := make([]string, len(r.long))
+	for i, value := range r.long {
+		patterns[i] = punctuation().ReplaceAllStringFunc(value, func(c string) string { return `\\*` + regexp.QuoteMeta(c) })
+	}
+	r.escaped = lazyregexp.New(strings.Join(patterns, "|"))
 }
 
-// addForms adds a secret as it is, as JSON and as a part of a URL.
+var punctuation = lazyregexp.New(`[!-/:-@[-` + "`" + `{-~]`)
+
+// unescapeHTML undoes what only Go escapes in JSON.
+var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// addForms adds a secret as it is, as JSON, as HTML and as a part of a URL.
 func (r *Redactor) addForms(secret string) {
 	if secret == "" || secret == Redacted {
 		return
 	}
-	r.values[secret], r.values[url.QueryEscape(secret)], r.values[url.PathEscape(secret)] = true, true, true
-	if quoted, err := json.Marshal(secret); err == nil {
-		r.values[string(quoted[1:len(quoted)-1])] = true
+	secret = strings.ToValidUTF8(secret, "\uFFFD") // as in the output of agents
+	for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), html.EscapeString(secret)} {
+		r.values[form] = true
 	}
-	if quoted, err := terminal.EncodeLine(secret); err == nil { // which leaves <, > and & as they are
-		r.values[string(quoted[1:len(quoted)-2])] = true
+	if quoted, err := json.Marshal(secret); err == nil {
+		inside := string(quoted[1 : len(quoted)-1])
+		r.values[inside] = true
+		r.values[unescapeHTML.Replace(inside)] = true
 	}
 }
 
-// AddURL adds the secrets in the address of an API: its user information and its query.
+// minToken is the shortest part of a URL that is a secret although nothing says so: users and the
+// values of a query are mostly words.
+const minToken = 16
+
+// AddURL adds the secrets in the address of a service: its password, and users and values of the
+// query that are tokens.
 func (r *Redactor) AddURL(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return
 	}
-	secrets := []string{}
+	var secrets []string
 	if password, ok := u.User.Password(); ok {
 		secrets = append(secrets, password)
-	} else {
-		secrets = append(secrets, u.User.Username()) // which then is a token
 	}
-	for _, values := range u.Query() {
-		secrets = append(secrets, values...)
+	if user := u.User.Username(); len(user) >= minToken {
+		secrets = append(secrets, user)
+	}
+	for name, values := range u.Query() {
+		for _, value := range values {
+			if isSecretName(name) || len(value) >= minToken {
+				secrets = append(secrets, value)
+			}
+		}
 	}
 	r.Add(secrets...)
 }
@@ -145,14 +168,17 @@ func (r *Redactor) Text(text string) string {
 	if r.replacer != nil {
 		text = r.replacer.Replace(text)
 	}
+	if len(r.long) > 0 && strings.Contains(text, `\`) {
+		text = r.escaped().ReplaceAllString(text, Redacted)
+	}
 	for _, value := range r.short {
 		text = replaceWord(text, value)
 	}
 	return r.replaceCut(replaceNamed(text))
 }
 
-// Partial is Text for the beginning of a text that goes on: it drops an end with which a secret may
-// begin.
+// Partial is Text for the beginning of a text that goes on: it drops the last word, and an end with
+// which a secret may begin.
 func (r *Redactor) Partial(text string) string {
 	r.mu.RLock()
 	drop := 0
@@ -160,7 +186,8 @@ func (r *Redactor) Partial(text string) string {
 		drop = max(drop, overlap(text, value, 1))
 	}
 	r.mu.RUnlock()
-	return r.Text(text[:len(text)-drop])
+	text = text[:len(text)-drop]
+	return r.Text(text[:strings.LastIndexAny(text, " \t\n")+1])
 }
 
 // replaceWord replaces a short secret where it is a whole word.
@@ -225,14 +252,6 @@ func overlap(a, b string, least int) int {
 	return 0
 }
 
-func (r *Redactor) texts(texts []string) []string {
-	out := slices.Clone(texts)
-	for i := range out {
-		out[i] = r.Text(out[i])
-	}
-	return out
-}
-
 // Parts of the patterns of secrets with a name. A value in quotes ends with its quote, a list with
 // its bracket, and any other at white space.
 const (
@@ -244,29 +263,45 @@ const (
 	anyValue = quoted + `|\[[^\]]*\]|\S+`
 )
 
-// secretPatterns match a secret in the group 2, and in the group 1 what is before it.
-var secretPatterns = []func() *regexp.Regexp{
+// secretPatterns match a secret in the group 2, and in the group 1 what is before it. Only a text
+// with one of the words, in lower case, can match.
+var secretPatterns = []struct {
+	words   []string
+	pattern func() *regexp.Regexp
+}{
 	// Authorization: Bearer abc, to the end of the line or of the quotes around it
-	lazyregexp.New(`(?i)("(?:` + header + `)[ \t]*:[ \t]*)([^"\r\n]+)`),
-	lazyregexp.New(`(?i)('(?:` + header + `)[ \t]*:[ \t]*)([^'\r\n]+)`),
-	lazyregexp.New(`(?i)((?:\b(?:` + header + `))(?:\\?["'])?[ \t]*[:=]` + space + `)(` + quoted + `|[^\r\n]+)`),
+	{headerWords, lazyregexp.New(`(?i)("(?:` + header + `)[ \t]*:[ \t]*)([^"\r\n]+)`)},
+	{headerWords, lazyregexp.New(`(?i)('(?:` + header + `)[ \t]*:[ \t]*)([^'\r\n]+)`)},
+	{headerWords, lazyregexp.New(`(?i)((?:\b(?:` + header + `))(?:\\?["'])?[ \t]*[:=]` + space + `)(` + quoted + `|[^\r\n]+)`)},
 	// api_key: abc, "password": "abc", TOKEN=abc, a column after a tab
-	lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`),
+	{nameWords, lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`)},
 	// --token abc
-	lazyregexp.New(`(?i)((?:^|[\s"'])--?(?:` + names + `)` + `[ \t]+)(` + anyValue + `)`),
+	{nameWords, lazyregexp.New(`(?i)((?:^|[\s"'])--?[\w-]*(?:` + names + `)` + `[ \t]+)(` + anyValue + `)`)},
 	// ["Authorization", "abc"] and {"name": "api_key", "value": "abc"}
-	lazyregexp.New(`(?i)((?:["'](?:` + names + `|` + header + `)\\?["'])\s*,\s*(?:\\?["']value\\?["']\s*:\s*)?)(` + quoted + `)`),
+	{allWords, lazyregexp.New(`(?i)((?:["'][\w.-]*(?:` + names + `|` + header + `)\\?["'])\s*,\s*(?:\\?["']value\\?["']\s*:\s*)?)(` + quoted + `)`)},
 	// https://user:abc@example.com
-	lazyregexp.New(`(://[^\s/@:"']*:)([^\s/@"']+)@`),
+	{[]string{"://"}, lazyregexp.New(`(://[^\s/@:"']*:)([^\s/@"']+)@`)},
 	// values that say themselves what they are
-	lazyregexp.New(`(\b(?:Bearer|Basic)\s+)([\w.~+/=-]{16,})`),
-	lazyregexp.New(`()\b(sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abpr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})`),
+	{[]string{"bearer", "basic"}, lazyregexp.New(`(\b(?:Bearer|Basic)\s+)([\w.~+/=-]{16,})`)},
+	{
+		[]string{"sk-", "gh", "xox", "akia", "aiza"},
+		lazyregexp.New(`()\b(sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abpr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})`),
+	},
 }
+
+var (
+	headerWords = []string{"authorization", "cookie", "x-"}
+	nameWords   = []string{"key", "token", "secret", "passw", "passphrase", "credential"}
+	allWords    = slices.Concat(headerWords, nameWords)
+)
 
 // replaceNamed replaces the secrets that have a name or the form of one.
 func replaceNamed(text string) string {
-	for _, pattern := range secretPatterns {
-		text = replaceGroup(pattern(), text)
+	lower := strings.ToLower(text)
+	for _, p := range secretPatterns {
+		if slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(lower, word) }) {
+			text = replaceGroup(p.pattern(), text)
+		}
 	}
 	return text
 }
@@ -295,62 +330,58 @@ func replaceGroup(pattern *regexp.Regexp, text string) string {
 	return out.String() + text[done:]
 }
 
-// envelope returns a copy of an envelope without the secrets in its texts.
-func (r *Redactor) envelope(e terminal.Envelope) terminal.Envelope {
-	e.Text, e.Workspace, e.UserDataDir = r.Text(e.Text), r.Text(e.Workspace), r.Text(e.UserDataDir)
-	e.Media, e.MediaNames, e.User = r.texts(e.Media), r.texts(e.MediaNames), r.user(e.User)
-	if q := e.ReplyTo; q != nil {
-		e.ReplyTo = &terminal.Quote{
-			ID: q.ID, Text: r.Text(q.Text), Media: r.texts(q.Media), User: r.user(q.User), Chat: r.source(q.Chat),
-		}
+func (r *Redactor) texts(texts []string) []string {
+	for i := range texts {
+		texts[i] = r.Text(texts[i])
 	}
-	if f := e.Forwarded; f != nil {
-		e.Forwarded = &terminal.Forwarded{
-			From: r.user(f.From), Chat: r.source(f.Chat), Date: f.Date, Comment: r.Text(f.Comment),
-		}
-	}
-	e.Heard, e.History = slices.Clone(e.Heard), slices.Clone(e.History)
-	for i, h := range e.Heard {
-		e.Heard[i].File, e.Heard[i].Text = r.Text(h.File), r.Text(h.Text)
-	}
-	for i, h := range e.History {
-		e.History[i].Text, e.History[i].Media = r.Text(h.Text), r.texts(h.Media)
-	}
-	providers := e.Providers
-	e.Providers = nil
-	for name, p := range providers {
-		if e.Providers == nil {
-			e.Providers = map[string]terminal.Provider{}
-		}
-		keys := make([]string, len(p.APIKeys))
-		for i := range keys {
-			keys[i] = Redacted
-		}
-		e.Providers[name] = terminal.Provider{APIKeys: keys, Models: p.Models, BaseURL: r.Text(p.BaseURL)}
-	}
-	return e
+	return texts
 }
 
-func (r *Redactor) user(u *terminal.User) *terminal.User {
-	if u == nil {
-		return nil
-	}
-	return &terminal.User{ID: u.ID, Name: r.Text(u.Name), Username: r.Text(u.Username), Language: u.Language}
+// constants are the fields of lines whose values are words of the format, numbers or IDs.
+var constants = map[string]bool{
+	"type": true, "channel": true, "account": true, "chat_id": true, "session_key": true, "thread_id": true, "id": true,
+	"message_id": true, "run_id": true, "conversation_id": true, "by": true, "origin": true, "role": true, "date": true,
+	"time": true, "language": true, "format": true, "level": true, "kind": true, "state": true, "status": true,
+	"signal": true, "sha256": true,
 }
 
-func (r *Redactor) source(c *terminal.SourceChat) *terminal.SourceChat {
-	if c == nil {
-		return nil
+// line returns a copy of a line without secrets.
+func (r *Redactor) line(l Line) (out Line, err error) {
+	encoded, err := json.Marshal(l)
+	var tree any
+	if err == nil {
+		err = json.Unmarshal(encoded, &tree)
 	}
-	return &terminal.SourceChat{ID: c.ID, Title: r.Text(c.Title)}
+	if err == nil {
+		encoded, err = json.Marshal(r.value("", tree))
+	}
+	if err == nil {
+		err = json.Unmarshal(encoded, &out)
+	}
+	return out, err
 }
 
-// frame removes the secrets of a frame.
-func (r *Redactor) frame(f *Frame) {
-	redact := r.Text
-	if f.Type == terminal.Partial {
-		redact = r.Partial
+// value returns the value of a field without the secrets in its texts.
+func (r *Redactor) value(field string, value any) any {
+	switch value := value.(type) {
+	case string:
+		switch {
+		case field == "api_keys":
+			return Redacted
+		case field == "screen": // which wraps long lines
+			lines := strings.Split(r.Text(value), "\n")
+			return strings.Join(r.texts(lines), "\n")
+		case !constants[field]:
+			return r.Text(value)
+		}
+	case []any:
+		for i := range value {
+			value[i] = r.value(field, value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = r.value(name, value[name])
+		}
 	}
-	f.Text, f.Code, f.Appended, f.Screen = redact(f.Text), r.Text(f.Code), r.Text(f.Appended), r.Text(f.Screen)
-	f.Buttons = r.texts(f.Buttons)
+	return value
 }

@@ -13,6 +13,7 @@ import (
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 	"nanobot/terminal/cassette"
+	"nanobot/terminal/screen"
 )
 
 func TestSecretsWithANameAreRedacted(t *testing.T) {
@@ -61,20 +62,22 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 		"MY_TOKEN=message", "MY_PASSWORD=123456", "API_KEYS=first-one,second-one", "DEBUG_SECRET=true", "HOME=/home/ann",
 		"MAX_TOKENS=100000", "DATABASE=postgres://user:from-url@host/db", "NESTED_KEY=123456789",
 	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`)
-	r.AddURL("https://provider-user@example.com/v1?key=in-the-query")
+	r.AddURL("https://user-that-is-a-token@example.com/v1?key=in-query&version=2026-11&sig=signature-of-it-all")
 	for text, want := range map[string]string{
-		"a message of 123456":        "a [secret] of [secret]",
-		"first-one and second-one":   "[secret] and [secret]",
-		"true /home/ann 100000":      "true /home/ann 100000",
-		"from-url configured":        "[secret] [secret]",
-		"12345678901234":             "[secret]01234",
-		"your PIN is 1234, not 123":  "your PIN is [secret], not 123",
-		"key: line of a key":         "key: [secret]",
-		`x quo"ted & <b>`:            "x [secret]",
-		`{"x":"quo\"ted & <b>"}`:     `{"x":"[secret]"}`,
-		`x quo%22ted+%26+%3Cb%3E`:    "x [secret]",
-		"provider-user in-the-query": "[secret] [secret]",
-		"[secret]":                   "[secret]",
+		"a message of 123456":       "a [secret] of [secret]",
+		"first-one and second-one":  "[secret] and [secret]",
+		"true /home/ann 100000":     "true /home/ann 100000",
+		"from-url configured":       "[secret] [secret]",
+		"12345678901234":            "[secret]01234",
+		"your PIN is 1234, not 123": "your PIN is [secret], not 123",
+		"key: line of a key":        "key: [secret]",
+		`x quo"ted & <b>`:           "x [secret]",
+		`{"x":"quo\"ted & <b>"}`:    `{"x":"[secret]"}`,
+		`x quo%22ted+%26+%3Cb%3E`:   "x [secret]",
+		"user-that-is-a-token in-query 2026-11 signature-of-it-all": "[secret] [secret] 2026-11 [secret]",
+		"[secret]":                      "[secret]",
+		`x quo&#34;ted &amp; &lt;b&gt;`: "x [secret]",
+		`a \_first\-one\_ \*`:           `a \_[secret]\_ \*`,
 	} {
 		if got := r.Text(text); got != want {
 			t.Errorf("%q\ngot  %q\nwant %q", text, got, want)
@@ -86,7 +89,7 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 
 func TestAPartOfASecretIsRedactedWhereATextIsCut(t *testing.T) {
 	t.Parallel()
-	r := cassette.NewRedactor(nil, "abcdefghijkl-secret-value")
+	r := cassette.NewRedactor(nil, "abcdefghijkl-secret-value", "correct horse battery")
 	for text, want := range map[string]string{
 		"the key is abcdefghijkl":                                 "the key is [secret]",
 		"ecret-value is the key":                                  "[secret] is the key",
@@ -103,7 +106,10 @@ func TestAPartOfASecretIsRedactedWhereATextIsCut(t *testing.T) {
 	for text, want := range map[string]string{
 		"the key is abcdefghijkl-secret-valu": "the key is ",
 		"the key is a":                        "the key is ",
-		"the key is not":                      "the key is not",
+		"the key is not":                      "the key is ",
+		"the key is not  \n":                  "the key is not  \n",
+		"password: hunter":                    "password: ",
+		"it is correct horse batt":            "it is ",
 	} {
 		wanttest.Equal(t, text, r.Partial(text), want)
 	}
@@ -124,7 +130,7 @@ func record(t *testing.T, r *cassette.Redactor, story func(w *cassette.Writer)) 
 	return out.String()
 }
 
-// TestSecretsOfFormatWordsDoNotBreakTheFormat has secrets whose values are also words of the format.
+// TestSecretsOfFormatWordsDoNotBreakTheFormat has secrets whose values are words of the format.
 func TestSecretsOfFormatWordsDoNotBreakTheFormat(t *testing.T) {
 	t.Parallel()
 	r := cassette.NewRedactor([]string{
@@ -175,21 +181,63 @@ func TestNoSecretIsInACassette(t *testing.T) {
 			})
 		}
 		w.Frame(terminal.Frame{Kind: terminal.Partial, Text: "the key is key-of-the-env"})
-		n := w.Ask(terminal.Question{ID: "q", Text: key, Options: []string{key}, Secret: true})
+		s := screen.New(30, 3)
+		_, _ = s.Write([]byte("a long line to wrap key-of-the-environment"))
+		w.Frame(terminal.Frame{Kind: terminal.Message, Screen: s.Snapshot()})
+		n := w.Ask(terminal.Question{ID: key, Text: key, Options: []string{key}, Secret: true})
 		w.Answer(n, terminal.Answer{Text: "hunter2"}, nil)
 		w.Frame(terminal.Frame{Kind: terminal.Message, Text: "so it is hunter2"})
+		w.Answer(n, terminal.Answer{Text: "\xffhunter3"}, nil)
 		w.Inject(terminal.Injection{Text: key + " hunter2", Media: []string{path}})
 		w.Send(cassette.Send{ID: "1", Text: key, Buttons: []string{key}}, cassette.File{Path: path})
 		w.Receipt(cassette.Receipt{ID: "1", Error: key})
 		w.Exit(terminal.Outcome{Status: terminal.Done, Stderr: "of-the-environment\n" + key}, errors.New(key))
 	})
-	for _, secret := range []string{key, "hunter2", "key-of-the-e", "the-environment"} {
+	for _, secret := range []string{key, "hunter2", "hunter3", "environment", "key-of-the-e", "the-environment"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is in\n%s", secret, text)
 		}
 	}
 	c := musttest.Get(cassette.Parse("x", strings.NewReader(text)))(t)
-	wanttest.Equal(t, "the number of lines is", len(c.Lines), 14)
+	wanttest.Equal(t, "the number of lines is", len(c.Lines), 15)
 	var raw map[string]any
 	musttest.Do(t, json.Unmarshal([]byte(strings.SplitN(text, "\n", 3)[1]), &raw))
+}
+
+// TestALongMessageIsWrittenOnceWhileItGrows bounds what a stream costs: each update has the whole
+// text so far.
+func TestALongMessageIsWrittenOnceWhileItGrows(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a word and ", 10_000)
+	out := record(t, nil, func(w *cassette.Writer) {
+		for n := 100; n < len(text); n += 100 {
+			w.Frame(terminal.Frame{Kind: terminal.Partial, Text: text[:n]})
+		}
+	})
+	c := musttest.Get(cassette.Parse("x", strings.NewReader(out)))(t)
+	if len(out) > 2*len(text) || len(c.Lines) > 200 {
+		t.Errorf("%d bytes in %d lines for %d bytes", len(out), len(c.Lines), len(text))
+	}
+	var all strings.Builder
+	for _, l := range c.Lines {
+		all.WriteString(l.Frame.Text)
+	}
+	if len(all.String()) < len(text)*9/10 || !strings.HasPrefix(text, all.String()) {
+		t.Errorf("%d of %d bytes are there", all.Len(), len(text))
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	r := cassette.NewRedactor([]string{"A_KEY=abcdefghijkl", "B_TOKEN=mnopqrstuvwxyz"})
+	for name, text := range map[string]string{
+		"prose": strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 25_000),
+		"words": strings.Repeat("The key of a token: the quick brown fox jumps.\n", 25_000),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r.Text(text)
+			}
+		})
+	}
 }

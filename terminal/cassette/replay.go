@@ -223,11 +223,13 @@ func (r *Replay) Compare(mode Mode, out terminal.Outcome, err error) (before, af
 		return "", "", false, fmt.Errorf("read what was recorded: %w", err)
 	}
 	want, got := mode.items(r.recorded), mode.items(replayed.Lines)
-	ended = slices.ContainsFunc(r.recorded, func(l Line) bool { return l.Type == TypeExit })
+	ended = len(want.exit) > 0
 	if !ended {
-		got = got[:min(len(want), len(got))]
+		got.exit = nil
+		got.sent = got.sent[:min(len(want.sent), len(got.sent))]
+		got.asked = got.asked[:min(len(want.asked), len(got.asked))]
 	}
-	return strings.Join(want, ""), strings.Join(got, ""), ended, nil
+	return want.String(), got.String(), ended, nil
 }
 
 // isSent reports whether a line is a message or an error.
@@ -235,25 +237,29 @@ func (l *Line) isSent() bool {
 	return l.Type == TypeFrame && (l.Frame.Type == terminal.Message || l.Frame.Type == terminal.Error)
 }
 
-// items returns what a mode compares, as lines of text for each item.
-func (m Mode) items(lines []Line) (items []string) {
+// items are what a mode compares of a turn, each with its line end. An agent may go on while it
+// asks, so the order of questions among messages is by chance, and so is that of questions which
+// are open at the same time.
+type items struct{ sent, asked, exit []string }
+
+func (i items) String() string { return strings.Join(slices.Concat(i.sent, i.asked, i.exit), "") }
+
+func (m Mode) items(lines []Line) (all items) {
 	for _, l := range lines {
-		item := ""
 		switch {
 		case l.isSent(), m == Exact && l.Type == TypeFrame && l.Frame.Type == terminal.Progress && !l.Frame.Board:
-			item = m.message(string(l.Frame.Type), l.Frame.Text, l)
+			all.sent = append(all.sent, m.message(string(l.Frame.Type), l.Frame.Text, l))
 		case l.Type == TypeAsk:
-			item = m.message("question", l.Ask.Text, l)
+			all.asked = append(all.asked, m.message("question", l.Ask.Text, l))
 		case l.Type == TypeExit && m == Exact:
-			item = strings.TrimSpace(fmt.Sprintf("exit: %s %d %s", l.Exit.Status, l.Exit.Code, l.Exit.Signal)) + "\n"
+			exit := fmt.Sprintf("exit: %s %d %s", l.Exit.Status, l.Exit.Code, l.Exit.Signal)
+			all.exit = []string{strings.TrimSpace(exit) + "\n"}
 		case l.Type == TypeExit:
-			item = fmt.Sprintf("exit: %s\n", l.Exit.Status)
-		}
-		if item != "" {
-			items = append(items, item)
+			all.exit = []string{fmt.Sprintf("exit: %s\n", l.Exit.Status)}
 		}
 	}
-	return items
+	slices.Sort(all.asked)
+	return all
 }
 
 // message returns what is compared of a message.

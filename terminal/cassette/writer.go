@@ -45,7 +45,11 @@ type Writer struct {
 	mu      sync.Mutex
 	err     error
 	secrets []bool // for each question, whether its answer is secret
+	seen    int    // length of the message that the agent is writing, when it was written last
+	partial string // what was written of it, without secrets
 }
+
+var _ terminal.Recording = (*Writer)(nil)
 
 // NewWriter returns a Writer that has written the header.
 func NewWriter(o WriterOptions) *Writer {
@@ -75,27 +79,50 @@ func (w *Writer) Err() error {
 
 // Envelope writes the message that the agent gets. Its files are copied.
 func (w *Writer) Envelope(e terminal.Envelope) {
-	files := w.copyPaths(slices.Concat(e.Media, quotedMedia(e.ReplyTo)))
-	e = w.o.Redactor.envelope(e)
-	w.write(Line{Type: TypeEnvelope, Envelope: &e, Files: files})
+	w.write(Line{Type: TypeEnvelope, Envelope: &e, Files: w.copyPaths(e.Media, e.ReplyTo)})
 }
 
 // Frame writes a frame that the chat gets. The files that are sent are copied.
 func (w *Writer) Frame(f terminal.Frame) {
+	switch f.Kind {
+	case terminal.Partial:
+		if f.Text = w.addition(f.Text); f.Text == "" {
+			return
+		}
+	case terminal.Message, terminal.Error:
+		w.mu.Lock()
+		w.seen, w.partial = 0, ""
+		w.mu.Unlock()
+	case terminal.Progress, terminal.Log:
+	}
 	out := &Frame{
 		Type: f.Kind, Text: f.Text, Buttons: f.Choices, Silent: f.Silent, Code: f.Code, Level: f.Level,
-		Format: f.Format, Board: f.Board, Own: f.Own, Appended: f.Appended,
+		Format: f.Format, Board: f.Board, Own: f.Own, Appended: f.Appended, Screen: screenText(f.Screen),
 	}
-	if f.Screen != nil {
-		out.Screen = screenText(f.Screen)
-	}
-	var files []File
+	l := Line{Type: TypeFrame, Frame: out}
 	for _, checked := range f.Checked {
-		file := w.copyFile(checked.Path, checked.Open)
-		files, out.Media = append(files, file), append(out.Media, file.Path)
+		l.Files = append(l.Files, w.copyFile(checked.Path, checked.Open))
+		out.Media = append(out.Media, checked.Path)
 	}
-	w.o.Redactor.frame(out)
-	w.write(Line{Type: TypeFrame, Frame: out, Files: files})
+	w.write(l)
+}
+
+// addition returns what is new in the beginning of a message; "": nothing is to be written. To
+// write and redact all of a long message again and again would delay the turn, so it must have
+// grown by a part of its length.
+func (w *Writer) addition(text string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(text) > w.seen && len(text)-w.seen < w.seen/16 {
+		return ""
+	}
+	w.seen = len(text)
+	more, ok := strings.CutPrefix(w.o.Redactor.Partial(text), w.partial)
+	if !ok { // the agent has changed what it has written before
+		return ""
+	}
+	w.partial += more
+	return more
 }
 
 // Ask writes a question and returns its number.
@@ -105,8 +132,7 @@ func (w *Writer) Ask(q terminal.Question) (number int) {
 	number = len(w.secrets)
 	w.mu.Unlock()
 	w.write(Line{Type: TypeAsk, Ask: &Ask{
-		Number: number, ID: q.ID, Text: w.o.Redactor.Text(q.Text), Options: w.o.Redactor.texts(q.Options),
-		Approval: q.Approval, Secret: q.Secret,
+		Number: number, ID: w.o.Redactor.Text(q.ID), Text: q.Text, Options: q.Options, Approval: q.Approval, Secret: q.Secret,
 	}})
 	return number
 }
@@ -116,58 +142,48 @@ func (w *Writer) Answer(number int, a terminal.Answer, err error) {
 	w.mu.Lock()
 	secret := number > 0 && number <= len(w.secrets) && w.secrets[number-1]
 	w.mu.Unlock()
-	if secret {
-		w.o.Redactor.Add(a.Text)
-	}
-	out := &Answer{Number: number, Text: w.o.Redactor.Text(a.Text), Option: a.Option, By: a.By}
 	if secret && a.Text != "" {
-		out.Text = Redacted
+		w.o.Redactor.Add(a.Text)
+		a.Text = Redacted
 	}
-	if err != nil {
-		out.Error = w.o.Redactor.Text(err.Error())
-	}
-	w.write(Line{Type: TypeAnswer, Answer: out})
+	w.write(Line{Type: TypeAnswer, Answer: &Answer{
+		Number: number, Text: a.Text, Option: a.Option, By: a.By, Error: errorText(err),
+	}})
 }
 
 // Inject writes a message to the running turn. Its files are copied.
 func (w *Writer) Inject(in terminal.Injection) {
-	files := w.copyPaths(slices.Concat(in.Media, quotedMedia(in.ReplyTo)))
-	e := w.o.Redactor.envelope(terminal.Envelope{
+	w.write(Line{Type: TypeInject, Files: w.copyPaths(in.Media, in.ReplyTo), Inject: &Inject{
 		Text: in.Text, Media: in.Media, User: in.User, ReplyTo: in.ReplyTo, Forwarded: in.Forwarded,
-	})
-	w.write(Line{Type: TypeInject, Files: files, Inject: &Inject{
-		Text: e.Text, Media: e.Media, User: e.User, ReplyTo: e.ReplyTo, Forwarded: e.Forwarded,
 	}})
 }
 
 // Send writes a network call. Its files are those of earlier frames and are not copied again.
-func (w *Writer) Send(s Send, files ...File) {
-	s.Text, s.Buttons = w.o.Redactor.Text(s.Text), w.o.Redactor.texts(s.Buttons)
-	for i := range files {
-		files[i].Path = w.o.Redactor.Text(files[i].Path)
-	}
-	w.write(Line{Type: TypeSend, Send: &s, Files: files})
-}
+func (w *Writer) Send(s Send, files ...File) { w.write(Line{Type: TypeSend, Send: &s, Files: files}) }
 
 // Receipt writes the result of a Send.
-func (w *Writer) Receipt(r Receipt) {
-	r.Error = w.o.Redactor.Text(r.Error)
-	w.write(Line{Type: TypeReceipt, Receipt: &r})
-}
+func (w *Writer) Receipt(r Receipt) { w.write(Line{Type: TypeReceipt, Receipt: &r}) }
 
 // Exit writes the end of the turn: the result of Runner.Turn.
 func (w *Writer) Exit(out terminal.Outcome, err error) {
-	e := &Exit{Status: out.Status, Code: out.ExitCode, Signal: out.Signal, Stderr: w.o.Redactor.Text(out.Stderr)}
-	if err != nil {
-		e.Error = w.o.Redactor.Text(err.Error())
+	w.write(Line{Type: TypeExit, Exit: &Exit{
+		Status: out.Status, Code: out.ExitCode, Signal: out.Signal, Stderr: out.Stderr, Error: errorText(err),
+	}})
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
 	}
-	w.write(Line{Type: TypeExit, Exit: e})
+	return err.Error()
 }
 
 func (w *Writer) write(l Line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l.At = time.Since(w.o.Began).Milliseconds()
+	l, err := w.o.Redactor.line(l)
+	w.failed(err)
 	w.encode(l)
 }
 
@@ -196,6 +212,9 @@ func (w *Writer) failed(err error) {
 
 // screenText returns the text of a screen, without blank ends of lines.
 func screenText(s *terminal.Screen) string {
+	if s == nil {
+		return ""
+	}
 	var text strings.Builder
 	for _, row := range s.Lines {
 		var line strings.Builder
@@ -207,19 +226,15 @@ func screenText(s *terminal.Screen) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
-func quotedMedia(q *terminal.Quote) []string {
-	if q == nil {
-		return nil
-	}
-	return q.Media
-}
-
 // copyPaths copies the files of a message. A file that is gone has no hash.
-func (w *Writer) copyPaths(paths []string) (files []File) {
+func (w *Writer) copyPaths(paths []string, quote *terminal.Quote) (files []File) {
+	if quote != nil {
+		paths = slices.Concat(paths, quote.Media)
+	}
 	for _, path := range paths {
-		open, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0) // a FIFO would block
+		open, err := openRegular(path, syscall.O_NOFOLLOW)
 		if err != nil {
-			files = append(files, File{Path: w.o.Redactor.Text(path)})
+			files = append(files, File{Path: path})
 			continue
 		}
 		files = append(files, w.copyFile(path, open))
@@ -230,7 +245,7 @@ func (w *Writer) copyPaths(paths []string) (files []File) {
 
 // copyFile copies an open file without moving its offset.
 func (w *Writer) copyFile(path string, open *os.File) File {
-	file := File{Path: w.o.Redactor.Text(path)}
+	file := File{Path: path}
 	info, err := open.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return file

@@ -66,7 +66,7 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 	if err != nil {
 		return found, false, err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	found.Path = path
 	lines := bufio.NewReader(file)
 	known := false // whose turn it is
