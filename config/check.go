@@ -52,7 +52,9 @@ func splitKey(dotted string) []string { return strings.Split(dotted, ".") }
 // checkFolders checks the folders that all agents share.
 func checkFolders(c *Config) []Problem {
 	var all []Problem
-	for name, path := range map[string]string{"workspace": c.Workspace, "gateway.stateDir": c.Gateway.StateDir} {
+	for name, path := range map[string]string{
+		"workspace": c.Workspace, "gateway.stateDir": c.Gateway.StateDir, "gateway.record": c.Gateway.Record,
+	} {
 		if isBlank(path) {
 			all = append(all, Problem{Path: splitKey(name), Text: "must be the path of a folder"})
 		}

@@ -129,6 +129,7 @@ type Gateway struct {
 	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules, reminders and days of usage, such as Europe/Berlin. Default: that of the system."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
+	Record   string            `json:"record" jsonschema_description:"Records every turn as a cassette in this folder, for nanobot replay, relative to gateway.stateDir. It must be out of reach of agents. Cassettes are kept as long as messages. Default: nothing is recorded."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/NAME with the name of the member."`
 	Store    string            `json:"store" jsonschema_description:"The PostgreSQL database that several daemons share, such as postgres://user@host,host2/database. Default: a file in gateway.stateDir, for one daemon."`
 	// StorePassword is apart from Store, so that the URL can be shown.

@@ -134,6 +134,6 @@ func (c *Config) SharedDir() string {
 func (c *Config) Shared() *Config {
 	shared := *c
 	shared.Gateway.StateDir, shared.Gateway.Member, shared.Log, shared.Audit = "", Member{}, Log{}, Audit{}
-	shared.HTTP.Listen, shared.HTTP.MetricsListen = "", ""
+	shared.HTTP.Listen, shared.HTTP.MetricsListen, shared.Gateway.Record = "", "", ""
 	return &shared
 }

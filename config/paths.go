@@ -40,6 +40,9 @@ func (c *Config) resolvePaths(path string, environ []string) error {
 	}
 	c.Gateway.StateDir = absolutePath(c.Workspace, c.Gateway.StateDir, home)
 	c.Audit.resolvePaths(c.Workspace, c.Gateway.StateDir, home)
+	if strings.TrimSpace(c.Gateway.Record) != "" {
+		c.Gateway.Record = absolutePath(c.Gateway.StateDir, c.Gateway.Record, home)
+	}
 	c.Runbooks.Folder = absolutePath(c.Workspace, c.Runbooks.Folder, home)
 	c.resolveSecretPaths(folder, home)
 	c.eachChannel(func(_ Scope, s ChannelSettings) {

@@ -91,6 +91,9 @@ func (c *Config) SecretsToHide() []Secret {
 	return append(all, c.otherAgentSecrets()...)
 }
 
+// Secrets returns all secrets, those of agents included.
+func (c *Config) Secrets() []Secret { return secretsIn(c) }
+
 // SecretFiles returns the paths of all file: references. These files must not be sent to chats.
 func (c *Config) SecretFiles() []string {
 	var all []string

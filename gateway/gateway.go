@@ -6,6 +6,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -56,6 +57,7 @@ type Settings struct {
 	DrainTimeout  time.Duration
 	Files         Files
 	Keep          config.Keep
+	Recordings    Recordings // nil: turns are not recorded
 	Runbooks      Runbooks
 	Schedules     map[string]schedule.Configured // by name
 	Timezone      string                         // of times of day in chats; "": the system's
@@ -73,6 +75,15 @@ type Runbooks struct {
 	Approvers []string
 	// CheckShell has the command of a shell step executed again after an agent reports its success.
 	CheckShell bool
+}
+
+// Recordings are the recorded turns.
+type Recordings interface {
+	// Prune removes those older than an age and the oldest beyond a number; 0: there is no limit.
+	Prune(ctx context.Context, age time.Duration, count int) error
+	// Open opens the last recording of a message, of which run is the name of the turns. Without
+	// one, the error is fs.ErrNotExist.
+	Open(inbound store.Inbound, run string) (*os.File, error)
 }
 
 // Agent is the settings of one agent.
@@ -115,7 +126,8 @@ type Options struct {
 	// Events, if not nil, observes the gateway, from many goroutines. It must not block. Turns are
 	// traced only if it is set.
 	Events events.Func
-	Audit  audit.Func // records who started which agent
+	Audit  audit.Func      // records who started which agent
+	Record outbox.Recorder // of what is sent; nil: nothing is recorded
 	// Labels are those of this member: it runs the agents whose labels it has all of.
 	Labels []string
 	// Lost, if not nil, is called when the lease of this member could not be renewed: its agents
@@ -173,7 +185,7 @@ func New(o Options) *Gateway {
 	g.outbox = outbox.New(outbox.Options{
 		Words: g.words, Store: o.Store, Channels: o.Channels,
 		AtMostOnce: func() bool { return g.currentSettings().AtMostOnce }, EndReaction: display.EndReaction,
-		Log: o.Log, Events: o.Events, Guard: g.lease.Check,
+		Log: o.Log, Events: o.Events, Guard: g.lease.Check, Record: o.Record,
 	})
 	g.runbooks = chatrun.New(chatrun.Options{
 		Words:     g.words,

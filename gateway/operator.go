@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -64,6 +66,16 @@ func (g *Gateway) stopElsewhere(ctx context.Context, inbound int64) error {
 		return fmt.Errorf("stop turn %d: %w", inbound, err)
 	}
 	return nil
+}
+
+// Recording opens the last recording of a turn, if this member has one. Otherwise the error is
+// fs.ErrNotExist.
+func (g *Gateway) Recording(inbound store.Inbound) (*os.File, error) {
+	r := g.currentSettings().Recordings
+	if r == nil {
+		return nil, fs.ErrNotExist
+	}
+	return r.Open(inbound, turn.RunName(inbound))
 }
 
 // RunsElsewhere reports whether another member runs the turn of a message, and has its trace until

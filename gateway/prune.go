@@ -39,6 +39,11 @@ func (g *Gateway) pruneState(ctx context.Context) {
 			Zone: g.Zone(),
 		}),
 		runbook.Runs{Records: g.o.Store}.Prune(ctx, days(keep.Messages), days(keep.Runs)))
+	if r := g.currentSettings().Recordings; r != nil {
+		if failure := r.Prune(ctx, days(keep.Messages), keep.MaxMessages); failure != nil {
+			err = errors.Join(err, fmt.Errorf("recorded turns: %w", failure))
+		}
+	}
 	for name, ch := range g.o.Channels {
 		if h, ok := ch.(channels.HistoryPruner); ok && keep.History > 0 {
 			if failure := h.PruneHistory(ctx, time.Now().Add(-days(keep.History))); failure != nil {

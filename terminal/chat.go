@@ -64,7 +64,7 @@ type Chat interface {
 }
 
 // Report is a fact about a turn that the gateway is told: AgentInfo, Launched, AllExited,
-// InjectionsRefused, Cancelled, ClockStarted or Usage.
+// InjectionsRefused, Injected, Cancelled, ClockStarted or Usage.
 type Report interface{ isReport() }
 
 // Launched reports the PID of a process that works on the turn from now on.

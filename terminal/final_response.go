@@ -176,7 +176,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 		format := r.formatWithStderr(t.Final, TrimText(Clean(r.errs.String())), end)
 		if err := t.Emit(Frame{
 			Kind: Error, Text: joinLines(failure, tail), Format: format, Code: code, StillRunning: r.left,
-			Media: r.media, ProtocolDir: r.temp.Dir(),
+			Media: r.media, ProtocolDir: r.temp.Dir(), Appended: tail,
 		}); err != nil {
 			return out, fmt.Errorf("emit error: %w", err)
 		}
@@ -192,6 +192,7 @@ func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	if text != "" {
 		if err := t.Emit(Frame{
 			Kind: Message, Text: text, Format: format, Media: r.media, Guessed: true, ProtocolDir: r.temp.Dir(), Own: own,
+			Appended: tail,
 		}); err != nil {
 			return out, fmt.Errorf("emit final response: %w", err)
 		}

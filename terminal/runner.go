@@ -48,7 +48,9 @@ type Options struct {
 	// TypeOf no file is turned into text.
 	TypeOf     func(path, name string) string
 	SpokenText func(text string, format Format) string
-	Log        *zap.Logger
+	// Record records the turns; nil: they are not recorded.
+	Record RecordFunc
+	Log    *zap.Logger
 }
 
 // Runner runs turns of the configured agent. It is safe for concurrent use. The embedded interfaces
@@ -126,10 +128,11 @@ func NewRunner(o Options) (*Runner, error) {
 
 // Turn runs the agent on one message and passes frames for the user to emit, in order. An error
 // means that the gateway could not do its part; mistakes of the agent have been emitted.
-func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, error) {
+func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (out Outcome, err error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
 	defer r.warnAboutRestarts()
+	defer r.record(req, &chat, &out, &err)()
 	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {
@@ -184,9 +187,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, chat Chat) (Outcome, err
 	if err := t.hear(ctx); err != nil {
 		return t.emitPlaceError(ctx, work, err)
 	}
-	work.Envelope = t.envelope()
+	work.Envelope = t.recordEnvelope(t.envelope())
 	defer t.prepareNext()
-	out, err := r.o.Protocol.Turn(ctx, work)
+	out, err = r.o.Protocol.Turn(ctx, work)
 	if errors.Is(err, errCommandTooLong) {
 		return t.emitTooLong()
 	}

@@ -230,6 +230,9 @@ type Frame struct {
 	MediaRequired bool
 	// Own says that nanobot says the text of a Message, because the agent has said nothing.
 	Own bool
+	// Appended is what nanobot itself has appended to the text of a Message or an Error: remarks,
+	// stderr and the exit code.
+	Appended string
 	// Heard, of an Own Message, is shown instead of Text, and Speech says that Media has the answer
 	// as speech. All attempts at the person's message show each once, and no transcript has them.
 	Heard  []Heard

@@ -94,6 +94,10 @@ func requestLanguage(r *http.Request) string {
 // SetWords sets the catalogue of the words that the channel adds to messages.
 func (c *Channel) SetWords(w *words.Catalogue) { c.words = w }
 
+// ShowDev adds the panel of page.DevFiles, which the caller serves. It must be called before the
+// first request.
+func (c *Channel) ShowDev() { c.documents.bot.Dev = true }
+
 // Mount returns the page and the API. The caller mounts it behind authentication.
 func (c *Channel) Mount() (pattern string, h http.Handler) {
 	mux := http.NewServeMux()

@@ -29,6 +29,7 @@ import (
 
 func newChat(std stdio) *cobra.Command {
 	var flags agentFlags
+	var record string
 	cmd := &cobra.Command{
 		Use:   "chat [flags]",
 		Short: "Talk to the agent in this terminal",
@@ -53,14 +54,26 @@ bots that run as root.`,
 			} else if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
 				return noAgentError(cfg)
 			}
-			return runChat(cmd.Context(), cfg, flags, std, demo)
+			path, err := recordInto(record)
+			if err != nil {
+				return err
+			}
+			return runChat(cmd.Context(), cfg, flags, std, chatOptions{demo, path})
 		},
 	}
 	flags.add(cmd)
+	cmd.Flags().StringVar(&record, "record", "", "record each turn as a cassette in this `folder`, for nanobot replay")
+	_ = cmd.MarkFlagDirname("record")
 	return cmd
 }
 
-func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, demo bool) error {
+// chatOptions says that the chat is with the demo agent, and where its turns are recorded.
+type chatOptions struct {
+	demo   bool
+	record recordPath
+}
+
+func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, with chatOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	defer disableSIGPIPE()()
@@ -70,7 +83,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	o := cli.Options{ChatID: flags.chat, User: user}
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
-		keyboard, err := s.openTerminal(std.in, out, demo)
+		keyboard, err := s.openTerminal(std.in, out, with.demo)
 		if err != nil {
 			return err
 		}
@@ -82,7 +95,7 @@ func runChat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdi
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	var err error
-	if s.gateway, err = newDirect(cfg, supervisor, newLog(logTo, flags.verbose)); err != nil {
+	if s.gateway, err = newDirect(cfg, supervisor, with.record, newLog(logTo, flags.verbose)); err != nil {
 		return err
 	}
 	defer s.gateway.Close()

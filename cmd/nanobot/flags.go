@@ -83,6 +83,12 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) add(cmd *cobra.Command) {
+	f.addAgent(cmd)
+	cmd.Flags().StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
+}
+
+// addAgent adds the flags of commands that have no chat.
+func (f *agentFlags) addAgent(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "",
 		"config file (default: $NANOBOT_CONFIG, else ./config.json if it exists)")
@@ -91,7 +97,6 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 		"run this command instead of the configured one; the other settings stay, so add --protocol if it needs another")
 	f.addProtocol(cmd)
 	flags.IntVar(&f.timeout, "timeout", 0, "time limit of a turn in seconds")
-	flags.StringVar(&f.chat, "chat", "local", "ID of the chat; each chat has its own folder for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the log, including the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
 	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents(&f.config))

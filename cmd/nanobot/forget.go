@@ -22,6 +22,7 @@ import (
 	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/personal"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway/audit"
@@ -151,6 +152,7 @@ func withPerson(ctx context.Context, cfg *config.Config, text string, std stdio,
 		opened := accessOptions(cfg, std)
 		return f(personal.Options{
 			Config: cfg, Store: db, History: page, Audit: audit.Options{Path: cfg.Audit.File}, Person: who, Out: std.out,
+			Recordings:  recording.Folder(recordFolder(cfg)),
 			StopTimeout: access.StopTimeout,
 			DaemonRuns:  func(ctx context.Context) bool { return opened.DaemonRuns(ctx, db) },
 		})
@@ -205,7 +207,8 @@ func notForgotten(cfg *config.Config, who store.Person) (lines []string) {
 	if cfg.Gateway.Store != "" {
 		lines = append(lines,
 			"So do the write-ahead log, the standbys and the backups of the PostgreSQL server, which are yours.",
-			"The audit log and the folders of chats were changed on this host only: run this on each host of a member.")
+			"The audit log, recorded turns and folders of chats were changed on this host only: run this on each host of a "+
+				"member.")
 	}
 	return lines
 }

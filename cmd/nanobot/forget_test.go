@@ -207,7 +207,7 @@ func (c *peopleBot) checkForgotten(p *botPerson) {
 
 func TestOfTenPeopleOneIsForgottenAndTheOthersLoseNothing(t *testing.T) {
 	t.Parallel()
-	c := newPeopleBot(t, "")
+	c := newPeopleBot(t, `"record": "recorded", `)
 	out := testForget(t, c)
 	if strings.Contains(out, "PostgreSQL") {
 		t.Errorf("forget says %s", out)

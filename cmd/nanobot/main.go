@@ -96,11 +96,12 @@ the message as one line of JSON, and shows its output in the chat: text, live pr
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.SetFlagErrorFunc(explainFlagError)
 	root.AddCommand(
-		newServe(std), newWeb(std), newDemo(std), newRun(std), newChat(std), newSend(std), newAsk(std), newParse(std),
-		newInit(std), newCheckConfig(std), newCheckAgent(std), newSchema(std), newWords(std), newPair(std), newLink(std),
-		newBackup(std), newRestore(std), newDoctor(std), newLogin(std), newBots(std), newRunbook(std), newRoutes(std),
-		newSchedulesCommand(std), newUsage(std), newProve(std), newMembers(std), newDrain(std), newMove(std), newMCP(std),
-		newVersion(std), newExport(std), newForget(std), newDemoAgent(std), newSandboxHelper(),
+		newServe(std), newWeb(std), newDev(std), newDemo(std), newRun(std), newChat(std), newSend(std), newAsk(std),
+		newParse(std), newCheckAgent(std), newReplay(std), newInit(std), newCheckConfig(std), newSchema(std), newWords(std),
+		newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newLogin(std), newBots(std),
+		newRunbook(std), newRoutes(std), newSchedulesCommand(std), newUsage(std), newProve(std), newMembers(std),
+		newDrain(std), newMove(std), newMCP(std), newVersion(std), newExport(std), newForget(std), newDemoAgent(std),
+		newSandboxHelper(),
 	)
 	root.AddCommand(docsCommands(root)...)
 	helpFailed = new(error)

@@ -65,6 +65,7 @@ func newAPI(t *testing.T) *api {
 			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "format": "auto", "interactive": true},
 			"channels": {"web": {"enabled": true, "maxUpload": 1, "push": {"enabled": true, "allow": ["127.0.0.1"]}}, "net": {"allowFrom": ["*"]}},
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
+			"gateway": {"record": "recorded"},
 			"schedules": {
 				"past": {"at": "2020-01-01T00:00:00Z", "chat": "web:web-a-known-to-nobody-else", "text": "Happy new year!"},
 				"later": {"cron": "0 0 29 2 *", "chat": "web:web-a-known-to-nobody-else", "text": "A leap day!"},
@@ -141,6 +142,7 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 	a.checkDaemon()
 	a.checkCoverage(
 		"Said ", "Press ", "Asked ", "ToSend ", "ChatChange ", "Edit ", "PushSubscription ", // are asked, not answered
+		"get /api/dev ", "post /api/dev ", "LastTurn ", "SavedTest ", "ReplayCommand ", // of nanobot dev: see TestDevSavesATurnThatReplays
 		"/api/push 404", // without channels.web.push
 		"event reload",  // for more than a thousand changes at once: see gateway/console
 		" 429", " 503",  // there is too much of something, or the disk is broken
@@ -345,6 +347,12 @@ func (a *api) checkTurns() {
 	}
 	get(400, "/api/turns/x", one)
 	get(404, "/api/turns/999", one)
+	for at, want := range map[any]int{"x": 400, 999: 404, id: 200} {
+		recorded := get(want, fmt.Sprintf("/api/turns/%v/cassette", at), one+"/cassette")
+		if want == 200 && (!bytes.HasPrefix(recorded, []byte(`{"type":"cassette","version":1,`)) || !bytes.Contains(recorded, []byte(`"attempt":2`))) {
+			a.t.Errorf("the cassette is %s", recorded)
+		}
+	}
 	get(400, list+"?outcome=bogus", list)
 	for text, with := range map[string]string{"picture": `"sent":1`, "crash": `"signal":"SIGSEGV"`, "fail": `"exit_code":4`} {
 		get(200, fmt.Sprint("/api/turns/", turn(a.sendMessage(text), with, `"ended"`)), one)

@@ -27,6 +27,7 @@ func newRun(std stdio) *cobra.Command {
 	var flags agentFlags
 	var media []string
 	var asJSON bool
+	var record string
 	cmd := &cobra.Command{
 		Use:   "run [flags] [TEXT|-]",
 		Short: "Send one message to the agent and print the reply",
@@ -39,7 +40,8 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 		Example: `  nanobot run 'hello there'
   echo 'a long text' | nanobot run -
   nanobot run --media photo.jpg 'what is this?'
-  nanobot run --command 'python3 agent.py' --protocol rich --json hi`,
+  nanobot run --command 'python3 agent.py' --protocol rich --json hi
+  nanobot run --record hello.nbt.jsonl hello`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := messageText(args, media, std.in)
 			if err != nil {
@@ -56,6 +58,11 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
 				return noAgentError(cfg)
 			}
+			cassette, err := recordTo(record)
+			if err != nil {
+				return err
+			}
+			defer dropEmpty(record, cassette)
 			if len(files) > 0 && !cfg.Terminal.PassMedia {
 				fmt.Fprintln(std.err, "nanobot: terminal.passMedia is false, so the agent does not get the files")
 			}
@@ -65,13 +72,14 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			}
 			return runOnce(cmd.Context(), cfg, oneTurn{
 				flags: flags, printer: printer, text: text, media: files,
-				stderr: std.err,
+				record: cassette, stderr: std.err,
 			})
 		},
 	}
 	flags.add(cmd)
 	cmd.Flags().StringArrayVar(&media, "media", nil, "file to send with the message; may be repeated")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line")
+	cmd.Flags().StringVar(&record, "record", "", "record the turn as a cassette in this new `file`, for nanobot replay")
 	return cmd
 }
 
@@ -81,6 +89,7 @@ type oneTurn struct {
 	printer cli.Printer
 	text    string
 	media   []string
+	record  recordPath
 	stderr  io.Writer
 }
 
@@ -88,7 +97,7 @@ func runOnce(ctx context.Context, cfg *config.Config, t oneTurn) error {
 	log := newLog(t.stderr, t.flags.verbose)
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	g, err := newDirect(cfg, supervisor, log)
+	g, err := newDirect(cfg, supervisor, t.record, log)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ const secretAgent = `read -r line; echo '{"type":"ask","id":"pw","text":"Passwor
 	echo "{\"type\":\"message\",\"text\":\"sum ${sum%% *}\"}"`
 
 // everything is what a config says to log and record as much as possible.
-const everything = `, "onCrash": "retry"}, "log": {"level": "debug"}, "audit": {"text": true`
+const everything = `, "onCrash": "retry", "record": "recorded"}, "log": {"level": "debug"}, "audit": {"text": true`
 
 // checkNoSecret fails if a file below a folder contains the password.
 func checkNoSecret(t *testing.T, dir string) {

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/downloads"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -68,11 +69,13 @@ func serve(ctx context.Context, path string, std stdio) error {
 	tuneGarbageCollector()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.ready = func(*site) { logLinkCommand(cfg, d.log) }
-	d.reload = func(g *gateway.Gateway, h agentHost, db stateStore) error { return d.reloadFrom(path, g, h, db) }
+	d.reload = func(g *gateway.Gateway, h agentHost, db stateStore) error {
+		return d.reloadFrom(func() (*config.Config, error) { return loadConfig(path) }, g, h, db)
+	}
 	return d.run(ctx)
 }
 
-// daemon is the running program of serve, web and demo.
+// daemon is the running program of serve, web, dev and demo.
 type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
@@ -80,7 +83,17 @@ type daemon struct {
 	reload     func(*gateway.Gateway, agentHost, stateStore) error // called at SIGHUP; nil: SIGHUP ends the daemon
 	ready      func(*site)                                         // called once the daemon is ready
 	supervisor *process.Supervisor
-	lists      map[string][]string // who may talk on each channel, as it was last configured
+	lists      map[string][]string                     // who may talk on each channel, as it was last configured
+	extend     func(daemonParts) func(context.Context) // adds to the site, and returns what runs beside the gateway
+}
+
+// daemonParts are the parts of a daemon that is about to run.
+type daemonParts struct {
+	gateway *gateway.Gateway
+	host    agentHost
+	store   stateStore
+	open    map[string]channels.Channel
+	site    *site
 }
 
 // run answers messages on all enabled channels until it is stopped.
@@ -88,7 +101,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.logWarnings()
 	socket := d.openSocket()
 	defer closeSocket(socket)
-	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket)}
+	recorder := recording.New(d.log)
+	h := agentHost{supervisor: d.supervisor, socket: socketPath(socket), record: recordTurns(recorder)}
 	var (
 		g     *gateway.Gateway
 		page  *site
@@ -125,8 +139,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer auditLog.Close()
 	options := d.gatewayOptions(open, db, lost)
-	options.Settings, options.Audit = settings, auditLog.Write
-	g, watch = d.newGateway(options, page)
+	options.Settings, options.Audit, options.Record = settings, auditLog.Write, recorder
+	g, watch = d.newGateway(options, h, db, page)
 	sd := &notifier{log: d.log}
 	d.logStart(len(open))
 	work, ctx := errgroup.WithContext(ctx)
@@ -238,7 +252,9 @@ func (d daemon) openSocket() *peersocket.Listener {
 }
 
 // newGateway returns the gateway, and a function that sends its events to the page until ctx ends.
-func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, func(context.Context)) {
+func (d daemon) newGateway(o gateway.Options, h agentHost, db stateStore, page *site) (
+	*gateway.Gateway, func(context.Context),
+) {
 	if page == nil {
 		return gateway.New(o), func(context.Context) {}
 	}
@@ -246,7 +262,17 @@ func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, fun
 	o.Words = page.words // a reload changes the words of both
 	o.Events = func(e events.Event) { c.Observe(e); m.Observe(e) }
 	g := gateway.New(o)
-	return g, page.mountGateway(g, c, m, o.Channels)
+	watch := page.mountGateway(g, c, m, o.Channels)
+	if d.extend == nil {
+		return g, watch
+	}
+	beside := d.extend(daemonParts{g, h, db, o.Channels, page})
+	return g, func(ctx context.Context) {
+		var work sync.WaitGroup
+		work.Go(func() { beside(ctx) })
+		watch(ctx)
+		work.Wait()
+	}
 }
 
 // closeChannels closes the channels that hold resources.
@@ -294,8 +320,8 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 
 // reloadFrom reads the config again. If the config has a mistake, nothing changes. The channels
 // stay those of the start, and one that is gone keeps its access list.
-func (d daemon) reloadFrom(path string, g *gateway.Gateway, h agentHost, db stateStore) error {
-	cfg, err := loadConfig(path)
+func (d daemon) reloadFrom(load func() (*config.Config, error), g *gateway.Gateway, h agentHost, db stateStore) error {
+	cfg, err := load()
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // the built-in agents, and nothing else.
 var namingFiles = []string{
 	"cmd/nanobot/wire.go",
-	"cmd/nanobot/link.go", "cmd/nanobot/web.go", "cmd/nanobot/access/link.go", "cmd/nanobot/state/", "cmd/nanobot/backup/",
+	"cmd/nanobot/link.go", "cmd/nanobot/web.go", "cmd/nanobot/dev.go", "cmd/nanobot/dev/", "cmd/nanobot/access/link.go", "cmd/nanobot/state/", "cmd/nanobot/backup/",
 	"cmd/nanobot/forget.go", "cmd/nanobot/personal/", // the web's users and conversations
 	"cmd/nanobot/chat.go", "cmd/nanobot/starter/", // agents that speak rich
 	"cmd/nanobot-sim/",        // serves channels to other bots

@@ -57,16 +57,19 @@ frames. A change of the program's file is seen with the next message. Ctrl-C end
 			return flags.run(cmd.Context(), cfg, std, func(context.Context, string) error { return nil })
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if err = explainFlagError(cmd, err); cmd.Flags().NArg() == 0 {
-			return err
-		}
-		return exit.Usagef("%w; %s", err, quoteHint)
-	})
+	cmd.SetFlagErrorFunc(explainCommandFlagError)
 	addConfigFlag(cmd, &agent.config)
 	agent.addProtocol(cmd)
 	flags.add(cmd)
 	return cmd
+}
+
+// explainCommandFlagError explains an unknown flag, which may be meant for the COMMAND.
+func explainCommandFlagError(cmd *cobra.Command, err error) error {
+	if err = explainFlagError(cmd, err); cmd.Flags().NArg() == 0 {
+		return err
+	}
+	return exit.Usagef("%w; %s", err, quoteHint)
 }
 
 // quoteHint says how an option after a COMMAND becomes the COMMAND's own, such as -c of python3.
@@ -77,7 +80,7 @@ func loadForWeb(cmd *cobra.Command, flags agentFlags, args []string) (*config.Co
 	path := configPath(flags.config)
 	if len(args) > 0 {
 		if flags.config != "" {
-			return nil, exit.Usagef("web: --config cannot be combined with a COMMAND; %s", quoteHint)
+			return nil, exit.Usagef("--config cannot be combined with a COMMAND; %s", quoteHint)
 		}
 		if strings.TrimSpace(args[0]) == "" {
 			return nil, exit.Usagef("COMMAND: must not be empty")
@@ -126,10 +129,11 @@ func joinCommand(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// webFlags are the flags of web and demo.
+// webFlags are the flags of web, dev and demo.
 type webFlags struct {
 	listen string
 	quiet  bool
+	extend func(*daemon) // changes the daemon before it runs; nil: it stays as it is
 }
 
 func (f *webFlags) add(cmd *cobra.Command) {
@@ -155,9 +159,6 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 		end = "Ctrl-C ends nanobot and removes the chats in "
 		defer func() { _ = os.RemoveAll(temporary) }()
 	}
-	if cfg.Log.Level == config.Default().Log.Level {
-		cfg.Log.Level = "warn"
-	}
 	// NoSubreaper: the supervisor must not reap the browser.
 	d := daemon{cfg: cfg, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
 	defer d.supervisor.Close()
@@ -177,6 +178,9 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 		s.access.OfferLinks(links.offer)
 		f.browse(ctx, cfg, link)
 	}
+	if f.extend != nil {
+		f.extend(&d)
+	}
 	err = d.run(ctx)
 	switch {
 	case errors.Is(err, store.ErrLocked):
@@ -188,8 +192,12 @@ func (f webFlags) run(ctx context.Context, cfg *config.Config, std stdio,
 	return err
 }
 
-// enablePage makes a config serve the chat page on this machine.
+// enablePage makes a config serve the chat page on this machine, with only warnings in the
+// terminal.
 func (f webFlags) enablePage(cfg *config.Config) error {
+	if cfg.Log.Level == config.Default().Log.Level {
+		cfg.Log.Level = "warn"
+	}
 	cfg.Channels[web.Name].(*web.Settings).Enabled = true
 	cfg.HTTP.Hosts = nil // names of a proxy
 	switch {

@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/markdown"
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -127,13 +128,16 @@ type agentHost struct {
 	supervisor *process.Supervisor
 	socket     string   // path of the socket of the MCP tools; "" if there is none
 	environ    []string // the environment from which agents get theirs; nil: that of this process
+	// record is of the agent of a config; nil: turns are not recorded.
+	record func(*config.Config) terminal.RecordFunc
 }
 
 // newSettings returns the settings of a gateway that a reload can change.
 func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Settings, error) {
 	agents, err := newAgents(cfg, h, log)
 	configured, hookErr := newHooks(cfg)
-	if err = errors.Join(err, hookErr); err != nil {
+	recordErr := checkRecordFolder(cfg)
+	if err = errors.Join(err, hookErr, recordErr); err != nil {
 		return gateway.Settings{}, err
 	}
 	s := gateway.Settings{
@@ -153,6 +157,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
 	}
+	s.Recordings = recording.Folder(recordFolder(cfg))
 	for name, settings := range cfg.Channels {
 		if list, ok := settings.(channels.AccessList); ok {
 			s.AllowFrom[name] = list.Allowed()
@@ -246,9 +251,18 @@ func checkStart(cfg *config.Config) error {
 // admitsNobody is the access list of channels that are opened only to be checked.
 func admitsNobody(_, _ string) bool { return false }
 
-// newDirect makes the gateway of run and chat, which stores nothing. Its words are English.
-func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, agentHost{supervisor: supervisor}, log)
+// newDirect makes the gateway of run and chat, which stores nothing. Its words are English. record
+// returns the path of a turn's cassette; nil: turns are not recorded.
+func newDirect(cfg *config.Config, supervisor *process.Supervisor, record recordPath, log *zap.Logger) (
+	*gateway.Direct, error,
+) {
+	h := agentHost{supervisor: supervisor}
+	if record != nil {
+		h.record = func(cfg *config.Config) terminal.RecordFunc {
+			return recording.New(log).For(recordedAgent(cfg, record))
+		}
+	}
+	runner, err := newRunner(cfg, h, log)
 	if err != nil {
 		return nil, err
 	}
@@ -287,13 +301,17 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h agentHost, 
 	if h.environ == nil {
 		h.environ = os.Environ()
 	}
-	runner, err := terminal.NewRunner(terminal.Options{
+	o := terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: h.environ,
 		Secrets: cfg.SecretsToHide(), Private: privatePaths(cfg), Readable: readablePaths(cfg), State: cfg.Gateway.StateDir,
 		Program: program, Supervisor: h.supervisor,
 		Warm: cfg.CanWarm(), Agent: cfg.AgentName(), Socket: h.socket, FindLinks: findLinks,
 		TypeOf: channels.TypeOf, SpokenText: spokenText, Log: log,
-	})
+	}
+	if h.record != nil {
+		o.Record = h.record(cfg)
+	}
+	runner, err := terminal.NewRunner(o)
 	if failures := append(cfg.CheckPrograms(), err); errors.Join(failures...) != nil {
 		return nil, cfg.Locate(errors.Join(failures...), cfg.AgentPath()...)
 	}
@@ -338,6 +356,7 @@ func privatePaths(cfg *config.Config) []string {
 	if !containsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
 		paths = append(paths, dir)
 	}
+	paths = append(paths, recordFolder(cfg))
 	if shared := cfg.SharedDir(); shared != dir {
 		paths = append(paths, filepath.Dir(shared)) // and the folders of other members beside it
 	}

@@ -168,6 +168,9 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	}
 	handle("GET /api/turns", c.serveTurns)
 	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.serveTurn(r, g) })
+	mux.HandleFunc("GET /api/turns/{id}/cassette", func(w http.ResponseWriter, r *http.Request) {
+		c.serveCassette(w, r, g)
+	})
 	for pattern, execute := range map[string]func(context.Context, int64) error{
 		"POST /api/turns/{id}/stop": g.Stop, "POST /api/turns/{id}/retry": g.Retry,
 	} {

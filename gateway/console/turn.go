@@ -2,7 +2,12 @@ package console
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"time"
 	"unicode/utf8"
 
@@ -66,6 +71,8 @@ type Detail struct {
 	// Elsewhere says that Member, which is not the one that answers, has the frames until the turn
 	// ends.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Cassette says that this member has a recording of the turn.
+	Cassette bool `json:"cassette,omitempty"`
 }
 
 func (c *Console) serveTurns(r *http.Request) (any, error) {
@@ -141,10 +148,34 @@ func (c *Console) serveTurn(r *http.Request, g *gateway.Gateway) (any, error) {
 		Sent: newSends(deliveries), Elsewhere: g.RunsElsewhere(inbound),
 	}
 	d.Text = inbound.In.Text
+	if f, err := g.Recording(inbound); err == nil {
+		d.Cassette = f.Close() == nil
+	}
 	if d.Frames == nil {
 		d.Frames = []events.TraceLine{}
 	}
 	return d, nil
+}
+
+// serveCassette serves the recording of a turn as a file.
+func (c *Console) serveCassette(w http.ResponseWriter, r *http.Request, g *gateway.Gateway) {
+	inbound, err := c.requestedInbound(r)
+	var f *os.File
+	if err == nil {
+		f, err = g.Recording(inbound)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errNotFound
+	}
+	if err != nil {
+		c.serveJSON(w, r, func(*http.Request) (any, error) { return nil, err })
+		return
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=turn-%d.nbt.jsonl", inbound.ID))
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.Copy(w, f) // the client may have disconnected
 }
 
 func (c *Console) serveUndelivered(r *http.Request) (any, error) {

@@ -47,9 +47,17 @@ type Options struct {
 	// Guard is asked right before a message is sent, and forbids it with an error; nil: it does
 	// not.
 	Guard  func() error
+	Record Recorder         // nil: deliveries are not recorded
 	Words  *words.Catalogue // nil: without the operator's settings
 	Log    *zap.Logger
 	Events events.Func
+}
+
+// Recorder is told of deliveries, from many goroutines. It must not block.
+type Recorder interface {
+	// Sending is called before each try of a delivery, and Settled with its final result.
+	Sending(delivery store.Delivery)
+	Settled(delivery store.Delivery, end store.Settlement)
 }
 
 // Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that

@@ -59,6 +59,9 @@ func (box *Outbox) trySend(ctx context.Context, delivery store.Delivery) (more b
 	}
 	delivery.Out.Key = delivery.Key()
 	delivery.Out.Repeat = delivery.Doubtful && !repeatable(ch)
+	if box.o.Record != nil {
+		box.o.Record.Sending(delivery)
+	}
 	callCtx, cancel := context.WithTimeout(channels.WithGuard(ctx, box.o.Guard), callTimeout(delivery.Out))
 	box.calls.set(delivery.ID, cancel)
 	var receipt channels.Receipt
@@ -184,6 +187,9 @@ func (box *Outbox) storeResult(ctx context.Context, delivery store.Delivery, end
 		defer box.keepReplaced(ctx, delivery)()
 	}
 	if end.State != store.Pending {
+		if box.o.Record != nil {
+			box.o.Record.Settled(delivery, end)
+		}
 		box.networks.forgetFailures(delivery.ID)
 		defer box.replacements.forget(messageID{delivery.Out.Chat, delivery.Out.Replace})
 	}

@@ -43,7 +43,7 @@ func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, chat termi
 ) {
 	defer t.stage.personWaits.remove(t.people) // deferred for the case that the protocol panics
 	req.Attempt, req.Token, req.Words = t.inbound.Attempt, t.inbound.Token, t.words
-	req.RunName, req.GatewayName = runName(t.inbound), t.stage.name
+	req.RunName, req.GatewayName = RunName(t.inbound), t.stage.name
 	// The runner reports a turn that is stopped during these queries.
 	queries := context.WithoutCancel(ctx)
 	req.ConversationID = t.inbound.Conversation

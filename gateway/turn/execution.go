@@ -92,7 +92,7 @@ func (x *Execution) ExecEnv(ctx context.Context) (terminal.ExecEnv, error) {
 		return terminal.ExecEnv{}, errors.New("the agent has no execution environment")
 	}
 	req := RequestFor(x.Inbound.In, strconv.FormatInt(x.Inbound.ID, 10))
-	req.Words, req.RunName = x.Words(), runName(x.Inbound)
+	req.Words, req.RunName = x.Words(), RunName(x.Inbound)
 	p, err := r.ExecEnvFor(ctx, req, x.chat)
 	if err != nil {
 		return p, fmt.Errorf("prepare the execution environment: %w", err)

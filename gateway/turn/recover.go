@@ -37,7 +37,7 @@ func (s *Stage) KillLeftover(ctx context.Context) error {
 // KillAgents kills the agents of adopted turns. It is called before Recover.
 func (s *Stage) KillAgents(adopted []store.Inbound) {
 	for _, inbound := range adopted {
-		process.KillRun(runName(inbound), process.Record(inbound.Process))
+		process.KillRun(RunName(inbound), process.Record(inbound.Process))
 	}
 }
 
@@ -60,9 +60,9 @@ func (s *Stage) Recover(ctx context.Context, adopted store.Adopted) error {
 	return nil
 }
 
-// runName returns a persistent name for the turns of a message, unique among all gateways of this
+// RunName returns a persistent name for the turns of a message, unique among all gateways of this
 // machine.
-func runName(inbound store.Inbound) string {
+func RunName(inbound store.Inbound) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", inbound.ID, inbound.In.Chat, inbound.In.ID,
 		inbound.Received.UnixMicro()))
 	return hex.EncodeToString(sum[:16])

@@ -628,6 +628,27 @@ const (
 	PageEdited           Key = "pageEdited"
 )
 
+// Texts of the panel of nanobot dev. Those of its script are sent to the browser with their
+// placeholders.
+const (
+	DevTitle   Key = "devTitle"
+	DevNone    Key = "devNone"
+	DevSave    Key = "devSave"
+	DevKey     Key = "devKey"
+	DevName    Key = "devName"
+	DevSaved   Key = "devSaved"
+	DevLeft    Key = "devLeft"
+	DevFiles   Key = "devFiles"
+	DevSkipped Key = "devSkipped"
+	DevBroken  Key = "devBroken"
+	DevNotRun  Key = "devNotRun"
+	DevTooMany Key = "devTooMany"
+	DevRunning Key = "devRunning"
+	DevExists  Key = "devExists"
+	DevBadName Key = "devBadName"
+	DevGone    Key = "devGone"
+)
+
 // Texts of the protocol blocks.
 const (
 	// Commands.

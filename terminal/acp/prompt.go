@@ -115,6 +115,7 @@ func (p *prompts) inject(ctx context.Context, in terminal.Injection) bool {
 	if p.t.PassMedia {
 		e.Media = in.Media
 	}
+	p.t.Report(terminal.Injected(in))
 	k := &prompt{injected: &in, steers: !p.a.initResponse.Capabilities.Meta.Claude.PromptQueueing}
 	sent, err := p.send(ctx, e, k)
 	return sent && err == nil

@@ -124,6 +124,7 @@ func (k *conversation) inject(ctx context.Context) {
 			if k.turn.PassMedia {
 				line.Media = append(line.Media, in.Media...)
 			}
+			k.turn.Report(terminal.Injected(in))
 			if !k.writeLine(line, true) {
 				return
 			}

@@ -23,6 +23,14 @@ import (
 //go:embed index.html style.css icon.svg icon-192.png icon-512.png *.js
 var Files embed.FS
 
+// DevFiles are the script and the style of the panel of nanobot dev, which nothing else serves.
+//
+//go:embed dev
+var DevFiles embed.FS
+
+// devDocument loads them into the document.
+const devDocument = `<link rel="stylesheet" href="dev/dev.css"><script type="module" src="dev/dev.js"></script>`
+
 // IconSizes are the widths and heights of the icons of the installed app by name. Notifications
 // show the smaller one. A bot with a picture of its own has others under the same names.
 var IconSizes = map[string]int{"icon-192.png": 192, "icon-512.png": 512}
@@ -63,6 +71,11 @@ var scriptTexts = []words.Key{
 	words.PageUnpin, words.PageUntitled, words.PageYourName, words.SignInAskForLink, words.Working,
 }
 
+// devTexts are the texts that the script of DevFiles uses besides.
+var devTexts = []words.Key{
+	words.DevKey, words.DevLeft, words.DevName, words.DevNone, words.DevSave, words.DevSaved, words.DevTitle,
+}
+
 // placeholder is a place in the document for a text of the catalogue.
 var placeholder = lazyregexp.New(`{{\w+}}`)
 
@@ -73,6 +86,7 @@ const helpCommand = "/help"
 type Bot struct {
 	Name    string // "": DefaultName
 	Picture string // address of its picture; "": that of nanobot
+	Dev     bool   // the page has the panel of DevFiles
 }
 
 // DefaultName is the name of a bot that has none.
@@ -84,8 +98,11 @@ func Document(w words.Words, bot Bot) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	templates := map[words.Key]string{}
-	for _, key := range scriptTexts {
+	templates, dev, keys := map[words.Key]string{}, "", scriptTexts
+	if bot.Dev {
+		dev, keys = devDocument, slices.Concat(scriptTexts, devTexts)
+	}
+	for _, key := range keys {
 		templates[key] = w.Template(key)
 	}
 	script, err := json.Marshal(templates) // escapes <, so that no text ends the script element
@@ -98,6 +115,8 @@ func Document(w words.Words, bot Bot) (string, error) {
 			return string(w.Language())
 		case "texts":
 			return string(script)
+		case "dev":
+			return dev
 		case "name":
 			return html.EscapeString(cmp.Or(bot.Name, DefaultName))
 		case "picture":

@@ -53,7 +53,8 @@ export function turnView() {
 	function build() {
 		box.replaceChildren(
 			h('header', h('h2', `Turn ${id} `, h('span')), button('soft stop', () => act('stop'), { hidden: '' }, 'Stop'),
-				button('soft retry', () => act('retry'), { hidden: '' }, 'Run again'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
+				button('soft retry', () => act('retry'), { hidden: '' }, 'Run again'),
+				h('a.soft save', { hidden: '', href: `api/turns/${id}/cassette`, download: '' }, 'Save as test'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
 			h('p.fate', { role: 'status' }), h('p.plain'), h('dl'), h('h3', 'Timeline'), h('ol.story'),
 			h('h3.log', 'Log'), h('ol.lines'), h('h3.err', 'stderr'), h('pre', { tabindex: 0, 'aria-label': 'stderr' }));
 	}
@@ -63,6 +64,7 @@ export function turnView() {
 		update(find('h2 span'), outcome(t), () => [badge(outcome(t))]);
 		find('.stop').hidden = done;
 		find('.retry').hidden = !done || !t.started;
+		find('.save').hidden = !done || !t.cassette;
 		find('.plain').textContent = t.text;
 		update(find('dl'), facts(t), () => facts(t).map(([k, v]) => h('div', h('dt', k), h('dd', v))));
 		const events = timeline(t), log = t.frames.filter((f) => f.kind === 'log');
@@ -102,7 +104,7 @@ export function turnView() {
 			turn = null;
 			build();
 			load();
-			find('a').focus({ preventScroll: true });
+			find('a.icon').focus({ preventScroll: true });
 			box.scrollTop = 0;
 		},
 		changed: (which) => String(which) === id && load(),

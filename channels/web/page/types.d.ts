@@ -20,7 +20,7 @@ interface Turn {
 	state: 'pending' | 'running' | 'done' | 'interrupted' | 'dead'; status?: string; attempt: number; exit_code?: number; signal?: string;
 	cpu?: number; memory?: number; member?: string; elsewhere?: boolean; received: string; started?: string; ended?: string;
 }
-interface Details extends Turn { frames: Frame[]; parts: Part[]; missed?: number; stderr?: string }
+interface Details extends Turn { frames: Frame[]; parts: Part[]; missed?: number; stderr?: string; cassette?: boolean }
 
 // Of the page.
 type Shown = Partial<Message> & Partial<Progress> & { id: string; chat: string };

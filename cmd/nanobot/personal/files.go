@@ -110,7 +110,8 @@ func (s *subject) files(ctx context.Context) (all []file, err error) {
 			all = append(all, file{Path: path, root: filepath.Dir(path)})
 		}
 	}
-	return all, nil
+	recorded, err := s.recordedFiles()
+	return append(all, recorded...), err
 }
 
 // readable adds hashes and sizes, and leaves out files that are gone.

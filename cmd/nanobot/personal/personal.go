@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/downloads"
 	"nanobot/channels/web"
 	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/recording"
 	"nanobot/config"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/runbook"
@@ -32,9 +33,11 @@ type Options struct {
 	Store   store.Store
 	History *history.History // of the chat page; nil: there is none
 	Audit   audit.Options
-	Person  store.Person
-	Files   *os.Root // the folder into which Export copies files; nil: none
-	Out     io.Writer
+	// Recordings is the folder of cassettes; "": there is none.
+	Recordings recording.Folder
+	Person     store.Person
+	Files      *os.Root // the folder into which Export copies files; nil: none
+	Out        io.Writer
 	// StopTimeout is how long Forget waits for the end of turns.
 	StopTimeout time.Duration
 	// DaemonRuns reports whether a daemon uses the state.
@@ -68,6 +71,7 @@ func (s *subject) places() []place {
 		{s.readPage, s.forgetPage},
 		{s.readRuns, s.forgetRuns},
 		{s.readAudit, s.forgetAudit},
+		{s.readCassettes, s.forgetCassettes},
 		{s.readFiles, s.removeFiles},
 		{
 			func(context.Context) (map[string][]json.RawMessage, error) { return s.stored, nil },

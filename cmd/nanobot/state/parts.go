@@ -40,6 +40,9 @@ const Page = "page"
 // Web is the folder of the web channel's conversations, a database and files.
 const Web = web.StateFolder
 
+// Record is the folder of recorded turns, for nanobot dev with a config that names none.
+const Record = "record"
+
 // Parts returns all parts of the state. The folder may hold other files, because it may be the
 // workspace. channelFolders are the folders of channels that are copied file by file.
 func Parts(channelFolders []string) []Part {

@@ -30,9 +30,9 @@
 	if (!modal) {
 		if (all('main').filter(shown).length !== 1) wrong.push('there is not one main');
 		if (all('body > header').filter(shown).length !== 1) wrong.push('there is no banner');
-		for (const e of all('nav, section').filter(shown)) if (!e.ariaLabel && !e.getAttribute('aria-labelledby')) wrong.push(`${where(e)}: a landmark without a name`);
+		for (const e of all('nav, aside, section').filter(shown)) if (!e.ariaLabel && !e.getAttribute('aria-labelledby')) wrong.push(`${where(e)}: a landmark without a name`);
 		for (const e of all('body *').filter((x) => shown(x) && [...x.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))) {
-			if (!e.closest('main, header, nav, dialog, #skip, [aria-live]')) wrong.push(`${where(e)}: outside of every landmark`);
+			if (!e.closest('main, header, nav, aside, dialog, #skip, [aria-live]')) wrong.push(`${where(e)}: outside of every landmark`);
 		}
 		const levels = all('h1, h2, h3, h4, h5, h6').filter(shown);
 		if (levels.filter((e) => e.tagName === 'H1').length !== 1) wrong.push('there is not one h1');
