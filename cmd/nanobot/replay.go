@@ -100,7 +100,10 @@ func (f *agentFlags) takeCommand(cmd *cobra.Command, args []string) ([]string, e
 	}
 	words := make([]string, 0, len(args)-n)
 	for _, arg := range args[n:] {
-		words = append(words, terminal.ShellQuote(arg))
+		if arg != "{message}" { // which nanobot quotes itself
+			arg = terminal.ShellQuote(arg)
+		}
+		words = append(words, arg)
 	}
 	return args[:n], cmd.Flags().Set("command", strings.Join(words, " "))
 }
