@@ -46,7 +46,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","rich":"auto","drafts":"auto","reactions":"auto","groupDocuments":false,"maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"name":"nanobot","picture":"","maxUpload":50,"push":{"enabled":false,"allow":[]}}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},"hooks":{},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
-		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"keep":{"messages":30,"maxMessages":100000,"history":30,"usage":400,"memories":400,"runs":0},"language":"auto","timezone":"","words":{},"stateDir":"FOLDER/.nanobot","store":"","storePassword":"","bot":"","member":{"name":"","ttl":10,"labels":[]}},` +
+		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"keep":{"messages":30,"maxMessages":100000,"history":30,"usage":400,"memories":400,"runs":0},"language":"auto","timezone":"","words":{},"record":"","stateDir":"FOLDER/.nanobot","store":"","storePassword":"","bot":"","member":{"name":"","ttl":10,"labels":[]}},` +
 		`"log":{"level":"info","format":"auto"},` +
 		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"roles":{"owner":[],"approver":[],"guest":[]},"quotas":[],"routes":[],"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
@@ -141,7 +141,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
-			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Keep: config.Keep{Messages: 1, MaxMessages: 200, History: 3, Usage: 4, Memories: 95, Runs: 6}, Language: "de", Timezone: "Europe/Berlin", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"),
+			RatePerMinute: 6, Gather: 1500, Files: config.Files{Max: 5, KeepDays: 7}, Keep: config.Keep{Messages: 1, MaxMessages: 200, History: 3, Usage: 4, Memories: 95, Runs: 6}, Language: "de", Timezone: "Europe/Berlin", Words: map[string]string{"queued": "Wait.", "queued.de": "Warte."}, StateDir: filepath.Join(folder, "state"), Record: filepath.Join(folder, "state", "tapes"),
 			Store: "postgres://ann@db1,db2/bots?sslmode=require", StorePassword: config.Secret("file:" + filepath.Join(folder, "password")), Bot: "bar_1",
 			Member: config.Member{Name: "host-a", TTL: 4, Labels: []string{"gpu"}},
 		},

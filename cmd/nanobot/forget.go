@@ -207,7 +207,8 @@ func notForgotten(cfg *config.Config, who store.Person) (lines []string) {
 	if cfg.Gateway.Store != "" {
 		lines = append(lines,
 			"So do the write-ahead log, the standbys and the backups of the PostgreSQL server, which are yours.",
-			"The audit log, recorded turns and the folders of chats were changed on this host only: run this on each host of a member.")
+			"The audit log, recorded turns and folders of chats were changed on this host only: run this on each host of a "+
+				"member.")
 	}
 	return lines
 }

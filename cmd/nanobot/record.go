@@ -27,6 +27,7 @@ func recordTurns(r *recording.Recorder) func(*config.Config) terminal.RecordFunc
 		if cfg.Gateway.Record == "" {
 			return nil
 		}
+		_ = os.MkdirAll(cfg.Gateway.Record, 0o700) // before an agent runs; the first turn reports a failure
 		return r.For(recordedAgent(cfg, recording.Folder(cfg.Gateway.Record).Path))
 	}
 }
@@ -110,7 +111,8 @@ func checkRecordFolder(cfg *config.Config) error {
 	private := containsAny(dir, folder) && !containsAny(dir, append(slices.Collect(maps.Keys(reach)), users)...)
 	for _, used := range slices.Sorted(maps.Keys(reach)) {
 		if containsAny(folder, used) || containsAny(used, folder) && !private {
-			return refuse(fmt.Sprintf("must be out of reach of agents, which work in %s; use a folder in gateway.stateDir", used))
+			return refuse(fmt.Sprintf("must be out of reach of agents, which work in %s; use a folder in gateway.stateDir",
+				used))
 		}
 	}
 	for _, part := range state.Parts(stateFolders()) {

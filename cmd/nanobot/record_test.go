@@ -226,3 +226,30 @@ func TestAFolderOfCassettesThatAgentsReachIsRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestAReloadBeginsToRecordAlsoMessagesDuringATurn(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, telegramSetup{
+		agent: `read -r line; case $line in *'"before"'*) echo '{"type":"message","text":"not recorded"}'; exit;; esac
+			echo '{"type":"message","text":"go on"}'; read -r more; echo '{"type":"message","text":"over"}'`,
+		terminal: `, "interactive": true`, gateway: `, "whileRunning": "inject"`,
+	})
+	b.api.UserSends(7, "before")
+	b.api.WaitForText(t, 7, "not recorded")
+	b.replaceInConfig(`"whileRunning": "inject"`, `"whileRunning": "inject", "record": "recorded"`)
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	b.api.UserSends(7, "begin")
+	b.api.WaitForText(t, 7, "go on")
+	b.api.UserSends(7, "and this")
+	b.api.WaitForText(t, 7, "over")
+	b.signal(syscall.SIGTERM)
+	b.awaitExit()
+	_, c := b.recorded()
+	for _, l := range c.Lines {
+		if l.Inject != nil && l.Inject.Text == "and this" && l.Inject.User != nil && l.Inject.User.ID == "7" {
+			return
+		}
+	}
+	t.Errorf("no message is in %+v", c.Lines)
+}

@@ -53,7 +53,7 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 		f.details[50] = obj{
 			"frames": []obj{{"time": at, "kind": "message", "text": "so far"}, {"time": at, "kind": "log", "level": "error", "text": "out of paper"}},
 			"parts":  []obj{{"id": 1, "state": "failed", "tries": 2, "error": "blocked by the user", "queued": at, "text": "so far"}}, "stderr": "oh no\n",
-			"cpu": 1.25, "memory": 48_300_000,
+			"cpu": 1.25, "memory": 48_300_000, "cassette": true,
 		}
 	})
 	f.turn(with(turn, obj{"state": "done", "status": "stopped", "signal": "SIGTERM", "attempt": 1, "started": at, "ended": at.Add(3 * time.Second)}))
@@ -67,9 +67,10 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.awaitText("#turns tr:first-child", "Stopped")
 	p.awaitText("#turns tr:first-child", "3.0 s")
 	p.awaitHidden("#turn .stop")
+	p.awaitText("#turn .save[download][href='api/turns/50/cassette']", "Save as test")
 	p.click("#turn .retry")
 	f.awaitAction(t, "retry 50")
-	p.click("#turn header a")
+	p.click("#turn header a.icon")
 	p.awaitHidden("#turn")
 }
 

@@ -54,7 +54,7 @@ export function turnView() {
 		box.replaceChildren(
 			h('header', h('h2', `Turn ${id} `, h('span')), button('soft stop', () => act('stop'), { hidden: '' }, 'Stop'),
 				button('soft retry', () => act('retry'), { hidden: '' }, 'Run again'),
-				h('a.soft.save', { hidden: '', href: `api/turns/${id}/cassette`, download: '' }, 'Save as test'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
+				h('a.soft save', { hidden: '', href: `api/turns/${id}/cassette`, download: '' }, 'Save as test'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
 			h('p.fate', { role: 'status' }), h('p.plain'), h('dl'), h('h3', 'Timeline'), h('ol.story'),
 			h('h3.log', 'Log'), h('ol.lines'), h('h3.err', 'stderr'), h('pre', { tabindex: 0, 'aria-label': 'stderr' }));
 	}
@@ -104,7 +104,7 @@ export function turnView() {
 			turn = null;
 			build();
 			load();
-			find('a').focus({ preventScroll: true });
+			find('a.icon').focus({ preventScroll: true });
 			box.scrollTop = 0;
 		},
 		changed: (which) => String(which) === id && load(),

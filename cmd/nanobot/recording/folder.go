@@ -133,7 +133,8 @@ func (f Folder) list() (names []string, err error) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), cassette.Suffix); ok && ownName().MatchString(name) && e.Type().IsRegular() {
+		name, ok := strings.CutSuffix(e.Name(), cassette.Suffix)
+		if ok && ownName().MatchString(name) && e.Type().IsRegular() {
 			names = append(names, name)
 		}
 	}

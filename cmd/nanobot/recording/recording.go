@@ -19,7 +19,7 @@ import (
 const (
 	// maxTurns bounds the latest turns whose sends are recorded. Most sends follow within seconds.
 	maxTurns = 256
-	// maxLearned bounds the secrets that people have told to agents and that later turns may repeat.
+	// maxLearned bounds the secrets that people have told to agents, which later turns may repeat.
 	maxLearned = 1000
 )
 
