@@ -17,6 +17,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/internal/linediff"
+	"nanobot/internal/placeholder"
 	"nanobot/internal/words"
 	"nanobot/terminal"
 	"nanobot/terminal/cassette"
@@ -100,7 +101,10 @@ func (f *agentFlags) takeCommand(cmd *cobra.Command, args []string) ([]string, e
 	}
 	words := make([]string, 0, len(args)-n)
 	for _, arg := range args[n:] {
-		words = append(words, terminal.ShellQuote(arg))
+		if arg != placeholder.Message { // which nanobot quotes itself
+			arg = terminal.ShellQuote(arg)
+		}
+		words = append(words, arg)
 	}
 	return args[:n], cmd.Flags().Set("command", strings.Join(words, " "))
 }

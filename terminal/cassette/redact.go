@@ -274,7 +274,7 @@ var secretPatterns = []struct {
 	{headerWords, lazyregexp.New(`(?i)('(?:` + header + `)[ \t]*:[ \t]*)([^'\r\n]+)`)},
 	{headerWords, lazyregexp.New(`(?i)((?:\b(?:` + header + `))(?:\\?["'])?[ \t]*[:=]` + space + `)(` + quoted + `|[^\r\n]+)`)},
 	// api_key: abc, "password": "abc", TOKEN=abc, a column after a tab
-	{nameWords, lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`)},
+	{nameWords, lazyregexp.New(`(?i)((?:` + names + `)[\\"'*_` + "`" + `\]]{0,3}(?:[ \t]+is)?(?:` + space + `(?::=|=>|[:=])[*_]{0,2}` + space + `|\t+))(` + anyValue + `)`)},
 	// --token abc
 	{nameWords, lazyregexp.New(`(?i)((?:^|[\s"'])--?[\w-]*(?:` + names + `)` + `[ \t]+)(` + anyValue + `)`)},
 	// ["Authorization", "abc"] and {"name": "api_key", "value": "abc"}

@@ -28,6 +28,7 @@ func TestSecretsWithANameAreRedacted(t *testing.T) {
 		"`clientSecret`: `abc def` next":          "`clientSecret`: `[secret]` next",
 		"**Password:** abc next":                  "**Password:** [secret] next",
 		"passphrase:\n  abc\nnext":                "passphrase:\n  [secret]\nnext",
+		"my password is: abc next":                "my password is: [secret] next",
 		"token\tabc\tnext":                        "token\t[secret]\tnext",
 		`{\"password\": \"a b\", \"x\": 1}`:       `{\"password\": \"[secret]\", \"x\": 1}`,
 		`{"api_keys": ["abc", "def"], "x": 1}`:    `{"api_keys": [secret], "x": 1}`,

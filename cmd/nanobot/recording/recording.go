@@ -56,11 +56,12 @@ func (r *Recorder) For(a Agent) terminal.RecordFunc {
 
 func (r *Recorder) begin(a Agent, req terminal.Request, secret bool) *turn {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if secret {
 		r.learn(req.Text)
 	}
-	redactor := cassette.NewRedactor(a.Environ, slices.Concat(a.Secrets, r.learned, []string{req.Token})...)
+	secrets := slices.Concat(a.Secrets, r.learned, []string{req.Token})
+	r.mu.Unlock()
+	redactor := cassette.NewRedactor(a.Environ, secrets...)
 	for _, address := range a.URLs {
 		redactor.AddURL(address)
 	}
@@ -69,6 +70,8 @@ func (r *Recorder) begin(a Agent, req terminal.Request, secret bool) *turn {
 	if err != nil { // it is not of the daemon
 		return t
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.turns[inbound] == nil {
 		if r.order = append(r.order, inbound); len(r.order) > maxTurns {
 			delete(r.turns, r.order[0])
@@ -136,9 +139,6 @@ func (r *Recorder) Settled(delivery store.Delivery, s store.Settlement) {
 
 // writerOf returns the writer of the turn that a delivery belongs to; nil: it is not recorded.
 func (r *Recorder) writerOf(delivery store.Delivery) *cassette.Writer {
-	if r == nil || delivery.Inbound == 0 {
-		return nil
-	}
 	r.mu.Lock()
 	t := r.turns[delivery.Inbound]
 	r.mu.Unlock()
