@@ -416,10 +416,10 @@ func TestAllThatIsServedIsDescribed(t *testing.T) {
 	t.Parallel()
 	b := musttest.Get(os.ReadFile("../../channels/web/openapi.json"))(t)
 	c := newAPIDescription(t, "", bytes.NewReader(b))
-	known := []string{"GET /", "GET /api/"} // the page, and what there is not
+	known := []string{"GET /", "GET /api/", "GET /dev/dev.js", "GET /dev/dev.css"} // the page, and what there is not
 	c.forEachOperation(func(method, template string, _ jsonObject) { known = append(known, method+" "+template) })
 	pattern, found := regexp.MustCompile(`"((?:GET|POST|PUT|PATCH|DELETE) /[^"]*)"`), 0
-	for _, folder := range []string{".", "../../httpd", "../../gateway/console", "../../channels/web"} {
+	for _, folder := range []string{".", "dev", "../../httpd", "../../gateway/console", "../../channels/web"} {
 		files, _ := filepath.Glob(folder + "/*.go")
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {

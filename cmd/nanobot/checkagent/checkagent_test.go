@@ -146,6 +146,8 @@ func checkWrongAgent(t *testing.T, path string) {
 			cfg.Terminal.Interactive = true
 		case "inject":
 			cfg.Gateway.WhileRunning = "inject"
+		case "short-lines":
+			cfg.Terminal.MaxLine = 200 << 10
 		default:
 			cfg.SetProtocol(setting)
 		}

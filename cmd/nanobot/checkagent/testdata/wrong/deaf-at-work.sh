@@ -3,5 +3,5 @@
 read -r line
 trap '' TERM
 echo '{"type":"progress","text":"Working"}'
-[ "$NANOBOT_TEXT" != Hello ] || sleep 3.4
+case $line in *'"run-stop-working"'*) sleep 30 ;; esac
 echo '{"type":"message","text":"Hi."}'
