@@ -341,7 +341,7 @@ func (r *Redactor) texts(texts []string) []string {
 var constants = map[string]bool{
 	"type": true, "channel": true, "account": true, "chat_id": true, "session_key": true, "thread_id": true, "id": true,
 	"message_id": true, "run_id": true, "conversation_id": true, "by": true, "origin": true, "role": true, "date": true,
-	"time": true, "language": true, "format": true, "level": true, "kind": true, "state": true, "status": true,
+	"time": true, "language": true, "format": true, "kind": true, "state": true, "status": true,
 	"signal": true, "sha256": true,
 }
 

@@ -177,7 +177,7 @@ func TestNoSecretIsInACassette(t *testing.T) {
 		})
 		for _, kind := range []terminal.Kind{terminal.Message, terminal.Progress, terminal.Error, terminal.Log, terminal.Partial} {
 			w.Frame(terminal.Frame{
-				Kind: kind, Text: "a " + key, Code: key, Appended: key, Choices: []string{key},
+				Kind: kind, Text: "a " + key, Code: key, Level: key, Appended: key, Choices: []string{key},
 				Checked: []terminal.File{{Path: path, Open: file}},
 			})
 		}
