@@ -260,7 +260,7 @@ const (
 	header   = `(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token|auth)`
 	quoted   = `\\"(?:[^"\\]|\\[^"])*(?:\\"|$)|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|` + "`[^`]*(?:`|$)"
 	space    = `[ \t]*(?:\r?\n[ \t]*)?`
-	anyValue = quoted + `|\[[^\]]*\]|\S+`
+	anyValue = quoted + `|\[[^\]]*(?:\]|$)|\S+`
 )
 
 // secretPatterns match a secret in the group 2, and in the group 1 what is before it. Only a text

@@ -33,6 +33,7 @@ func TestSecretsWithANameAreRedacted(t *testing.T) {
 		`{\"password\": \"a b\", \"x\": 1}`:       `{\"password\": \"[secret]\", \"x\": 1}`,
 		`{"api_keys": ["abc", "def"], "x": 1}`:    `{"api_keys": [secret], "x": 1}`,
 		"password: \"not closed":                  "password: \"[secret]",
+		`{"api_keys": ["abc", "def", `:            `{"api_keys": [secret]`,
 		"run --token abc --verbose":               "run --token [secret] --verbose",
 		"run --api-key='a b' --verbose":           "run --api-key='[secret]' --verbose",
 		"Authorization: Bearer a b c\nnext":       "Authorization: [secret]\nnext",
