@@ -70,8 +70,11 @@ func isSecretName(name string) bool {
 	return secretName.MatchString(name) && !countName.MatchString(name)
 }
 
-// Add adds secrets, and each line of a secret of several lines. Those that are shorter than
-// minSecret are replaced only as whole words.
+// scheme matches the beginning of the value of a header, before its secret.
+var scheme = lazyregexp.New(`(?i)^(?:bearer|basic|token) +`)
+
+// Add adds secrets, each line of a secret of several lines, and a header without its scheme. Those
+// that are shorter than minSecret are replaced only as whole words.
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +84,9 @@ func (r *Redactor) Add(secrets ...string) {
 				r.addForms(line)
 			}
 		}
-		r.addForms(strings.TrimSpace(secret))
+		secret = strings.TrimSpace(secret)
+		r.addForms(secret)
+		r.addForms(scheme().ReplaceAllString(secret, ""))
 	}
 	r.long, r.short = nil, nil
 	for value := range r.values {

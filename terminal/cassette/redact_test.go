@@ -63,7 +63,7 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 	r := cassette.NewRedactor([]string{
 		"MY_TOKEN=message", "MY_PASSWORD=123456", "API_KEYS=first-one,second-one", "DEBUG_SECRET=true", "HOME=/home/ann",
 		"MAX_TOKENS=100000", "DATABASE=postgres://user:from-url@host/db", "NESTED_KEY=123456789",
-	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`)
+	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`, "Bearer of-a-header")
 	r.AddURL("https://user-that-is-a-token@example.com/v1?key=in-query&version=2026-11&sig=signature-of-it-all")
 	for text, want := range map[string]string{
 		"a message of 123456":       "a [secret] of [secret]",
@@ -73,6 +73,7 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 		"12345678901234":            "[secret]01234",
 		"your PIN is 1234, not 123": "your PIN is [secret], not 123",
 		"key: line of a key":        "key: [secret]",
+		"the of-a-header is sent":   "the [secret] is sent",
 		`x quo"ted & <b>`:           "x [secret]",
 		`{"x":"quo\"ted & <b>"}`:    `{"x":"[secret]"}`,
 		`x quo%22ted+%26+%3Cb%3E`:   "x [secret]",
