@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"nanobot/internal/diskspace"
 	"nanobot/terminal"
 )
 
@@ -272,7 +273,7 @@ func copyInto(dir string, from io.Reader) (hash string, err error) {
 		return "", err
 	}
 	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(temp, sum), from)
+	_, err = io.Copy(io.MultiWriter(diskspace.Writer(temp), sum), from)
 	if err = errors.Join(err, temp.Close()); err == nil {
 		hash = hex.EncodeToString(sum.Sum(nil))
 		err = os.Rename(temp.Name(), filepath.Join(dir, hash))
