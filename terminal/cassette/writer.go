@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/internal/diskspace"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 )
 
@@ -45,6 +46,7 @@ type Writer struct {
 	o       WriterOptions
 	mu      sync.Mutex
 	err     error
+	root    string // the workspace of the turn
 	secrets []bool // for each question, whether its answer is secret
 	seen    int    // length of the message that the agent is writing, when it was written last
 	partial string // what was written of it, without secrets
@@ -80,6 +82,9 @@ func (w *Writer) Err() error {
 
 // Envelope writes the message that the agent gets. Its files are copied.
 func (w *Writer) Envelope(e terminal.Envelope) {
+	w.mu.Lock()
+	w.root = e.Workspace
+	w.mu.Unlock()
 	w.write(Line{Type: TypeEnvelope, Envelope: &e, Files: w.copyPaths(e.Media, e.ReplyTo)})
 }
 
@@ -233,7 +238,7 @@ func (w *Writer) copyPaths(paths []string, quote *terminal.Quote) (files []File)
 		paths = slices.Concat(paths, quote.Media)
 	}
 	for _, path := range paths {
-		open, err := openRegular(path, syscall.O_NOFOLLOW)
+		open, err := w.openReceived(path)
 		if err != nil {
 			files = append(files, File{Path: path})
 			continue
@@ -242,6 +247,22 @@ func (w *Writer) copyPaths(paths []string, quote *terminal.Quote) (files []File)
 		_ = open.Close()
 	}
 	return files
+}
+
+// openReceived opens a file that a person has sent. Agents can write below the workspace, so a link
+// there may lead to a file that they cannot read themselves.
+func (w *Writer) openReceived(path string) (*os.File, error) {
+	w.mu.Lock()
+	root := w.root
+	w.mu.Unlock()
+	within, err := filepath.Rel(root, path)
+	if root == "" || err != nil || !filepath.IsLocal(within) {
+		return openRegular(path, syscall.O_NOFOLLOW)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	return nofollow.Open(filepath.Join(root, within)) // copyFile checks that it is a regular file
 }
 
 // copyFile copies an open file without moving its offset.
