@@ -225,7 +225,8 @@ func (t *tape) Write(line []byte) (n int, err error) {
 	return n, err
 }
 
-// close closes the file after the turn.
+// close closes the file after the turn. If the cassette was removed meanwhile, by forget or by the
+// retention, the files that were copied since then go, too.
 func (t *tape) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -233,5 +234,8 @@ func (t *tape) close() {
 	if t.file != nil {
 		_ = t.file.Close() // each line was written
 		t.file = nil
+	}
+	if _, err := os.Lstat(t.path); errors.Is(err, fs.ErrNotExist) {
+		_ = removeCassette(t.path)
 	}
 }

@@ -83,6 +83,17 @@ func TestWhatIsSentAfterTheTurnIsAppended(t *testing.T) {
 	wanttest.Equal(t, "entries", len(r.entries(t)), 0)
 }
 
+func TestARunningTurnWhoseCassetteWasRemovedLeavesNoFiles(t *testing.T) {
+	r := newRecorder(t)
+	turn := r.begin(3, "hello")
+	musttest.Do(t, r.folder.Prune(context.Background(), time.Nanosecond, 0))
+	path := filepath.Join(t.TempDir(), "a.txt")
+	musttest.Do(t, os.WriteFile(path, []byte("x"), 0o600))
+	turn.Inject(terminal.Injection{Text: "more", Media: []string{path}})
+	turn.Exit(terminal.Outcome{Status: terminal.Done}, nil)
+	wanttest.EqualSlices(t, "entries", r.entries(t), nil)
+}
+
 func TestCassettesArePrunedByAgeAndNumberAndOtherFilesStay(t *testing.T) {
 	r := newRecorder(t)
 	for n := 1; n <= 4; n++ {
