@@ -51,10 +51,11 @@ func (p *Page) RunAgain(inbound int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs++
-	recorded, _ := filepath.Glob(p.path(strconv.FormatInt(inbound, 10) + "-*")) // the pattern is right
-	for _, path := range recorded {
-		_ = os.Remove(path) // otherwise the page shows both runs
+	recorded, _ := fs.Glob(os.DirFS(p.Folder), strconv.FormatInt(inbound, 10)+"-*"+cassette.Suffix) // the pattern is right
+	for _, name := range recorded {
+		path := filepath.Join(p.Folder, name)
 		_ = os.RemoveAll(cassette.FilesDir(path))
+		_ = os.Remove(path) // otherwise the page shows both runs
 	}
 }
 
@@ -269,9 +270,12 @@ func copyCassette(from, to *os.File) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
-	files := cassette.FilesDir(from.Name())
+	files, copies := cassette.FilesDir(from.Name()), cassette.FilesDir(to.Name())
 	if _, err := os.Stat(files); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return os.CopyFS(cassette.FilesDir(to.Name()), os.DirFS(files))
+	if err := os.MkdirAll(copies, 0o700); err != nil { // CopyFS makes files that others can read
+		return err
+	}
+	return os.CopyFS(copies, os.DirFS(files))
 }
