@@ -28,6 +28,7 @@ func TestAFileBehindALinkOfTheAgentIsNotCopied(t *testing.T) {
 	text := record(t, nil, func(w *cassette.Writer) {
 		w.Envelope(terminal.Envelope{Workspace: workspace, Media: []string{own, other}})
 		w.Inject(terminal.Injection{Text: "more", Media: []string{own, other}})
+		w.Envelope(terminal.Envelope{Workspace: "/worktree", UserDataDir: filepath.Dir(own), Media: []string{own, other}})
 	})
 	for _, l := range musttest.Get(cassette.Parse("x", strings.NewReader(text)))(t).Lines {
 		wanttest.Equal(t, string(l.Type)+": the own file is copied", l.Files[0].SHA256 != "", true)

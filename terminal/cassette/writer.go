@@ -46,7 +46,7 @@ type Writer struct {
 	o       WriterOptions
 	mu      sync.Mutex
 	err     error
-	root    string // the workspace of the turn
+	root    string // a folder around the files of the turn's chat
 	secrets []bool // for each question, whether its answer is secret
 	seen    int    // length of the message that the agent is writing, when it was written last
 	partial string // what was written of it, without secrets
@@ -84,6 +84,9 @@ func (w *Writer) Err() error {
 func (w *Writer) Envelope(e terminal.Envelope) {
 	w.mu.Lock()
 	w.root = e.Workspace
+	if e.UserDataDir != "" && !nofollow.Within(e.Workspace, e.UserDataDir) { // the chat has a worktree
+		w.root = filepath.Dir(e.UserDataDir)
+	}
 	w.mu.Unlock()
 	w.write(Line{Type: TypeEnvelope, Envelope: &e, Files: w.copyPaths(e.Media, e.ReplyTo)})
 }
