@@ -14,9 +14,6 @@ import (
 
 // cassettes returns the recorded turns that have something of the person.
 func (s *subject) cassettes() ([]recording.Found, error) {
-	if s.Recordings == "" {
-		return nil, nil
-	}
 	var groups []channels.Chat
 	for _, m := range s.messages {
 		if chat := m.Incoming.Chat; !slices.Contains(s.data.Chats, chat) && !slices.Contains(groups, chat) {
