@@ -248,17 +248,18 @@ func (p *Page) save(r *http.Request) (any, error) {
 	return map[string]string{"command": command + " " + path}, nil
 }
 
-// readEnd returns the agent of a cassette, and whether its turn has ended.
+// readEnd returns the agent of a cassette, and whether the last attempt at its turn has ended.
 func readEnd(f *os.File) (agent string, ended bool) {
 	for lines := json.NewDecoder(f); ; {
 		var line struct {
 			Type  cassette.Type
 			Agent string
 		}
-		if lines.Decode(&line) != nil || line.Type == cassette.TypeExit {
-			return agent, line.Type == cassette.TypeExit
+		if lines.Decode(&line) != nil {
+			return agent, ended
 		}
 		agent = cmp.Or(agent, line.Agent)
+		ended = line.Type == cassette.TypeExit || ended && line.Type != cassette.TypeEnvelope
 	}
 }
 

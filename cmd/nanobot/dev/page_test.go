@@ -11,6 +11,7 @@ import (
 	"nanobot/cmd/nanobot/dev"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
+	"nanobot/internal/words"
 	"nanobot/terminal/cassette"
 )
 
@@ -36,4 +37,21 @@ func TestASavedTurnIsPrivateAndOneThatRunsAgainIsRemoved(t *testing.T) {
 	wanttest.Equal(t, "saved files", len(musttest.Get(os.ReadDir(cassette.FilesDir(saved)))(t)), 1)
 	p.RunAgain(1)
 	wanttest.Equal(t, "entries left", len(musttest.Get(os.ReadDir(p.Folder))(t)), 0)
+}
+
+func TestATurnThatIsRetriedCannotBeSavedBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := &dev.Page{Folder: dir, Tests: filepath.Join(dir, "tests"), Words: words.New(words.Settings{})}
+	content := `{"type":"cassette"}` + strings.Repeat("\n"+`{"type":"envelope"}`+"\n"+`{"type":"exit"}`, 2)
+	for _, test := range []struct {
+		content string
+		want    int
+	}{{strings.TrimSuffix(content, `{"type":"exit"}`), http.StatusConflict}, {content, http.StatusOK}} {
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, "1-01234567"+cassette.Suffix), []byte(test.content), 0o600))
+		request := httptest.NewRequest(http.MethodPost, "/api/dev", strings.NewReader(`{"turn": "1-01234567.0", "name": "a"}`))
+		response := httptest.NewRecorder()
+		p.Handlers()["POST /api/dev"].ServeHTTP(response, request)
+		wanttest.Equal(t, "status", response.Code, test.want)
+	}
 }
