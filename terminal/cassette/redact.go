@@ -59,7 +59,8 @@ func NewRedactor(environ []string, secrets ...string) *Redactor {
 }
 
 var (
-	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL|KEYS?(_|$)|(^|_)PASS(_|$)|[A-Z]_PWD$`)
+	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL|KEYS?(_|$)|(^|_)PASS(_|$)|[A-Z]_PWD$|` +
+		`(^|_)(AUTH|COOKIE|JWT|PAT)$`)
 	// countName matches the names of numbers and of switches, such as MAX_TOKENS.
 	countName = regexp.MustCompile(`TOKENIZER|(MAX|MIN|NUM|COUNT|LIMIT|BUDGET).*TOKENS|TOKENS.*(MAX|MIN|NUM|COUNT|LIMIT|BUDGET)`)
 )
