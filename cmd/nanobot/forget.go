@@ -22,7 +22,6 @@ import (
 	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/personal"
-	"nanobot/cmd/nanobot/recording"
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway/audit"
@@ -152,7 +151,7 @@ func withPerson(ctx context.Context, cfg *config.Config, text string, std stdio,
 		opened := accessOptions(cfg, std)
 		return f(personal.Options{
 			Config: cfg, Store: db, History: page, Audit: audit.Options{Path: cfg.Audit.File}, Person: who, Out: std.out,
-			Recordings:  recording.Folder(recordFolder(cfg)),
+			Recordings:  recordFolders(cfg),
 			StopTimeout: access.StopTimeout,
 			DaemonRuns:  func(ctx context.Context) bool { return opened.DaemonRuns(ctx, db) },
 		})

@@ -23,5 +23,8 @@ func TestTheGatewayKeepsWhatTheConfigSays(t *testing.T) {
 	want := config.Default().Gateway.Keep
 	want.Messages, want.Runs = 7, 90
 	wanttest.Equal(t, "kept is", settings.Keep, want)
-	wanttest.Equal(t, "recorded is in", settings.Recordings, gateway.Recordings(recording.Folder(filepath.Join(filepath.Dir(path), ".nanobot", "tapes"))))
+	wanttest.Equal(t, "recorded is in", settings.Recordings, gateway.Recordings(recording.Folders{
+		Used:    recording.Folder(filepath.Join(filepath.Dir(path), ".nanobot", "tapes")),
+		Earlier: recording.Folder(filepath.Join(filepath.Dir(path), ".nanobot", "record")),
+	}))
 }

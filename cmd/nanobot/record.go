@@ -74,9 +74,14 @@ func recordInto(dir string) (recordPath, error) {
 }
 
 // recordFolder returns the folder of recorded turns. Without gateway.record it is the one of
-// nanobot dev, which may not exist: what was recorded there is pruned and forgotten, too.
-func recordFolder(cfg *config.Config) string {
-	return cmp.Or(cfg.Gateway.Record, filepath.Join(cfg.Gateway.StateDir, state.Record))
+// nanobot dev, which may not exist.
+func recordFolder(cfg *config.Config) string { return string(recordFolders(cfg).Used) }
+
+// recordFolders returns the folder of recorded turns, and that of nanobot dev: what was recorded
+// there earlier is pruned and forgotten, too.
+func recordFolders(cfg *config.Config) recording.Folders {
+	dev := filepath.Join(cfg.Gateway.StateDir, state.Record)
+	return recording.Folders{Used: recording.Folder(cmp.Or(cfg.Gateway.Record, dev)), Earlier: recording.Folder(dev)}
 }
 
 // recordedAgent returns what turns of the agent in terminal are recorded with.

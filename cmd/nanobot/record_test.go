@@ -149,6 +149,16 @@ func TestNoSecretIsInACassette(t *testing.T) {
 	wanttest.Equal(t, "messages with the token", texts, 1)
 }
 
+func TestACommonVariableOfAnMCPServerIsNoSecret(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "config.json")
+	musttest.Do(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "protocol": "acp", "mcpServers": {"a": {
+		"command": "true", "env": {"DEBUG": "1", "KEY": "a-literal-key"}}}}}`), 0o600))
+	environ, secrets, _ := cassetteSecrets(musttest.Get(config.Load(path, nil, extensions()))(t))
+	text := cassette.NewRedactor(environ, secrets...).Text("step 1 with a-literal-key")
+	wanttest.Equal(t, "text", text, "step 1 with [secret]")
+}
+
 func TestAKilledDaemonLeavesWhatItHasRecorded(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, telegramSetup{

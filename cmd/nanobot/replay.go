@@ -138,11 +138,7 @@ func cassetteConfig(t config.Terminal) cassette.Config {
 // of a secret are redacted, secrets, and addresses that may contain some.
 func cassetteSecrets(cfg *config.Config) (environ, secrets, urls []string) {
 	environ = os.Environ()
-	for _, s := range cfg.Secrets() {
-		if value, err := s.Reveal(); err == nil {
-			secrets = append(secrets, value)
-		}
-	}
+	literals := map[config.Secret]bool{} // in the env of MCP servers, where they may be as common as 1
 	for _, t := range agentSettings(cfg) {
 		for name, value := range t.Env {
 			environ = append(environ, name+"="+value)
@@ -152,6 +148,18 @@ func cassetteSecrets(cfg *config.Config) (environ, secrets, urls []string) {
 		}
 		for _, s := range t.MCPServers {
 			urls = append(urls, s.URL)
+			for _, value := range s.Env {
+				literals[value] = !value.IsReference()
+			}
+		}
+	}
+	for _, s := range cfg.Secrets() {
+		switch value, err := s.Reveal(); {
+		case err != nil:
+		case literals[s]:
+			environ = append(environ, "SECRET="+value)
+		default:
+			secrets = append(secrets, value)
 		}
 	}
 	return environ, secrets, urls

@@ -157,7 +157,7 @@ func newSettings(cfg *config.Config, h agentHost, log *zap.Logger) (gateway.Sett
 			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
 	}
-	s.Recordings = recording.Folder(recordFolder(cfg))
+	s.Recordings = recordFolders(cfg)
 	for name, settings := range cfg.Channels {
 		if list, ok := settings.(channels.AccessList); ok {
 			s.AllowFrom[name] = list.Allowed()

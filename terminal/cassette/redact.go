@@ -59,7 +59,8 @@ func NewRedactor(environ []string, secrets ...string) *Redactor {
 }
 
 var (
-	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL|KEYS?(_|$)|(^|_)PASS(_|$)|[A-Z]_PWD$`)
+	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIAL|KEYS?(_|$)|(^|_)PASS(_|$)|[A-Z]_PWD$|` +
+		`(^|_)(AUTH|COOKIE|JWT|PAT)$`)
 	// countName matches the names of numbers and of switches, such as MAX_TOKENS.
 	countName = regexp.MustCompile(`TOKENIZER|(MAX|MIN|NUM|COUNT|LIMIT|BUDGET).*TOKENS|TOKENS.*(MAX|MIN|NUM|COUNT|LIMIT|BUDGET)`)
 )
@@ -70,8 +71,11 @@ func isSecretName(name string) bool {
 	return secretName.MatchString(name) && !countName.MatchString(name)
 }
 
-// Add adds secrets, and each line of a secret of several lines. Those that are shorter than
-// minSecret are replaced only as whole words.
+// scheme matches the beginning of the value of a header, before its secret.
+var scheme = lazyregexp.New(`(?i)^(?:bearer|basic|token) +`)
+
+// Add adds secrets, each line of a secret of several lines, and a header without its scheme. Those
+// that are shorter than minSecret are replaced only as whole words.
 func (r *Redactor) Add(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +85,9 @@ func (r *Redactor) Add(secrets ...string) {
 				r.addForms(line)
 			}
 		}
-		r.addForms(strings.TrimSpace(secret))
+		secret = strings.TrimSpace(secret)
+		r.addForms(secret)
+		r.addForms(scheme().ReplaceAllString(secret, ""))
 	}
 	r.long, r.short = nil, nil
 	for value := range r.values {
@@ -260,7 +266,7 @@ const (
 	header   = `(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token|auth)`
 	quoted   = `\\"(?:[^"\\]|\\[^"])*(?:\\"|$)|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)|` + "`[^`]*(?:`|$)"
 	space    = `[ \t]*(?:\r?\n[ \t]*)?`
-	anyValue = quoted + `|\[[^\]]*\]|\S+`
+	anyValue = quoted + `|\[[^\]]*(?:\]|$)|\S+`
 )
 
 // secretPatterns match a secret in the group 2, and in the group 1 what is before it. Only a text
@@ -341,7 +347,7 @@ func (r *Redactor) texts(texts []string) []string {
 var constants = map[string]bool{
 	"type": true, "channel": true, "account": true, "chat_id": true, "session_key": true, "thread_id": true, "id": true,
 	"message_id": true, "run_id": true, "conversation_id": true, "by": true, "origin": true, "role": true, "date": true,
-	"time": true, "language": true, "format": true, "level": true, "kind": true, "state": true, "status": true,
+	"time": true, "language": true, "format": true, "kind": true, "state": true, "status": true,
 	"signal": true, "sha256": true,
 }
 

@@ -33,6 +33,7 @@ func TestSecretsWithANameAreRedacted(t *testing.T) {
 		`{\"password\": \"a b\", \"x\": 1}`:       `{\"password\": \"[secret]\", \"x\": 1}`,
 		`{"api_keys": ["abc", "def"], "x": 1}`:    `{"api_keys": [secret], "x": 1}`,
 		"password: \"not closed":                  "password: \"[secret]",
+		`{"api_keys": ["abc", "def", `:            `{"api_keys": [secret]`,
 		"run --token abc --verbose":               "run --token [secret] --verbose",
 		"run --api-key='a b' --verbose":           "run --api-key='[secret]' --verbose",
 		"Authorization: Bearer a b c\nnext":       "Authorization: [secret]\nnext",
@@ -61,20 +62,22 @@ func TestSecretsAreRedactedByTheirValues(t *testing.T) {
 	t.Parallel()
 	r := cassette.NewRedactor([]string{
 		"MY_TOKEN=message", "MY_PASSWORD=123456", "API_KEYS=first-one,second-one", "DEBUG_SECRET=true", "HOME=/home/ann",
-		"MAX_TOKENS=100000", "DATABASE=postgres://user:from-url@host/db", "NESTED_KEY=123456789",
-	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`)
+		"MAX_TOKENS=100000", "GITHUB_PAT=from-a-pat", "SSH_AUTH_SOCK=/run/agent", "DATABASE=postgres://user:from-url@host/db", "NESTED_KEY=123456789",
+	}, "configured", "1234", "-----BEGIN-----\nline of a key\n-----END-----", `quo"ted & <b>`, "Bearer of-a-header")
 	r.AddURL("https://user-that-is-a-token@example.com/v1?key=in-query&version=2026-11&sig=signature-of-it-all")
 	for text, want := range map[string]string{
-		"a message of 123456":       "a [secret] of [secret]",
-		"first-one and second-one":  "[secret] and [secret]",
-		"true /home/ann 100000":     "true /home/ann 100000",
-		"from-url configured":       "[secret] [secret]",
-		"12345678901234":            "[secret]01234",
-		"your PIN is 1234, not 123": "your PIN is [secret], not 123",
-		"key: line of a key":        "key: [secret]",
-		`x quo"ted & <b>`:           "x [secret]",
-		`{"x":"quo\"ted & <b>"}`:    `{"x":"[secret]"}`,
-		`x quo%22ted+%26+%3Cb%3E`:   "x [secret]",
+		"a message of 123456":        "a [secret] of [secret]",
+		"first-one and second-one":   "[secret] and [secret]",
+		"true /home/ann 100000":      "true /home/ann 100000",
+		"from-url configured":        "[secret] [secret]",
+		"12345678901234":             "[secret]01234",
+		"your PIN is 1234, not 123":  "your PIN is [secret], not 123",
+		"key: line of a key":         "key: [secret]",
+		"the of-a-header is sent":    "the [secret] is sent",
+		"a from-a-pat in /run/agent": "a [secret] in /run/agent",
+		`x quo"ted & <b>`:            "x [secret]",
+		`{"x":"quo\"ted & <b>"}`:     `{"x":"[secret]"}`,
+		`x quo%22ted+%26+%3Cb%3E`:    "x [secret]",
 		"user-that-is-a-token in-query 2026-11 signature-of-it-all": "[secret] [secret] 2026-11 [secret]",
 		"[secret]":                      "[secret]",
 		`x quo&#34;ted &amp; &lt;b&gt;`: "x [secret]",
@@ -177,7 +180,7 @@ func TestNoSecretIsInACassette(t *testing.T) {
 		})
 		for _, kind := range []terminal.Kind{terminal.Message, terminal.Progress, terminal.Error, terminal.Log, terminal.Partial} {
 			w.Frame(terminal.Frame{
-				Kind: kind, Text: "a " + key, Code: key, Appended: key, Choices: []string{key},
+				Kind: kind, Text: "a " + key, Code: key, Level: key, Appended: key, Choices: []string{key},
 				Checked: []terminal.File{{Path: path, Open: file}},
 			})
 		}

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"nanobot/internal/diskspace"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 )
 
@@ -44,6 +46,7 @@ type Writer struct {
 	o       WriterOptions
 	mu      sync.Mutex
 	err     error
+	root    string // a folder around the files of the turn's chat
 	secrets []bool // for each question, whether its answer is secret
 	seen    int    // length of the message that the agent is writing, when it was written last
 	partial string // what was written of it, without secrets
@@ -79,6 +82,12 @@ func (w *Writer) Err() error {
 
 // Envelope writes the message that the agent gets. Its files are copied.
 func (w *Writer) Envelope(e terminal.Envelope) {
+	w.mu.Lock()
+	w.root = e.Workspace
+	if e.UserDataDir != "" && !nofollow.Within(e.Workspace, e.UserDataDir) { // the chat has a worktree
+		w.root = filepath.Dir(e.UserDataDir)
+	}
+	w.mu.Unlock()
 	w.write(Line{Type: TypeEnvelope, Envelope: &e, Files: w.copyPaths(e.Media, e.ReplyTo)})
 }
 
@@ -232,7 +241,7 @@ func (w *Writer) copyPaths(paths []string, quote *terminal.Quote) (files []File)
 		paths = slices.Concat(paths, quote.Media)
 	}
 	for _, path := range paths {
-		open, err := openRegular(path, syscall.O_NOFOLLOW)
+		open, err := w.openReceived(path)
 		if err != nil {
 			files = append(files, File{Path: path})
 			continue
@@ -241,6 +250,22 @@ func (w *Writer) copyPaths(paths []string, quote *terminal.Quote) (files []File)
 		_ = open.Close()
 	}
 	return files
+}
+
+// openReceived opens a file that a person has sent. Agents can write below the workspace, so a link
+// there may lead to a file that they cannot read themselves.
+func (w *Writer) openReceived(path string) (*os.File, error) {
+	w.mu.Lock()
+	root := w.root
+	w.mu.Unlock()
+	within, err := filepath.Rel(root, path)
+	if root == "" || err != nil || !filepath.IsLocal(within) {
+		return openRegular(path, syscall.O_NOFOLLOW)
+	}
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		return nil, err
+	}
+	return nofollow.Open(filepath.Join(root, within)) // copyFile checks that it is a regular file
 }
 
 // copyFile copies an open file without moving its offset.
@@ -272,7 +297,7 @@ func copyInto(dir string, from io.Reader) (hash string, err error) {
 		return "", err
 	}
 	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(temp, sum), from)
+	_, err = io.Copy(io.MultiWriter(diskspace.Writer(temp), sum), from)
 	if err = errors.Join(err, temp.Close()); err == nil {
 		hash = hex.EncodeToString(sum.Sum(nil))
 		err = os.Rename(temp.Name(), filepath.Join(dir, hash))

@@ -51,10 +51,11 @@ func (p *Page) RunAgain(inbound int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.runs++
-	recorded, _ := filepath.Glob(p.path(strconv.FormatInt(inbound, 10) + "-*")) // the pattern is right
-	for _, path := range recorded {
-		_ = os.Remove(path) // otherwise the page shows both runs
+	recorded, _ := fs.Glob(os.DirFS(p.Folder), strconv.FormatInt(inbound, 10)+"-*"+cassette.Suffix) // the pattern is right
+	for _, name := range recorded {
+		path := filepath.Join(p.Folder, name)
 		_ = os.RemoveAll(cassette.FilesDir(path))
+		_ = os.Remove(path) // otherwise the page shows both runs
 	}
 }
 
@@ -247,17 +248,18 @@ func (p *Page) save(r *http.Request) (any, error) {
 	return map[string]string{"command": command + " " + path}, nil
 }
 
-// readEnd returns the agent of a cassette, and whether its turn has ended.
+// readEnd returns the agent of a cassette, and whether the last attempt at its turn has ended.
 func readEnd(f *os.File) (agent string, ended bool) {
 	for lines := json.NewDecoder(f); ; {
 		var line struct {
 			Type  cassette.Type
 			Agent string
 		}
-		if lines.Decode(&line) != nil || line.Type == cassette.TypeExit {
-			return agent, line.Type == cassette.TypeExit
+		if lines.Decode(&line) != nil {
+			return agent, ended
 		}
 		agent = cmp.Or(agent, line.Agent)
+		ended = line.Type == cassette.TypeExit || ended && line.Type != cassette.TypeEnvelope
 	}
 }
 
@@ -269,9 +271,12 @@ func copyCassette(from, to *os.File) error {
 	if _, err := io.Copy(to, from); err != nil {
 		return err
 	}
-	files := cassette.FilesDir(from.Name())
+	files, copies := cassette.FilesDir(from.Name()), cassette.FilesDir(to.Name())
 	if _, err := os.Stat(files); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return os.CopyFS(cassette.FilesDir(to.Name()), os.DirFS(files))
+	if err := os.MkdirAll(copies, 0o700); err != nil { // CopyFS makes files that others can read
+		return err
+	}
+	return os.CopyFS(copies, os.DirFS(files))
 }

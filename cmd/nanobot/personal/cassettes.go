@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -15,9 +14,6 @@ import (
 
 // cassettes returns the recorded turns that have something of the person.
 func (s *subject) cassettes() ([]recording.Found, error) {
-	if s.Recordings == "" {
-		return nil, nil
-	}
 	var groups []channels.Chat
 	for _, m := range s.messages {
 		if chat := m.Incoming.Chat; !slices.Contains(s.data.Chats, chat) && !slices.Contains(groups, chat) {
@@ -69,17 +65,13 @@ func (s *subject) forgetCassettes(context.Context) (map[string]int, error) {
 	return map[string]int{"cassettes": len(found)}, err
 }
 
-// recordedFiles returns the files of the person's recorded turns.
+// recordedFiles returns the person's files of recorded turns.
 func (s *subject) recordedFiles() (all []file, err error) {
 	found, err := s.cassettes()
 	for _, f := range found {
 		dir := cassette.FilesDir(f.Path)
-		if !f.Own {
-			continue
-		}
-		copies, _ := os.ReadDir(dir) // without the folder there are none
-		for _, c := range copies {
-			all = append(all, file{Path: filepath.Join(dir, c.Name()), root: dir})
+		for _, name := range f.Files {
+			all = append(all, file{Path: filepath.Join(dir, name), root: dir})
 		}
 	}
 	return all, err

@@ -29,12 +29,11 @@ import (
 
 // Options are the state, and where something of people is stored besides.
 type Options struct {
-	Config  *config.Config
-	Store   store.Store
-	History *history.History // of the chat page; nil: there is none
-	Audit   audit.Options
-	// Recordings is the folder of cassettes; "": there is none.
-	Recordings recording.Folder
+	Config     *config.Config
+	Store      store.Store
+	History    *history.History // of the chat page; nil: there is none
+	Audit      audit.Options
+	Recordings recording.Folders
 	Person     store.Person
 	Files      *os.Root // the folder into which Export copies files; nil: none
 	Out        io.Writer

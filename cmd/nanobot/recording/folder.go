@@ -25,6 +25,44 @@ import (
 // Folder is a folder of cassettes. It may have other files, which stay.
 type Folder string
 
+// Folders are the folder with the cassettes of a daemon, and the one that it may have used earlier,
+// which may be the same.
+type Folders struct{ Used, Earlier Folder }
+
+func (all Folders) list() []Folder { return slices.Compact([]Folder{all.Used, all.Earlier}) }
+
+// Find returns the cassettes with something of a person, as Folder.Find.
+func (all Folders) Find(p Person) (found []Found, err error) {
+	for _, f := range all.list() {
+		more, err := f.Find(p)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// Prune prunes each folder.
+func (all Folders) Prune(ctx context.Context, age time.Duration, count int) error {
+	var failures []error
+	for _, f := range all.list() {
+		failures = append(failures, f.Prune(ctx, age, count))
+	}
+	return errors.Join(failures...)
+}
+
+// Open opens the cassette of a message for reading. run is the name of the message's turns.
+func (all Folders) Open(inbound store.Inbound, run string) (file *os.File, err error) {
+	err = fs.ErrNotExist
+	for _, f := range all.list() {
+		if file, err = open(f.path(inbound.ID, run)); !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+	}
+	return nil, err
+}
+
 // ownName matches the names of the cassettes that begin makes.
 var ownName = lazyregexp.New(`^[0-9]+-[0-9a-f]{8}$`)
 
@@ -98,11 +136,6 @@ func dropPartialLine(f *os.File) (size int64, err error) {
 		end = from
 	}
 	return size, f.Truncate(size)
-}
-
-// Open opens the cassette of a message for reading. run is the name of the message's turns.
-func (f Folder) Open(inbound store.Inbound, run string) (*os.File, error) {
-	return open(f.path(inbound.ID, run))
 }
 
 // open opens a cassette for reading.
@@ -225,7 +258,8 @@ func (t *tape) Write(line []byte) (n int, err error) {
 	return n, err
 }
 
-// close closes the file after the turn.
+// close closes the file after the turn. If the cassette was removed meanwhile, by forget or by the
+// retention, the files that were copied since then go, too.
 func (t *tape) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -233,5 +267,8 @@ func (t *tape) close() {
 	if t.file != nil {
 		_ = t.file.Close() // each line was written
 		t.file = nil
+	}
+	if _, err := os.Lstat(t.path); errors.Is(err, fs.ErrNotExist) {
+		_ = removeCassette(t.path)
 	}
 }

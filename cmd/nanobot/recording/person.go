@@ -30,8 +30,8 @@ type Found struct {
 	Path string
 	// Lines are what the person wrote, and the answers to it.
 	Lines []json.RawMessage
-	// Own says that the turn is the person's, so that its files are, too.
-	Own bool
+	// Files are the names of the files of Lines, in cassette.FilesDir.
+	Files []string
 }
 
 // Remove removes the cassette and its files.
@@ -69,7 +69,7 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 	defer file.Close()
 	found.Path = path
 	lines := bufio.NewReader(file)
-	known := false // whose turn it is
+	known, own := false, false // whose turn it is, and that it is the person's
 	var chat channels.Chat
 	for {
 		text, err := lines.ReadBytes('\n')
@@ -83,13 +83,19 @@ func (p Person) find(path string) (found Found, is bool, err error) {
 				if chat = chatOf(*line.Envelope); chat.Channel != p.Channel { // an ID there is somebody else's
 					return found, false, nil
 				}
-				own, involved := p.owns(*line.Envelope)
-				found.Own, is = found.Own || own, is || involved
+				owns, involved := p.owns(*line.Envelope)
+				own, is = own || owns, is || involved
 			}
 			mine, involved := p.wrote(chat, line)
 			is = is || involved
-			if mine || found.Own && !p.isOthers(line) {
-				found.Lines = append(found.Lines, p.hideOthers(line, text))
+			if mine || own && !p.isOthers(line) {
+				line, text = p.hideOthers(line, text)
+				found.Lines = append(found.Lines, text)
+				for _, f := range line.Files {
+					if f.SHA256 != "" && !slices.Contains(found.Files, f.SHA256) {
+						found.Files = append(found.Files, f.SHA256)
+					}
+				}
 			}
 		}
 		if err != nil {
@@ -142,7 +148,7 @@ func (p Person) isOthers(l cassette.Line) bool {
 }
 
 // hideOthers returns a line without what others wrote in a group.
-func (p Person) hideOthers(l cassette.Line, text []byte) json.RawMessage {
+func (p Person) hideOthers(l cassette.Line, text []byte) (cassette.Line, json.RawMessage) {
 	var quotes []**terminal.Quote
 	switch {
 	case l.Envelope != nil && !slices.Contains(p.Chats, chatOf(*l.Envelope)):
@@ -151,16 +157,18 @@ func (p Person) hideOthers(l cassette.Line, text []byte) json.RawMessage {
 	case l.Inject != nil:
 		quotes = append(quotes, &l.Inject.ReplyTo)
 	default:
-		return text
+		return l, text
 	}
 	for _, q := range quotes {
 		if *q != nil && !p.is((*q).User) {
+			media := (*q).Media
+			l.Files = slices.DeleteFunc(l.Files, func(f cassette.File) bool { return slices.Contains(media, f.Path) })
 			*q = &terminal.Quote{ID: (*q).ID}
 		}
 	}
 	text, err := json.Marshal(l)
 	if err != nil { // cannot happen: it was decoded
-		return json.RawMessage("null")
+		text = []byte("null")
 	}
-	return text
+	return l, text
 }

@@ -2,7 +2,9 @@ package recording_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -83,6 +85,17 @@ func TestWhatIsSentAfterTheTurnIsAppended(t *testing.T) {
 	wanttest.Equal(t, "entries", len(r.entries(t)), 0)
 }
 
+func TestARunningTurnWhoseCassetteWasRemovedLeavesNoFiles(t *testing.T) {
+	r := newRecorder(t)
+	turn := r.begin(3, "hello")
+	musttest.Do(t, r.folder.Prune(context.Background(), time.Nanosecond, 0))
+	path := filepath.Join(t.TempDir(), "a.txt")
+	musttest.Do(t, os.WriteFile(path, []byte("x"), 0o600))
+	turn.Inject(terminal.Injection{Text: "more", Media: []string{path}})
+	turn.Exit(terminal.Outcome{Status: terminal.Done}, nil)
+	wanttest.EqualSlices(t, "entries", r.entries(t), nil)
+}
+
 func TestCassettesArePrunedByAgeAndNumberAndOtherFilesStay(t *testing.T) {
 	r := newRecorder(t)
 	for n := 1; n <= 4; n++ {
@@ -106,6 +119,20 @@ func TestCassettesArePrunedByAgeAndNumberAndOtherFilesStay(t *testing.T) {
 	})
 	musttest.Do(t, r.folder.Prune(context.Background(), 84*time.Hour, 1))
 	wanttest.EqualSlices(t, "of one", r.entries(t), []string{"4-01234567.files", "4-01234567" + cassette.Suffix, own})
+}
+
+func TestAllFoldersArePrunedAndOpened(t *testing.T) {
+	used, earlier := newRecorder(t), newRecorder(t)
+	earlier.begin(3, "hello").Exit(terminal.Outcome{Status: terminal.Done}, nil)
+	all := recording.Folders{Used: used.folder, Earlier: earlier.folder}
+	f := musttest.Get(all.Open(store.Inbound{ID: 3}, "0123456789abcdef"))(t)
+	musttest.Do(t, f.Close())
+	wanttest.Equal(t, "found", len(musttest.Get(all.Find(recording.Person{Channel: "net", Chats: []channels.Chat{{Channel: "net", ID: "7"}}}))(t)), 1)
+	musttest.Do(t, all.Prune(context.Background(), time.Nanosecond, 0))
+	wanttest.Equal(t, "entries", len(earlier.entries(t)), 0)
+	if _, err := all.Open(store.Inbound{ID: 3}, "0123456789abcdef"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
 }
 
 func TestATurnGoesOnThatCannotBeRecorded(t *testing.T) {
