@@ -116,13 +116,12 @@ func (w *Writer) Frame(f terminal.Frame) {
 	w.write(l)
 }
 
-// addition returns what is new in the beginning of a message; "": nothing is to be written. To
-// write and redact all of a long message again and again would delay the turn, so it must have
-// grown by a part of its length.
+// addition returns what is new in the beginning of a message; "": nothing is to be written. All of
+// it is redacted again, so it must have grown by half: then a message is redacted three times.
 func (w *Writer) addition(text string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(text) > w.seen && len(text)-w.seen < w.seen/16 {
+	if len(text) > w.seen && len(text)-w.seen < w.seen/2 {
 		return ""
 	}
 	w.seen = len(text)
