@@ -20,6 +20,8 @@ const (
 			WHERE i.ended = 0 AND r.state = 'running' AND r.chat = i.chat AND r.ended = 0),
 		'asks', (SELECT count(*) FROM question q JOIN inbox r ON r.id = q.inbound
 			WHERE i.ended = 0 AND q.chat = i.chat AND q.closed = 0 AND r.ended = 0),
+		'asked', (SELECT coalesce(max(q.closed), 0) FROM question q JOIN inbox r ON r.id = q.inbound
+			WHERE i.ended = 0 AND q.chat = i.chat AND r.ended = 0),
 		'sent', (SELECT count(*) FROM outbox o WHERE o.inbound = i.id AND o.sequence > 0 AND o.state = 'sent'),
 		'unsent', (SELECT count(*) FROM outbox o
 			WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('pending', 'sending')),
@@ -41,7 +43,7 @@ type ProofRow struct {
 	Chat                                        string
 	State                                       store.State
 	Status                                      string
-	At, Started, Turn                           int64
+	At, Started, Turn, Asked                    int64
 	Attempt, Asks, Sent, Unsent, Marked, Boards int
 	Lost, Confirmed, Reason                     int
 }
@@ -136,12 +138,14 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 	turn := row.State == store.Done && row.Attempt > 0
 	switch {
 	case row.State == store.Pending || row.State == store.Running:
-		if row.Asks == 0 && p.isOverdue(max(row.At, row.Turn)) {
+		if row.Asks == 0 && p.isOverdue(max(row.At, row.Turn, row.Asked)) {
 			return "", store.Overdue
 		}
 		return string(row.State), ""
 	case row.State == store.Interrupted: // its report or /stop has ended it
 		return string(store.Interrupted), ""
+	case row.Status == store.BySend && row.Sent+row.Unsent+row.Marked == 0:
+		return "", store.NoAnswer
 	case !turn && row.Status != "":
 		return row.Status, ""
 	case !turn:
