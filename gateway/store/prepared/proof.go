@@ -15,7 +15,7 @@ const proofPage = 1000
 // replaces OBJECT by its function, and uses PostgreSQL's or SQLite's parameters.
 const (
 	ProofMessages = `SELECT OBJECT('id', i.id, 'chat', i.chat, 'state', i.state, 'status', i.status,
-		'attempt', i.attempt, 'at', i.received, 'started', i.started,
+		'origin', i.origin, 'attempt', i.attempt, 'at', i.received, 'started', i.started,
 		'turn', (SELECT coalesce(max(r.started), 0) FROM inbox r
 			WHERE i.ended = 0 AND r.state = 'running' AND r.chat = i.chat AND r.ended = 0),
 		'asks', (SELECT count(*) FROM question q JOIN inbox r ON r.id = q.inbound
@@ -43,6 +43,7 @@ type ProofRow struct {
 	Chat                                        string
 	State                                       store.State
 	Status                                      string
+	Origin                                      channels.Origin
 	At, Started, Turn, Asked                    int64
 	Attempt, Asks, Sent, Unsent, Marked, Boards int
 	Lost, Confirmed, Reason                     int
@@ -160,7 +161,7 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 		return store.Undelivered, ""
 	case row.Started < row.At: // its turn was running when it came
 		return store.ByRead, ""
-	case endedSilently[row.Status]:
+	case endedSilently[row.Status], row.Origin.Kind() == scheduled && endedInFailure[row.Status]:
 		return row.Status, ""
 	case row.Boards > 0: // the answer is on the board
 		return "", ""
@@ -172,6 +173,13 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 var endedSilently = map[string]bool{
 	string(terminal.Silent): true, string(terminal.Stopped): true, string(terminal.Refused): true, store.Revoked: true,
 }
+
+// endedInFailure are the statuses of which the quiet turn of a schedule says nothing. scheduled is
+// the origin of its message.
+var (
+	endedInFailure = map[string]bool{string(terminal.Failed): true, string(terminal.TimedOut): true}
+	scheduled      = channels.BySchedule("").Kind()
+)
 
 // addSend explains one send.
 func (p *prover) addSend(row ProofRow) {
