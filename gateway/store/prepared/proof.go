@@ -137,6 +137,7 @@ func (p *prover) addMessage(row ProofRow) {
 // answered.
 func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Problem) {
 	turn := row.State == store.Done && row.Attempt > 0
+	isScheduled := row.Origin.Kind() == channels.BySchedule("").Kind() // its turn is quiet
 	switch {
 	case row.State == store.Pending || row.State == store.Running:
 		if row.Asks == 0 && p.isOverdue(max(row.At, row.Turn, row.Asked)) {
@@ -161,10 +162,12 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 		return store.Undelivered, ""
 	case row.Started < row.At: // its turn was running when it came
 		return store.ByRead, ""
-	case endedSilently[row.Status], row.Origin.Kind() == scheduled && endedInFailure[row.Status]:
+	case endedSilently[row.Status], isScheduled && row.Status != string(terminal.Done):
 		return row.Status, ""
 	case row.Boards > 0: // the answer is on the board
 		return "", ""
+	case isScheduled: // the gateway's own words about the end are not shown
+		return string(terminal.Silent), ""
 	}
 	return "", store.NoAnswer
 }
@@ -173,13 +176,6 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 var endedSilently = map[string]bool{
 	string(terminal.Silent): true, string(terminal.Stopped): true, string(terminal.Refused): true, store.Revoked: true,
 }
-
-// endedInFailure are the statuses of which the quiet turn of a schedule says nothing. scheduled is
-// the origin of its message.
-var (
-	endedInFailure = map[string]bool{string(terminal.Failed): true, string(terminal.TimedOut): true}
-	scheduled      = channels.BySchedule("").Kind()
-)
 
 // addSend explains one send.
 func (p *prover) addSend(row ProofRow) {

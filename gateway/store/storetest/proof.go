@@ -31,18 +31,20 @@ var proofTests = []contractTest{
 		_, err = b.Cancel(ctx, bob, cancelled.ID)
 		b.noError(err)
 		b.noError(b.tryFinish(b.receiveClaimed(bob, "cut off").ID, store.Interrupted, store.Outcome{Status: "stopped"}))
-		quiet := incoming(bob, "quiet")
-		quiet.Origin = channels.BySchedule("hourly")
-		b.receive(store.ReceiveRequest{In: quiet})
-		b.noError(b.tryFinish(b.claimOne().ID, store.Done, store.Outcome{Status: "failed"}))
+		for _, status := range []string{"failed", "done"} {
+			quiet := incoming(bob, "quiet "+status)
+			quiet.Origin = channels.BySchedule("hourly")
+			b.receive(store.ReceiveRequest{In: quiet})
+			b.noError(b.tryFinish(b.claimOne().ID, store.Done, store.Outcome{Status: status}))
+		}
 		edit := incoming(ann, "answered")
 		edit.Text, edit.Change = "better", channels.Edited
 		b.changeMessage(store.ChangeRequest{In: edit})
 		b.reopen()
 		p := b.prove(store.ProofRequest{})
 		b.equal("the open ones", p.Open, "[]")
-		b.equal("the reasons", p.Reasons, "map[cancelled:1 command:1 edited:1 failed:1 interrupted:1 quota:1 rate_limited:1 read:2 silent:1 undelivered:1]")
-		b.equal("the messages", []int{p.In, p.Answered}, "[12 1]")
+		b.equal("the reasons", p.Reasons, "map[cancelled:1 command:1 edited:1 failed:1 interrupted:1 quota:1 rate_limited:1 read:2 silent:2 undelivered:1]")
+		b.equal("the messages", []int{p.In, p.Answered}, "[13 1]")
 		b.equal("the sends", []int{p.Sends, p.Receipts, p.Marked}, "[3 2 1]")
 	}},
 	{"what is not explained is open", func(b *fixture) {
