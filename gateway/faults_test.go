@@ -69,6 +69,8 @@ func TestAPanicFailsOneTurnOnly(t *testing.T) {
 	fx.expect("1", "Sorry, the agent could not be run. The bot's operator can find the reason in the log.")
 	fx.net.UserWrites("1", "u", "two")
 	fx.awaitText("1", "you said two")
+	p := musttest.Get(fx.store.Prove(t.Context(), store.ProofRequest{Since: time.Hour, Due: time.Hour}))(t)
+	wanttest.Equal(t, "what is not explained", len(p.Open), 0)
 }
 
 // failingChannel is a channel that fails a few times before it runs.

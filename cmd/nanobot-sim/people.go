@@ -64,7 +64,7 @@ func (i *id) UnmarshalJSON(b []byte) error {
 // number returns the ID as a number from 1. "" is 0 and no error.
 func (i id) number() (int64, error) {
 	n, err := strconv.ParseInt(string(i), 10, 64)
-	if i != "" && (err != nil || n < 1) {
+	if i != "" && (err != nil || n < 1 || strconv.FormatInt(n, 10) != string(i)) {
 		return 0, fmt.Errorf("%q is no ID: it is a whole number from 1", i)
 	}
 	return n, nil

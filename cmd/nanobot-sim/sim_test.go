@@ -110,6 +110,7 @@ func TestWhatPeopleCannotDoIsRefusedWithWords(t *testing.T) {
 		{"telegram", "faults", `{"faults": ["flood"]}`, `no fault "flood"`},
 		{"discord", "messages", `{"user": -5, "text": "hi"}`, "no ID of a person"},
 		{"discord", "messages", `{"user": "", "text": "hi"}`, "no ID of a person"},
+		{"discord", "messages", `{"user": "+07", "text": "hi"}`, "no ID of a person"},
 		{"discord", "messages", `{"user": 5, "chat": "lobby", "text": "hi"}`, `no channel "lobby"`},
 		{"discord", "messages", `{"user": 5, "text": "` + long + `"}`, "longer than 2000"},
 		{"discord", "messages", `{"user": 5, "text": "  "}`, "only spaces"},

@@ -28,7 +28,7 @@ const (
 // lookAt says for each problem what it is and where to look.
 var lookAt = map[store.Problem]string{
 	store.NoReason:   "settled without a turn and without a reason; look at its line in the log",
-	store.NoAnswer:   "its turn has ended without an answer; look at the turn in the console and at its stderr in the log",
+	store.NoAnswer:   "its turn has ended without an answer, or a script has sent nothing; look at it in the log",
 	store.AnswerLost: "its answer is in the transcript, and its send is missing; look at what has changed the database",
 	store.Overdue:    "unfinished for too long; look at nanobot doctor and at the errors of this chat in the log",
 	store.NoReceipt:  "sent without a receipt; look whether the message is in the chat",

@@ -35,3 +35,12 @@ func TestTheHelpersReadAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+func TestTheBashHelperSendsWhatLooksLikeAnOption(t *testing.T) {
+	t.Parallel()
+	skipWithout(t, "jq")
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", `source ./nanobot.sh; ask "Which?" --version -n </dev/null || message Hi -h`)
+	cmd.Dir = "helpers"
+	wanttest.Equal(t, "the output", string(musttest.Get(cmd.Output())(t)),
+		`{"type":"ask","text":"Which?","id":"q1","options":["--version","-n"]}`+"\n"+`{"type":"message","text":"Hi","media":["-h"]}`+"\n")
+}

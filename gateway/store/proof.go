@@ -27,7 +27,7 @@ const (
 type ProofRequest struct {
 	Since time.Duration // only messages and sends of this time until now
 	// Due is the age at which something unfinished is no longer normal. A message is as old as it
-	// waits, or as the running turn of its chat.
+	// waits, or as the running turn of its chat, or as the last answer to that.
 	Due time.Duration
 	// Kept is the Count of the Retention. If there are so many, the proof begins with the oldest.
 	Kept int
@@ -65,7 +65,7 @@ type Problem string
 // The problems.
 const (
 	NoReason   Problem = "no_reason"    // a message was settled without a turn and without a reason
-	NoAnswer   Problem = "no_answer"    // a turn has ended, and nothing was stored for its chat
+	NoAnswer   Problem = "no_answer"    // a turn has ended, or a script has sent, and no send is stored
 	AnswerLost Problem = "answer_lost"  // the transcript has an answer whose send is missing
 	Overdue    Problem = "overdue"      // unfinished for longer than normal
 	NoReceipt  Problem = "no_receipt"   // sent, without the network's ID and without a reason

@@ -342,7 +342,8 @@ func (out *output) reportFailure(accepting context.Context) {
 	if out.ch == nil || out.inbound.In.Quiet {
 		return
 	}
-	if err := out.postMessage(accepting, CouldNotRunMessage(out.words), 0); err != nil {
+	sequence := outbox.ReportSequence + out.inbound.Attempt // it is the answer to the message
+	if err := out.postMessage(accepting, CouldNotRunMessage(out.words), sequence); err != nil {
 		out.log.Warn("chat not notified", zap.Error(err))
 	}
 }

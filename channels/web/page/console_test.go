@@ -105,6 +105,15 @@ func TestTheConsoleNamesTheMemberThatHasTheStepsOfATurn(t *testing.T) {
 	p.awaitText("#turn .story", "Its steps are on host-b until it ends")
 }
 
+func TestTheConsoleShowsMessagesThatGotNoTurn(t *testing.T) {
+	f := newFake(t)
+	f.turn(with(aTurn(60, ""), obj{"status": "revoked"}))
+	f.turn(with(aTurn(61, ""), obj{"status": "read"}))
+	p := open(t, f.url()+"#/console")
+	p.awaitText("#turns tr:first-child", "Done")
+	p.awaitText("#turns tr:last-child", "Stopped")
+}
+
 func with(o, more obj) obj {
 	n := obj{}
 	for _, m := range []obj{o, more} {

@@ -519,6 +519,16 @@ func (r *results) assessAsk() finding {
 	})
 }
 
+// assessInject assesses the turn with a second message. If the agent has answered without reading
+// that, it gets a turn of its own, and the case says nothing.
+func (r *results) assessInject() finding {
+	found := r.survive("inject")
+	if rec := r.records["inject"]; found.verdict == good && (!rec.injected || rec.outcome.Unread > 0) {
+		return finding{}
+	}
+	return found
+}
+
 // assessUnanswered assesses the turn in which nobody answers questions.
 func (r *results) assessUnanswered() finding {
 	rec := r.records["unanswered"]

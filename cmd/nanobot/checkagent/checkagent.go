@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,7 +143,7 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	if folder, err = filepath.EvalSymlinks(folder); err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
 	}
-	s.moveTo(folder)
+	own := s.moveTo(folder)
 	limit := o.Limit
 	switch {
 	case limit == 0 && s.lines:
@@ -161,6 +162,7 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	r := &results{subject: s, records: map[string]*record{}}
 	c := &check{runner: runner, results: r, operator: terminal.User(o.Operator), limit: limit}
 	begin()
+	before := listEntries(own)
 	if c.runAll(ctx, turns); ctx.Err() != nil {
 		return r, nil
 	}
@@ -170,21 +172,48 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 			r.written = append(r.written, e.Name())
 		}
 	}
+	for name, changed := range listEntries(own) {
+		if at, known := before[name]; !known || !at.Equal(changed) {
+			r.written = append(r.written, name)
+		}
+	}
+	slices.Sort(r.written)
 	_, missing := os.Lstat(filepath.Join(folder, "users", "hostile", evaluatedName))
 	r.evaluated = missing == nil
 	return r, err
 }
 
-// moveTo makes a folder the workspace of the agent, which still runs where it is configured to.
-func (s *subject) moveTo(folder string) {
+// listEntries returns the names in a folder, with the times of the last changes of its files. Hidden
+// ones are those of other programs, and __pycache__ is Python's.
+func listEntries(folder string) map[string]time.Time {
+	all := map[string]time.Time{}
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil, strings.HasPrefix(e.Name(), "."), e.Name() == "__pycache__":
+		case info.Mode().IsRegular():
+			all[e.Name()] = info.ModTime()
+		default:
+			all[e.Name()] = time.Time{}
+		}
+	}
+	return all
+}
+
+// moveTo makes a folder the workspace of the agent, which still runs where it is configured to. It
+// returns the configured workspace if the agent runs there; "": it does not.
+func (s *subject) moveTo(folder string) (own string) {
 	t := &s.cfg.Terminal
 	if len(t.MediaRoots) == 0 {
 		t.MediaRoots = []string{s.cfg.Workspace, folder, os.TempDir(), "/tmp"}
 	}
 	if t.Cwd == "" {
-		t.Cwd = s.cfg.Workspace
+		own = s.cfg.Workspace
+		t.Cwd = own
 	}
 	s.cfg.Workspace = folder
+	return own
 }
 
 // check runs turns.

@@ -252,6 +252,18 @@ func TestThePrintedNumberOfTurnsIsRun(t *testing.T) {
 	wanttest.Equal(t, "cases in the report", len(suite.Cases), len(got.Cases))
 }
 
+func TestAMessageThatWasNotReadIsNotTried(t *testing.T) {
+	t.Parallel()
+	cfg := loadConfig(t, "")
+	cfg.SetProtocol(rich.Name)
+	cfg.Gateway.WhileRunning = "inject"
+	cfg.Terminal.Command, cfg.Workspace = "read -r line; echo Hi.", t.TempDir()
+	o, stdout, _ := options(cfg)
+	got, _ := check(t, o, stdout)
+	wanttest.Equal(t, "is tried", strings.Contains(stdout.String(), `"inject"`), false)
+	wanttest.EqualSlices(t, "is wrong", got.broken(), nil)
+}
+
 func TestNothingRunsIfTheReportCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	cfg := loadConfig(t, "")

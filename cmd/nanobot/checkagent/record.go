@@ -49,6 +49,7 @@ type record struct {
 	frames    []terminal.Frame
 	mistakes  []terminal.Frame
 	questions int
+	injected  bool // the protocol has taken the second message
 }
 
 // addOutput records output.

@@ -170,6 +170,7 @@ func (t turnSpec) injections(r *record) <-chan terminal.Injection {
 	r.goroutines.Go(func() {
 		select {
 		case messages <- terminal.Injection{Text: injectText}:
+			r.injected = true
 		case <-r.done:
 		}
 	})

@@ -17,7 +17,7 @@ progress() { frame progress "$1" '{$type, text: .}'; }
 delta() { frame delta "$1" '{$type, text: .}'; }
 
 # message sends a message with files: message "Look:" /absolute/path.png
-message() { frame message "$1" '{$type, text: .} + if $ARGS.positional == [] then {} else {media: $ARGS.positional} end' --args "${@:2}"; }
+message() { frame message "$1" '{$type, text: .} + if $ARGS.positional == [] then {} else {media: $ARGS.positional} end' --args -- "${@:2}"; }
 
 # error ends the turn: error TEXT [CODE [STATUS]]
 error() {
@@ -29,7 +29,7 @@ error() {
 # It needs "interactive": true. What the person writes in between is dropped.
 ask() {
   local id=q$((asked = ${asked:-0} + 1))
-  frame ask "$1" --arg id "$id" '{$type, text: ., $id} + if $ARGS.positional == [] then {} else {options: $ARGS.positional} end' --args "${@:2}"
+  frame ask "$1" --arg id "$id" '{$type, text: ., $id} + if $ARGS.positional == [] then {} else {options: $ARGS.positional} end' --args -- "${@:2}"
   while read_line; do
     if [ "$(field type) $(field id)" = "answer $id" ]; then
       ANSWER=$(field text)

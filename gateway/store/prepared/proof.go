@@ -15,11 +15,13 @@ const proofPage = 1000
 // replaces OBJECT by its function, and uses PostgreSQL's or SQLite's parameters.
 const (
 	ProofMessages = `SELECT OBJECT('id', i.id, 'chat', i.chat, 'state', i.state, 'status', i.status,
-		'attempt', i.attempt, 'at', i.received, 'started', i.started,
+		'origin', i.origin, 'attempt', i.attempt, 'at', i.received, 'started', i.started,
 		'turn', (SELECT coalesce(max(r.started), 0) FROM inbox r
 			WHERE i.ended = 0 AND r.state = 'running' AND r.chat = i.chat AND r.ended = 0),
 		'asks', (SELECT count(*) FROM question q JOIN inbox r ON r.id = q.inbound
 			WHERE i.ended = 0 AND q.chat = i.chat AND q.closed = 0 AND r.ended = 0),
+		'asked', (SELECT coalesce(max(q.closed), 0) FROM question q JOIN inbox r ON r.id = q.inbound
+			WHERE i.ended = 0 AND q.chat = i.chat AND r.ended = 0),
 		'sent', (SELECT count(*) FROM outbox o WHERE o.inbound = i.id AND o.sequence > 0 AND o.state = 'sent'),
 		'unsent', (SELECT count(*) FROM outbox o
 			WHERE o.inbound = i.id AND o.sequence > 0 AND o.state IN ('pending', 'sending')),
@@ -41,7 +43,8 @@ type ProofRow struct {
 	Chat                                        string
 	State                                       store.State
 	Status                                      string
-	At, Started, Turn                           int64
+	Origin                                      channels.Origin
+	At, Started, Turn, Asked                    int64
 	Attempt, Asks, Sent, Unsent, Marked, Boards int
 	Lost, Confirmed, Reason                     int
 }
@@ -134,14 +137,17 @@ func (p *prover) addMessage(row ProofRow) {
 // answered.
 func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Problem) {
 	turn := row.State == store.Done && row.Attempt > 0
+	isScheduled := row.Origin.Kind() == channels.BySchedule("").Kind() // its turn is quiet
 	switch {
 	case row.State == store.Pending || row.State == store.Running:
-		if row.Asks == 0 && p.isOverdue(max(row.At, row.Turn)) {
+		if row.Asks == 0 && p.isOverdue(max(row.At, row.Turn, row.Asked)) {
 			return "", store.Overdue
 		}
 		return string(row.State), ""
 	case row.State == store.Interrupted: // its report or /stop has ended it
 		return string(store.Interrupted), ""
+	case row.Status == store.BySend && row.Sent+row.Unsent+row.Marked == 0:
+		return "", store.NoAnswer
 	case !turn && row.Status != "":
 		return row.Status, ""
 	case !turn:
@@ -156,10 +162,12 @@ func (p *prover) explainMessage(row ProofRow) (reason string, problem store.Prob
 		return store.Undelivered, ""
 	case row.Started < row.At: // its turn was running when it came
 		return store.ByRead, ""
-	case endedSilently[row.Status]:
+	case endedSilently[row.Status], isScheduled && row.Status != string(terminal.Done):
 		return row.Status, ""
 	case row.Boards > 0: // the answer is on the board
 		return "", ""
+	case isScheduled: // the gateway's own words about the end are not shown
+		return string(terminal.Silent), ""
 	}
 	return "", store.NoAnswer
 }

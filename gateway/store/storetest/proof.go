@@ -31,14 +31,20 @@ var proofTests = []contractTest{
 		_, err = b.Cancel(ctx, bob, cancelled.ID)
 		b.noError(err)
 		b.noError(b.tryFinish(b.receiveClaimed(bob, "cut off").ID, store.Interrupted, store.Outcome{Status: "stopped"}))
+		for _, status := range []string{"failed", "done"} {
+			quiet := incoming(bob, "quiet "+status)
+			quiet.Origin = channels.BySchedule("hourly")
+			b.receive(store.ReceiveRequest{In: quiet})
+			b.noError(b.tryFinish(b.claimOne().ID, store.Done, store.Outcome{Status: status}))
+		}
 		edit := incoming(ann, "answered")
 		edit.Text, edit.Change = "better", channels.Edited
 		b.changeMessage(store.ChangeRequest{In: edit})
 		b.reopen()
 		p := b.prove(store.ProofRequest{})
 		b.equal("the open ones", p.Open, "[]")
-		b.equal("the reasons", p.Reasons, "map[cancelled:1 command:1 edited:1 interrupted:1 quota:1 rate_limited:1 read:2 silent:1 undelivered:1]")
-		b.equal("the messages", []int{p.In, p.Answered}, "[11 1]")
+		b.equal("the reasons", p.Reasons, "map[cancelled:1 command:1 edited:1 failed:1 interrupted:1 quota:1 rate_limited:1 read:2 silent:2 undelivered:1]")
+		b.equal("the messages", []int{p.In, p.Answered}, "[13 1]")
 		b.equal("the sends", []int{p.Sends, p.Receipts, p.Marked}, "[3 2 1]")
 	}},
 	{"what is not explained is open", func(b *fixture) {
@@ -50,9 +56,11 @@ var proofTests = []contractTest{
 		b.finishDone(unconfirmed.ID)
 		b.enqueue(store.Outbound{Inbound: 99, Sequence: 1, Parts: outgoingTexts(ann, "of a lost message")})
 		b.noError(b.trySettle(b.nextDelivery(ann).ID, store.Sent, "r", "", 0))
+		b.receive(store.ReceiveRequest{In: incoming(ann, ""), Settle: true, Reason: store.BySend})
 		p := b.prove(store.ProofRequest{})
-		b.equal("the open ones", openOnes(p), "[message 2 no_answer message 1 no_reason send 2 message_lost send 1 no_receipt]")
-		b.equal("the messages", []int{p.In, p.Answered, len(p.Reasons)}, "[3 1 0]")
+		b.equal("the open ones", openOnes(p),
+			"[message 4 no_answer message 2 no_answer message 1 no_reason send 2 message_lost send 1 no_receipt]")
+		b.equal("the messages", []int{p.In, p.Answered, len(p.Reasons)}, "[4 1 0]")
 		b.equal("the sends", []int{p.Sends, p.Receipts, p.Marked}, "[2 0 0]")
 	}},
 	{"what is unfinished is open when it is older than normal", func(b *fixture) {
@@ -88,6 +96,13 @@ var proofTests = []contractTest{
 		p = b.prove(store.ProofRequest{Due: time.Hour})
 		b.equal("behind a question", p.Reasons, "map[pending:1 running:1]")
 		b.equal("the open ones", p.Open, "[]")
+		b.advance(time.Second)
+		b.receive(store.ReceiveRequest{
+			In: incoming(ann, "yes"), Settle: true, Reason: store.ByAnswer, Reply: &store.Reply{Question: "q", Text: "yes"},
+		})
+		p = b.prove(store.ProofRequest{Due: time.Hour})
+		b.equal("after the answer", p.Reasons, "map[answer:1 pending:1 running:1]")
+		b.equal("the ones that are open then", p.Open, "[]")
 	}},
 	{"only what came since a time counts", func(b *fixture) {
 		b.answerTurn(b.receiveClaimed(ann, "1"), store.Sent)

@@ -4,13 +4,13 @@ set -euo pipefail
 source "$(dirname "$0")/nanobot.sh"
 
 read_line
-mapfile -t paths < <(files)
+count=$(files | wc -l)
 progress "Thinking..."
 
 # Your work goes here. $(field user_data_dir) is a folder for what this chat should remember.
 answer="You said: $(field text)"
-if [ ${#paths[@]} -gt 0 ]; then
-  answer+=$'\n'"and sent ${#paths[@]} file(s)"
+if [ "$count" -gt 0 ]; then
+  answer+=$'\n'"and sent $((count)) file(s)"
 fi
 
 # A message may carry files: message "Look:" /absolute/path.png
