@@ -22,9 +22,11 @@ import (
 	"nanobot/terminal"
 )
 
-// DefaultLimit and ModelLimit are how long a turn of the check may take, without and with a model
-// that is likely to answer, if the agent's own timeout is not shorter.
-const DefaultLimit, ModelLimit = 20 * time.Second, 2 * time.Minute
+// How long a turn of the check may take, if the agent's own timeout is not shorter.
+const (
+	DefaultLimit = 20 * time.Second
+	ModelLimit   = 2 * time.Minute // of an agent that is likely to have a model behind it
+)
 
 // Options say which agent to check, and provide the functions of the program's wiring.
 type Options struct {
