@@ -185,8 +185,8 @@ func (s *subject) run(ctx context.Context, o Options, turns []turnSpec, begin fu
 	return r, err
 }
 
-// listEntries returns the names in a folder, with the times of the last changes of its files. Hidden
-// ones are those of other programs, and __pycache__ is Python's.
+// listEntries returns the names in a folder, with the times of the last changes of its files.
+// Hidden ones are those of other programs, and __pycache__ is Python's.
 func listEntries(folder string) map[string]time.Time {
 	all := map[string]time.Time{}
 	entries, _ := os.ReadDir(folder)
