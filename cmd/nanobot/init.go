@@ -52,6 +52,9 @@ Then try the agent with: nanobot web`,
 			if a.File != "" {
 				wrote = filepath.Join(folder, starter.WorkDir, a.File) + " and " + wrote
 			}
+			if a.Helper != "" {
+				wrote = filepath.Join(folder, starter.WorkDir, a.Helper) + ", " + wrote
+			}
 			_, err := fmt.Fprintf(std.out, "Wrote %s.\nTalk to your agent here:  %[2]snanobot chat\n"+
 				"or in your browser:       %[2]snanobot web\n", wrote, cd)
 			return err
