@@ -12,8 +12,9 @@ stream)
 ask) if ask "Which one?" Red Blue; then message "You chose $ANSWER."; else message "Nobody has answered."; fi ;;
 fail) error "You told me to fail." TOLD ;;
 *)
-  mapfile -t paths < <(files)
+  paths=()
+  while IFS= read -r path; do paths+=("$path"); done < <(files)
   progress "Thinking..."
-  message "You said: $text" "${paths[@]}"
+  message "You said: $text" ${paths[@]+"${paths[@]}"} # bash 3.2 takes an empty array for an unset one
   ;;
 esac
