@@ -59,13 +59,16 @@ type Response struct {
 // ServeCall records a call and responds to it, with the fault that is planned for it.
 func (n *Network[C, P]) ServeCall(w http.ResponseWriter, r *http.Request, c P, response Response) {
 	h := c.Header()
+	var planned func() Fault
 	n.Update(func() {
+		// Whoever sees the call may make another one, which must not take this one's fault.
+		planned = n.planFault(c)
 		n.calls = append(n.calls, c)
 		h.ID, h.At = len(n.calls), time.Now()
 		h.From, h.Host = CallerAddress(r), r.Host
 		w.Header().Set("Date", n.Now().UTC().Format(http.TimeFormat))
 	})
-	f := n.nextFault(c)
+	f := planned()
 	n.beforeEffect(r.Context(), f, c)
 	if f.Status != 0 {
 		n.end(h, f.Status)

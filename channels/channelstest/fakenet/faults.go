@@ -44,23 +44,26 @@ func (n *Network[C, P]) SetFaultByName(f func(name string) Fault) {
 	n.SetFault(func(c C) Fault { return f(P(&c).CallName()) })
 }
 
-// nextFault returns the next fault queued for the call's name, else the next one queued for any
-// name, else the result of the test's function.
-func (n *Network[C, P]) nextFault(c P) Fault {
-	n.Lock()
-	ask, copied := n.faultFunc, *c
+// planFault returns the function that returns the fault of a call: the next one queued for the
+// call's name, else the next one queued for any name, else the result of the test's function. It is
+// called with the lock held, and the function without it.
+func (n *Network[C, P]) planFault(c P) func() Fault {
 	for _, name := range []string{c.CallName(), ""} {
 		if q := n.queuedFaults[name]; len(q) > 0 {
 			n.queuedFaults[name] = q[1:]
-			n.Unlock()
-			return q[0]
+			return func() Fault { return q[0] }
 		}
 	}
-	n.Unlock()
+	ask := n.faultFunc
 	if ask == nil {
-		return Fault{}
+		return func() Fault { return Fault{} }
 	}
-	return ask(copied)
+	return func() Fault {
+		n.Lock()
+		copied := *c
+		n.Unlock()
+		return ask(copied)
+	}
 }
 
 // beforeEffect applies the part of a fault that comes before the call is carried out.
