@@ -42,8 +42,8 @@ type Subject struct {
 	// CloseIdleConnections closes the connections that outlive Run by design. It is called before
 	// leaked goroutines are counted, and may be nil.
 	CloseIdleConnections func()
-	// OutlivesRun is the function of goroutines that Run does not start and that may begin meanwhile;
-	// "": there are none.
+	// OutlivesRun is the function of goroutines that may begin during Run although Run does not
+	// start them; "": there are none.
 	OutlivesRun string
 	// PressButton makes a user press the button with this label under the newest message in Chat.
 	// It is nil if the network shows no buttons.
