@@ -77,8 +77,8 @@ func packages(t *testing.T, pattern string) string {
 func TestAllPackagesAreBuiltWithChecksums(t *testing.T) {
 	sums := musttest.Get(os.ReadFile(packages(t, "SHA256SUMS")))(t)
 	for pattern, magic := range map[string]string{
-		"nanobot_1.2.3_*.deb":          "!<arch>\n",
-		"nanobot-1.2.3-1.*.rpm":        "\xed\xab\xee\xdb",
+		"nanobot-1.2.3-linux-*.deb":    "!<arch>\n",
+		"nanobot-1.2.3-linux-*.rpm":    "\xed\xab\xee\xdb",
 		"nanobot-1.2.3-linux-*.tar.gz": "\x1f\x8b",
 	} {
 		path := packages(t, pattern)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"nanobot/internal/musttest"
 	"nanobot/internal/postgrestest"
 	"nanobot/internal/wanttest"
@@ -26,7 +28,7 @@ func TestTheMembersOfTheComposeFileShareADatabaseAndAWorkspace(t *testing.T) {
 		Secrets  map[string]any
 		Volumes  map[string]any
 	}
-	readYAML(t, "compose.yaml", &file)
+	musttest.Do(t, yaml.Unmarshal(musttest.Get(os.ReadFile("compose.yaml"))(t), &file))
 	wanttest.EqualSlices(t, "services", slices.Sorted(maps.Keys(file.Services)), []string{"database", "member-a", "member-b"})
 	url := postgrestest.URL(t)
 	password := filepath.Join(t.TempDir(), "password")

@@ -58,10 +58,10 @@ func TestThePageSetsUpAServer(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the package: %v\n%s", err, out)
 	}
-	p.putFile("/tmp/nanobot_1.2.3_amd64.deb", readUnit(t, filepath.Join(dist, "nanobot_1.2.3_amd64.deb")), 0o644)
+	p.putFile("/tmp/nanobot-1.2.3-linux-amd64.deb", readUnit(t, filepath.Join(dist, "nanobot-1.2.3-linux-amd64.deb")), 0o644)
 	api := telegramtest.New(t)
 
-	p.step("sudo apt install ./nanobot_1.2.3_amd64.deb python3", "y\n")
+	p.step("sudo apt install ./nanobot-1.2.3-linux-amd64.deb python3", "y\n")
 	p.step("sudo nanobot bots create mybot --template python --telegram-token-file -", api.Token+"\n")
 	// The only deviation from the page is the address of the test's Telegram server.
 	p.run("sed", "-i", `s|"telegram": {|"telegram": {"apiBase": "`+api.URL+`",|`, "/etc/nanobot/mybot/config.json")
