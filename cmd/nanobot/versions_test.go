@@ -1,0 +1,295 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/internal/musttest"
+)
+
+// versionConfig sets keys of every section, as an operator of the version would.
+const versionConfig = `{
+	"workspace": ".",
+	"terminal": {
+		"command": "sh agent.sh", "protocol": "rich", "interactive": true, "timeout": 600, "progress": "edit",
+		"stderr": "onError", "env": {"GREETING": "hello"}, "passMedia": true, "maxLine": 1048576,
+	},
+	"agents": {"upper": {"command": "tr a-z A-Z", "protocol": "plain", "stdin": "text", "format": "text"}},
+	"routes": [{"match": {"command": "upper"}, "agent": "upper"}],
+	"roles": {"guest": ["web:guest"], "approver": ["web:ann"]},
+	"quotas": [{"per": "user", "turns": 1000}],
+	"channels": {
+		"web": {"enabled": true, "maxUpload": 5, "name": "Ada"},
+		"telegram": {"enabled": false, "token": "file:telegram.token", "allowFrom": ["7"]},
+		"discord": {"enabled": false, "token": "file:discord.token", "allowFrom": ["8"]},
+	},
+	"http": {"listen": "127.0.0.1:1", "hosts": ["bot.example.com"]},
+	"gateway": {
+		"stateDir": "state", "onCrash": "retry", "delivery": "atLeastOnce", "maxConcurrent": 4, "queueLimit": 5,
+		"language": "en", "keep": {"messages": 400}, "record": "cassettes",
+	},
+}`
+
+const versionAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
+case $text in
+ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
+	read -r answer; answer=${answer#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you chose ${answer%%'"'*}\"}";;
+*) echo "{\"type\":\"message\",\"text\":\"$GREETING, re $text\"}";;
+esac
+`
+
+// versionPromises are the descriptions from which nothing may disappear, by their file in the
+// archive of a version.
+var versionPromises = map[string][]string{"config.schema.json": {"schema"}, "rich.schema.json": {"schema", "--protocol", "rich"}}
+
+// TestEveryNamedVersionUpgrades opens the workspace that the daemon of each version in the
+// changelog has left when it was killed: its config is accepted, its question is answered, its
+// conversation goes on, its cassette replays, and every key, frame and path of its API exists.
+// Before a version is named, -update makes its archive.
+func TestEveryNamedVersionUpgrades(t *testing.T) {
+	t.Parallel()
+	changes := musttest.Get(os.ReadFile(filepath.Join("..", "..", "CHANGELOG.md")))(t)
+	named := regexp.MustCompile(`(?m)^## (v\d\S+)`).FindAllStringSubmatch(string(changes), -1)
+	if len(named) == 0 {
+		t.Fatal("the changelog names no version")
+	}
+	for i, m := range named {
+		t.Run(m[1], func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("testdata", "versions", m[1]+".zip")
+			if _, err := os.Stat(path); os.IsNotExist(err) && *update && i == 0 {
+				makeVersion(t, path)
+			}
+			upgradeFrom(t, path)
+		})
+	}
+}
+
+func upgradeFrom(t *testing.T, path string) {
+	t.Helper()
+	b := newVersionBot(t)
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatalf("%v; -update makes it for the newest version", err)
+	}
+	defer archive.Close()
+	musttest.Do(t, os.CopyFS(b.dir, archive))
+	b.makePrivate()
+	b.listenHere()
+	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
+	execSQL(t, db, "UPDATE question SET expires = ?", time.Now().Add(time.Hour).UnixMicro())
+	musttest.Do(t, db.Close())
+
+	if out := b.beside("check-config"); !strings.HasSuffix(out, ": ok\n") {
+		t.Errorf("check-config of its config prints %s", out)
+	}
+	b.webBot.start()
+	ann := b.signIn("--user", "ann")
+	status, page := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
+	question := regexp.MustCompile(`"id":"(\w+)","from":"bot","kind":"message","html":"<p>Which one\?</p>".*?"data":"(answer:\w+:2)"`).FindStringSubmatch(page)
+	if question == nil {
+		t.Fatalf("the history is answered %d %s", status, page)
+	}
+	ann.pressButton(webChat, question[1], question[2])
+	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?", "bot: you chose Blue")
+	ann.sendMessage(webChat, "/upper after the upgrade")
+	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?", "bot: you chose Blue",
+		"user: /upper after the upgrade", "bot: AFTER THE UPGRADE")
+
+	recorded := b.recordedHello()
+	if out := b.beside("replay", recorded); !strings.HasPrefix(out, "ok ") {
+		t.Errorf("its cassette is replayed with\n%s", out)
+	}
+	for file, args := range versionPromises {
+		expectPromises(t, file, musttest.Get(os.ReadFile(filepath.Join(b.dir, file)))(t), musttest.Get(programCommand(t, args...).Output())(t))
+	}
+	_, api := ann.request("GET", "/api/openapi.json", "", nil)
+	expectPromises(t, "openapi.json", musttest.Get(os.ReadFile(filepath.Join(b.dir, "openapi.json")))(t), []byte(api))
+}
+
+func newVersionBot(t *testing.T) *versionBot {
+	b := &versionBot{earlierBot{dir: t.TempDir()}}
+	b.webBot = webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(b.dir, "config.json")}
+	return b
+}
+
+// versionBot is a bot of a named version.
+type versionBot struct{ earlierBot }
+
+// listenHere gives the config a free address.
+func (b *versionBot) listenHere() {
+	b.t.Helper()
+	content := musttest.Get(os.ReadFile(b.cfg))(b.t)
+	musttest.Do(b.t, os.WriteFile(b.cfg, bytes.Replace(content, []byte("127.0.0.1:1"), []byte(b.listen), 1), 0o600))
+}
+
+// awaitChat waits until the chat of the page has these messages.
+func (b *versionBot) awaitChat(p *browser, want ...string) {
+	b.t.Helper()
+	var got []string
+	for deadline := time.Now().Add(waitTimeout); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		var shown struct{ Messages []webMessage }
+		_, page := p.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
+		musttest.Do(b.t, json.Unmarshal([]byte(page), &shown))
+		got = nil
+		for _, m := range shown.Messages {
+			got = append(got, m.From+": "+m.Text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
+	}
+}
+
+// recordedHello returns the cassette of the first turn.
+func (b *versionBot) recordedHello() string {
+	b.t.Helper()
+	recorded, _ := filepath.Glob(filepath.Join(b.dir, "state", "cassettes", "*.nbt.jsonl"))
+	for _, path := range recorded {
+		if content, err := os.ReadFile(path); err == nil && bytes.Contains(content, []byte("re hello")) {
+			return path
+		}
+	}
+	b.t.Fatalf("none of %q is the cassette of the first turn", recorded)
+	return ""
+}
+
+// makeVersion makes the archive of the version that this code is.
+func makeVersion(t *testing.T, path string) {
+	t.Helper()
+	b := newVersionBot(t)
+	for name, content := range map[string]string{"config.json": versionConfig, "agent.sh": versionAgent} {
+		musttest.Do(t, os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600))
+	}
+	for file, args := range versionPromises {
+		musttest.Do(t, os.WriteFile(filepath.Join(b.dir, file), musttest.Get(programCommand(t, args...).Output())(t), 0o600))
+	}
+	b.listenHere()
+	b.webBot.start()
+	ann := b.signIn("--user", "ann")
+	_, api := ann.request("GET", "/api/openapi.json", "", nil)
+	musttest.Do(t, os.WriteFile(filepath.Join(b.dir, "openapi.json"), []byte(api), 0o600))
+	ann.sendMessage(webChat, "hello")
+	b.awaitChat(ann, "user: hello", "bot: hello, re hello")
+	ann.sendMessage(webChat, "ask")
+	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?")
+	b.webBot.kill()
+	for _, path := range databases(b.dir) {
+		db := openDatabase(t, path)
+		execSQL(t, db, "VACUUM")
+		execSQL(t, db, "PRAGMA wal_checkpoint(TRUNCATE)")
+		musttest.Do(t, db.Close())
+	}
+	// The audit log names the variables of this machine, and the others are no state.
+	for _, name := range []string{"audit.jsonl", "daemon.lock", "socket"} {
+		musttest.Do(t, os.RemoveAll(filepath.Join(b.dir, "state", name)))
+	}
+	musttest.Do(t, os.WriteFile(b.cfg, []byte(versionConfig), 0o600))
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	file := musttest.Get(os.Create(path))(t)
+	w := zip.NewWriter(file)
+	musttest.Do(t, w.AddFS(os.DirFS(b.dir)))
+	musttest.Do(t, w.Close())
+	musttest.Do(t, file.Close())
+}
+
+// expectPromises fails for what the description of a version has and today's lacks.
+func expectPromises(t *testing.T, name string, then, now []byte) {
+	t.Helper()
+	var was, is any
+	musttest.Do(t, json.Unmarshal(then, &was))
+	musttest.Do(t, json.Unmarshal(now, &is))
+	for _, lost := range (promised{was, is}).lost(name, was, is, 0) {
+		t.Errorf("%s is promised and does not exist any more", lost)
+	}
+}
+
+// promised compares two JSON Schemas or OpenAPI documents, the later of which may have more.
+type promised struct{ was, is any }
+
+// maxPromiseDepth ends the comparison of types that contain themselves.
+const maxPromiseDepth = 24
+
+func (p promised) lost(path string, was, is any, depth int) (lost []string) {
+	was, is = reference(p.was, was), reference(p.is, is)
+	if depth > maxPromiseDepth {
+		return nil
+	}
+	switch was := was.(type) {
+	case map[string]any:
+		is, _ := is.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(was)) {
+			value, exists := is[key]
+			switch {
+			case key == "description" || key == "$defs" || key == "components":
+			case exists:
+				lost = append(lost, p.lost(path+"."+key, was[key], value, depth+1)...)
+			case namesThings(path) || key == "properties" || key == "paths":
+				lost = append(lost, path+"."+key)
+			}
+		}
+	case []any:
+		is, _ := is.([]any)
+		for i, value := range was {
+			if strings.HasSuffix(path, ".enum") && !slices.ContainsFunc(is, func(v any) bool { return reflect.DeepEqual(v, value) }) {
+				lost = append(lost, fmt.Sprint(path, " ", value))
+			} else if _, isText := value.(string); !isText && i < len(is) {
+				lost = append(lost, p.lost(fmt.Sprint(path, ".", i), value, is[i], depth+1)...)
+			}
+		}
+	case string:
+		if (strings.HasSuffix(path, ".type") || strings.HasSuffix(path, ".const")) && !reflect.DeepEqual(is, any(was)) {
+			lost = append(lost, path+" "+was)
+		}
+	}
+	return lost
+}
+
+// namesThings says whether the keys of the object at a path are names and not words of JSON Schema.
+func namesThings(path string) bool {
+	return slices.ContainsFunc([]string{".properties", ".paths", ".responses"}, func(end string) bool { return strings.HasSuffix(path, end) }) ||
+		regexp.MustCompile(`\.paths\./[^.]*$`).MatchString(path)
+}
+
+// reference returns what a $ref of the document means.
+func reference(document, value any) any {
+	object, _ := value.(map[string]any)
+	ref, isRef := object["$ref"].(string)
+	if !isRef {
+		return value
+	}
+	target := document
+	for _, name := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+		object, _ := target.(map[string]any)
+		target = object[name]
+	}
+	return target
+}
+
+func TestAPromiseThatIsNotKeptIsFound(t *testing.T) {
+	t.Parallel()
+	const then = `{"$defs": {"a": {"properties": {"kept": {"type": "string", "enum": ["x", "y"]}, "gone": {"type": "string"}}}},
+		"properties": {"section": {"$ref": "#/$defs/a"}}, "paths": {"/api": {"get": {"responses": {"200": {}}}, "put": {}}}}`
+	const now = `{"properties": {"section": {"properties": {"kept": {"type": "string", "enum": ["y", "z"]}, "new": {}}}}, "paths": {"/api": {"get": {"responses": {"204": {}}}}}}`
+	var was, is any
+	musttest.Do(t, json.Unmarshal([]byte(then), &was))
+	musttest.Do(t, json.Unmarshal([]byte(now), &is))
+	want := []string{".paths./api.get.responses.200", ".paths./api.put", ".properties.section.properties.gone", ".properties.section.properties.kept.enum x"}
+	if got := (promised{was, is}).lost("", was, is, 0); !slices.Equal(got, want) {
+		t.Errorf("found\n%q, want\n%q", got, want)
+	}
+	if got := (promised{was, was}).lost("", was, was, 0); got != nil {
+		t.Errorf("the same document has lost %q", got)
+	}
+}
