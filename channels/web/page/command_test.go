@@ -128,7 +128,7 @@ func TestTheREADMEEndsWithAnAnswerOfOnesOwnAgentInTheBrowser(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip(err)
 	}
-	wanttest.Equal(t, "the README builds with", readmeCommands(t, "Install", 1)[0], buildCommand)
+	wanttest.Equal(t, "the README builds with", readmeCommands(t, "Install", 2)[1], buildCommand)
 	two := readmeCommands(t, "Your first agent", 2)
 	b, url := startShell(t, t.TempDir(), strings.Join(two, "\n"))
 	p := signIn(t, url)
