@@ -111,7 +111,7 @@ func TestTheArchiveUnpacksIntoAPrefix(t *testing.T) {
 	}
 	for _, path := range []string{
 		"lib/systemd/system/nanobot.service", "share/man/man1/nanobot.1.gz", "share/zsh/site-functions/_nanobot",
-		"share/doc/nanobot/examples/minimal-python/agent.py",
+		"share/doc/nanobot/deploy/examples/minimal-python/agent.py",
 	} {
 		if _, err := os.Stat(filepath.Join(prefix, path)); err != nil {
 			t.Error(err)

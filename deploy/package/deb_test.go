@@ -27,9 +27,9 @@ func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
 	r.must(os.RemoveAll(filepath.Join(r.path, "users")))
 	r.must(os.RemoveAll(filepath.Join(r.path, ".nanobot")))
 	for _, path := range []string{
-		"etc/nanobot", "usr/share/doc/nanobot/copyright", "usr/share/doc/nanobot/server.md", "usr/share/doc/nanobot/relax.conf",
-		"usr/share/doc/nanobot/docs/operations.md", "usr/share/doc/nanobot/openapi.json",
-		"usr/share/doc/nanobot/examples/minimal-python/config.json",
+		"etc/nanobot", "usr/share/doc/nanobot/copyright", "usr/share/doc/nanobot/deploy/README.md", "usr/share/doc/nanobot/deploy/systemd/relax.conf",
+		"usr/share/doc/nanobot/docs/operations.md", "usr/share/doc/nanobot/channels/web/openapi.json",
+		"usr/share/doc/nanobot/deploy/examples/minimal-python/config.json",
 		"usr/share/zsh/vendor-completions/_nanobot", "usr/share/fish/vendor_completions.d/nanobot.fish",
 	} {
 		if !r.has(path) {
