@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"nanobot/internal/musttest"
 )
 
@@ -34,7 +37,7 @@ const versionConfig = `{
 		"telegram": {"enabled": false, "token": "file:telegram.token", "allowFrom": ["7"]},
 		"discord": {"enabled": false, "token": "file:discord.token", "allowFrom": ["8"]},
 	},
-	"http": {"listen": "127.0.0.1:1", "hosts": ["bot.example.com"]},
+	"http": {"listen": "127.0.0.1:1", "hosts": ["bot.example.com"], "token": "file:token"},
 	"gateway": {
 		"stateDir": "state", "onCrash": "retry", "delivery": "atLeastOnce", "maxConcurrent": 4, "queueLimit": 5,
 		"language": "en", "keep": {"messages": 400}, "record": "cassettes",
@@ -114,6 +117,12 @@ func upgradeFrom(t *testing.T, path string) {
 	for file, args := range versionPromises {
 		expectPromises(t, file, musttest.Get(os.ReadFile(filepath.Join(b.dir, file)))(t), musttest.Get(programCommand(t, args...).Output())(t))
 	}
+	now := b.interfaceNames(t)
+	for name := range strings.Lines(b.file("interface.txt") + "\n") {
+		if !slices.Contains(now, strings.TrimSpace(name)) {
+			t.Errorf("%q is promised and does not exist any more", strings.TrimSpace(name))
+		}
+	}
 	_, api := ann.request("GET", "/api/openapi.json", "", nil)
 	expectPromises(t, "openapi.json", musttest.Get(os.ReadFile(filepath.Join(b.dir, "openapi.json")))(t), []byte(api))
 }
@@ -152,6 +161,28 @@ func (b *versionBot) awaitChat(p *browser, want ...string) {
 	}
 }
 
+// interfaceNames returns the commands with their options, and the metrics of the running daemon.
+func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
+	t.Helper()
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		names = append(names, c.CommandPath())
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, c.CommandPath()+" --"+f.Name) })
+		for _, sub := range c.Commands() {
+			if !sub.Hidden {
+				walk(sub)
+			}
+		}
+	}
+	root, _ := newRoot(stdio{})
+	walk(root)
+	_, metrics := httpGet(t, "http://"+b.listen+"/metrics", httpHeaders{"Authorization": "Bearer " + webToken})
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+ \w+)$`).FindAllStringSubmatch(metrics, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
 // recordedHello returns the cassette of the first turn.
 func (b *versionBot) recordedHello() string {
 	b.t.Helper()
@@ -169,7 +200,7 @@ func (b *versionBot) recordedHello() string {
 func makeVersion(t *testing.T, path string) {
 	t.Helper()
 	b := newVersionBot(t)
-	for name, content := range map[string]string{"config.json": versionConfig, "agent.sh": versionAgent} {
+	for name, content := range map[string]string{"config.json": versionConfig, "agent.sh": versionAgent, "token": webToken} {
 		musttest.Do(t, os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o600))
 	}
 	for file, args := range versionPromises {
@@ -184,6 +215,7 @@ func makeVersion(t *testing.T, path string) {
 	b.awaitChat(ann, "user: hello", "bot: hello, re hello")
 	ann.sendMessage(webChat, "ask")
 	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?")
+	musttest.Do(t, os.WriteFile(filepath.Join(b.dir, "interface.txt"), []byte(strings.Join(b.interfaceNames(t), "\n")), 0o600))
 	b.webBot.kill()
 	for _, path := range databases(b.dir) {
 		db := openDatabase(t, path)
