@@ -305,8 +305,8 @@ func TestEveryExampleIsInTheTableAndSaysHowToTryIt(t *testing.T) {
 		if runbooks, _ := filepath.Glob(filepath.Join(name, "runbooks", "*.md")); len(runbooks) == 1 {
 			command, argument = "runbook run", " "+strings.TrimSuffix(filepath.Base(runbooks[0]), ".md")
 		}
-		try := "\n    go run ./cmd/nanobot " + command + " --config deploy/examples/" + name + "/config.json" + argument + "\n"
-		if !strings.Contains(string(readme), try) {
+		try := "\n    nanobot " + command + argument + "\n"
+		if !strings.Contains(string(readme), "n a copy of this folder") || !strings.Contains(string(readme), try) {
 			t.Errorf("%s/README.md does not say: %s", name, strings.TrimSpace(try))
 		}
 	}

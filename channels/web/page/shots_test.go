@@ -47,7 +47,7 @@ func shootScene(p *tab, into string) {
 			show("board", "location.hash = '#/c/tests'", "document.querySelector('#log video') && !document.getElementById('live').hidden")
 			show("board-unfolded", "document.querySelector('details').open = true; document.getElementById('scroll').scrollTop = 0", "true")
 			show("hello", "location.hash = '#/new'", "document.getElementById('hello').checkVisibility()")
-			show("console", "location.hash = '#/console'", "document.querySelectorAll('#turns tr').length > 5")
+			show("console", "location.hash = '#/console'", "document.querySelectorAll('#turns tr').length > 5 && !document.activeElement.blur()")
 			show("turn", "location.hash = '#/console/41'", "document.querySelectorAll('.story li').length > 5")
 			if screen == "phone" {
 				show("menu", "location.hash = '#/c/trip'", "document.querySelectorAll('#log > li').length > 8")
@@ -235,6 +235,8 @@ func board(f *fake, now time.Time) {
 			"web": obj{"ok": true, "since": now.Add(-9 * time.Hour)}, "telegram": obj{"ok": true, "since": now.Add(-9 * time.Hour)},
 			"discord": obj{"ok": false, "since": now.Add(-4 * time.Minute), "error": "gateway closed the connection (4000), reconnecting"},
 		}}
+		used := obj{"turns": 21, "seconds": 412, "input_tokens": 184_200, "output_tokens": 20_950, "cost": 1.37}
+		f.usage = map[string][]obj{"user 24h": {with(used, obj{"user": "telegram:4711"}), with(used, obj{"user": "discord:90210", "turns": 9, "seconds": 96, "input_tokens": 40_310, "cost": 0.42})}}
 		f.lost = []obj{{"id": 9, "chat": "discord:90210", "turn": 38, "state": "pending", "tries": 3, "error": "try again in 8 s: 502 Bad Gateway", "queued": now.Add(-3 * time.Minute), "text": "Nothing changed but the docs."}}
 	})
 }
