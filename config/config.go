@@ -65,8 +65,8 @@ type Terminal struct {
 	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders from which the agent may send files. Default: the workspace, the chat's folder, the temporary folder."`
 	Cwd          string              `json:"cwd" jsonschema_description:"The working directory. Default: the workspace."`
 	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell, called with -c if the command needs one."`
-	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Longest output line in bytes. A longer one is skipped, with a note."`
-	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most plain output in bytes. More loses its middle, with a note."`
+	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer one is skipped, with a note."`
+	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. A longer one loses its middle, with a note."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets NAME_API_KEY (the first key) and NAME_API_KEYS (all) for each provider."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
 	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
@@ -115,9 +115,9 @@ type HTTP struct {
 
 // Gateway configures the queues, delivery and the state folder.
 type Gateway struct {
-	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most agents that run at the same time. Waiting for an answer counts, except with protocol blocks."`
+	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many agents may run at the same time. One that waits for an answer counts, except with protocol blocks."`
 	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"A message during a turn waits, stops the turn, is refused, or goes to the running agent."`
-	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Most messages that wait in one chat."`
+	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"How many messages may wait in one chat."`
 	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"A turn that a crash interrupted is reported with a button to repeat it, or repeated, three times in all."`
 	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"A message that may have been sent is sent again with ↻, or not again and listed as unknown."`
 	Gather        int    `json:"gather" unit:"milliseconds" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for more of the same person, in milliseconds. They become one turn; each begins the wait again, up to a minute."`
@@ -129,9 +129,9 @@ type Gateway struct {
 	Timezone      string `json:"timezone" jsonschema_description:"Time zone of schedules, reminders and quotas, such as Europe/Berlin. Default: the system's."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
 	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words, by name, such as queued or queued.de. nanobot words lists them."`
-	Record   string            `json:"record" jsonschema_description:"Folder for cassettes of all turns, relative to stateDir, out of reach of agents. Default: nothing is recorded."`
+	Record   string            `json:"record" jsonschema_description:"Folder for cassettes of all turns, out of reach of agents. Default: nothing is recorded."`
 	StateDir string            `json:"stateDir" jsonschema_description:"The state folder. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/MEMBER."`
-	Store    string            `json:"store" jsonschema_description:"A PostgreSQL database for several daemons, such as postgres://user@host,host2/database. Default: a file in stateDir."`
+	Store    string            `json:"store" jsonschema_description:"A PostgreSQL database that several daemons share, such as postgres://user@host,host2/database. Default: a file in stateDir."`
 	// StorePassword is apart from Store, so that the URL can be shown.
 	StorePassword Secret `json:"storePassword" jsonschema_description:"The password of the user in store."`
 	Bot           string `json:"bot" jsonschema_description:"Name of this bot in the store, in schema nanobot_NAME. Required with store."`
@@ -148,7 +148,7 @@ type Files struct {
 // has 0: no limit.
 type Keep struct {
 	Messages    int `json:"messages" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which finished messages are removed, with transcripts, answers and questions."`
-	MaxMessages int `json:"maxMessages" jsonschema:"minimum=100,maximum=1000000000" jsonschema_description:"Most finished messages, and most answers and questions; older ones are removed."`
+	MaxMessages int `json:"maxMessages" jsonschema:"minimum=100,maximum=1000000000" jsonschema_description:"How many finished messages, and how many answers and questions, are kept at most."`
 	History     int `json:"history" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which messages are removed from the chat page."`
 	Usage       int `json:"usage" unit:"days" jsonschema:"minimum=2,maximum=36500" jsonschema_description:"Days after which usage is removed."`
 	Memories    int `json:"memories" unit:"days" jsonschema:"minimum=90,maximum=36500" jsonschema_description:"Days after a chat's last message at which its choices and its agents' memories are removed."`

@@ -9,8 +9,8 @@ import (
 
 // Hook configures POST /hooks/NAME.
 type Hook struct {
-	Secret   Secret `json:"secret" jsonschema:"required" jsonschema_description:"What the caller must know: at least 16 characters."`
-	Auth     string `json:"auth,omitempty" jsonschema:"enum=bearer,enum=github,enum=stripe,enum=hmac" jsonschema_description:"How the caller proves it: by Authorization: Bearer SECRET, as GitHub or Stripe sign, or by the body's hex HMAC-SHA256. Default: bearer."`
+	Secret   Secret `json:"secret" jsonschema:"required" jsonschema_description:"Secret of the caller: at least 16 characters."`
+	Auth     string `json:"auth,omitempty" jsonschema:"enum=bearer,enum=github,enum=stripe,enum=hmac" jsonschema_description:"How the caller proves to know it: by Authorization: Bearer SECRET, as GitHub or Stripe sign, or by the body's hex HMAC-SHA256. Default: bearer."`
 	Header   string `json:"header,omitempty" jsonschema_description:"Header with that HMAC, such as X-Signature. Required with auth hmac."`
 	Chat     string `json:"chat" jsonschema:"required" jsonschema_description:"The chat that gets the message, such as telegram:123456."`
 	Template string `json:"template,omitempty" jsonschema_description:"The message, as a Go template or file:PATH. Default: the body in a block of code."`

@@ -17,12 +17,12 @@ const (
 // MCPServer is an MCP server that an agent is told to use: a command that the agent starts, or a
 // URL. Other programs use the same JSON format.
 type MCPServer struct {
-	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"Default: stdio with a command, http with a url."`
+	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How it is reached. Default: stdio with a command, http with a url."`
 	Command string            `json:"command,omitempty" jsonschema_description:"The program, started without a shell."`
 	Args    []string          `json:"args,omitempty" jsonschema_description:"Its arguments."`
-	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Its environment, such as env:NAME."`
+	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Its environment; values may be references to secrets."`
 	URL     string            `json:"url,omitempty" jsonschema_description:"Address of a server of type http or sse."`
-	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers of each request, such as env:NAME."`
+	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers; values may be references to secrets."`
 }
 
 // Transport returns MCPStdio, MCPHTTP or MCPSSE.

@@ -12,8 +12,8 @@ import (
 
 // Warm configures the processes of the agent that are started before their message.
 type Warm struct {
-	Chats int      `json:"chats" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Most chats, those used last, whose next process starts when a turn ends."`
-	Spare int      `json:"spare" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Processes for chats that have none; not where the sandbox depends on the chat."`
+	Chats int      `json:"chats" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"In how many chats, those used last, the next process starts when a turn ends."`
+	Spare int      `json:"spare" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many processes wait for other chats; none where the sandbox depends on the chat."`
 	For   int      `json:"for" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which a waiting process is ended; a spare one is replaced."`
 	Watch []string `json:"watch" jsonschema_description:"More files whose change makes a waiting process unusable, such as lib/*.py or prompts/**."`
 }

@@ -28,7 +28,7 @@ var (
 func Describe() channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Discord bot, or a list of several, which are accounts of one daemon.",
+			Name: Name, Description: "The Discord bot, or a list of several.",
 			New: func() config.ChannelSettings { return &Settings{AllowFrom: []string{}, Groups: "mention"} },
 		},
 		Token: "a Discord bot", Open: open,

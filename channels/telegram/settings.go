@@ -51,7 +51,7 @@ const stateFolder = "telegram-updates"
 func Describe(timing Timing) channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Telegram bot, or a list of several, which are accounts of one daemon.",
+			Name: Name, Description: "The Telegram bot, or a list of several.",
 			New: func() config.ChannelSettings {
 				return &Settings{
 					AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto",

@@ -138,7 +138,6 @@ func (s *schemaTables) valueOf(value *jsonschema.Schema, fallback string) string
 	if path := s.paths[value]; path != "" {
 		return "as `" + path + "`"
 	}
-	bold := "**" + fallback + "**"
 	var alternatives []string
 	switch {
 	case len(value.Enum) > 0:
@@ -165,10 +164,10 @@ func (s *schemaTables) valueOf(value *jsonschema.Schema, fallback string) string
 	case fallback == "" || fallback == "`[]`" || fallback == "`{}`":
 	case i >= 0:
 		alternatives[i] = "**" + alternatives[i] + "**"
-	case alternatives[0] == "string" || alternatives[0] == "strings" || alternatives[0] == "number":
-		return bold
+	case alternatives[0] == "string" || alternatives[0] == "number":
+		return "**" + fallback + "**"
 	default:
-		alternatives = append(alternatives, bold)
+		alternatives = append(alternatives, "**"+fallback+"**")
 	}
 	return strings.Join(alternatives, ", ")
 }

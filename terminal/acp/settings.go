@@ -23,8 +23,8 @@ type Settings struct {
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer; silence counts as a refusal."`
 	Idle       int               `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which an idle agent is ended. The next message resumes it."`
-	KeptMemory int               `json:"keptMemory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for idle agents; if they use more, the one idle longest is ended. gateway.maxConcurrent may always stay. 0: a quarter of the machine's or container's memory."`
-	MaxKept    int               `json:"maxKept" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Most idle agents; 0: no limit."`
+	KeptMemory int               `json:"keptMemory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for idle agents; beyond it, the one idle longest is ended. gateway.maxConcurrent may always stay. 0: a quarter of the machine's or container's memory."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many idle agents may stay; 0: no limit."`
 	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot. Not with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
@@ -42,7 +42,7 @@ func Describe() terminal.Description {
 			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsProtect: true,
 			SupportsInject: true, DefaultTimeout: 3600,
 			New:                func() config.Settings { return NewSettings() },
-			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
+			SectionDescription: "For protocol acp.",
 		},
 		NeedsConsent: "it usually has a paid model behind it",
 		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o) },
