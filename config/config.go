@@ -21,20 +21,20 @@ import (
 type Config struct {
 	// Schema lets an editor find the JSON Schema. nanobot ignores it.
 	Schema    string              `json:"$schema,omitempty" jsonschema_description:"Path or URL of this file's JSON Schema, for editors."`
-	Workspace string              `json:"workspace" jsonschema_description:"The folder that agents work in, relative to the config file. Default: the config file's folder."`
-	Terminal  Terminal            `json:"terminal" jsonschema_description:"The agent named default, and how it is run."`
-	Agents    Agents              `json:"agents" jsonschema_description:"More agents, by name: 1 to 32 lower-case letters, digits and hyphens. Each has the keys of terminal, with the same defaults. People choose one with /agent."`
+	Workspace string              `json:"workspace" jsonschema_description:"The agents' folder. Default: the config file's folder."`
+	Terminal  Terminal            `json:"terminal" jsonschema_description:"The agent named default."`
+	Agents    Agents              `json:"agents" jsonschema_description:"More agents, by name: up to 32 lower-case letters, digits and hyphens. Each has the keys of terminal."`
 	Channels  Channels            `json:"channels" jsonschema_description:"The chat networks."`
-	HTTP      HTTP                `json:"http" jsonschema_description:"The HTTP server for the chat page, its API, health checks, metrics and webhooks."`
-	Hooks     map[string]*Hook    `json:"hooks" jsonschema_description:"Addresses of the HTTP server, /hooks/NAME, at which other programs post what a chat or an agent is told, by name: letters, digits, hyphens and underscores."`
+	HTTP      HTTP                `json:"http" jsonschema_description:"The HTTP server of the chat page, its API, health checks, metrics and webhooks."`
+	Hooks     map[string]*Hook    `json:"hooks" jsonschema_description:"Addresses /hooks/NAME at which other programs post messages."`
 	Gateway   Gateway             `json:"gateway" jsonschema_description:"Queues, delivery and the state folder."`
 	Log       Log                 `json:"log" jsonschema_description:"Level and format of the log."`
 	Audit     Audit               `json:"audit" jsonschema_description:"The record of who started which turn."`
 	Runbooks  Runbooks            `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
-	Roles     Roles               `json:"roles" jsonschema_description:"People with more or fewer rights than others, as channel:userid, such as telegram:123456. As soon as a list names somebody, everybody else is a user."`
-	Quotas    []Quota             `json:"quotas" jsonschema_description:"Limits for what messages use in a day, which begins at midnight of gateway.timezone. A message is refused before its turn starts, never in the middle of it."`
-	Routes    []Route             `json:"routes" jsonschema_description:"Rules about which agent answers which messages. The first rule that matches counts; if there are rules and none matches, the agent named default answers."`
-	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by a name of your choice: letters, digits, hyphens and underscores."`
+	Roles     Roles               `json:"roles" jsonschema_description:"People by their rights, such as telegram:123456. Once a list names somebody, everybody else is a user."`
+	Routes    []Route             `json:"routes" jsonschema_description:"Rules about which agent answers. The first that matches counts; if none does, default answers."`
+	Quotas    []Quota             `json:"quotas" jsonschema_description:"Daily limits, from midnight of gateway.timezone. They refuse messages, and never end a running turn."`
+	Schedules map[string]Schedule `json:"schedules" jsonschema_description:"Messages at certain times, by name."`
 
 	file            string                // absolute path of the loaded file; "" if there is none
 	locate          func(Problem) Mistake // adds the position; a function, since fmt would print the text of the file
@@ -50,43 +50,43 @@ const MaxTimeout = 315360000
 // Terminal configures one agent: its command, its protocol and how it is run.
 type Terminal struct {
 	// Enabled is nil if the key is absent; the agent is then on if it has a command.
-	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switches the agent on or off; when it is off, the bot says so. Default: on if a command is set."`
-	Command      string              `json:"command" jsonschema_description:"The shell command to run. {message} is replaced by the user's text as one quoted word; use it after --, after grep -e or as --name={message}."`
-	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on stdin: the envelope, the user's text alone, or nothing."`
-	Timeout      int                 `json:"timeout" unit:"seconds" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take before the agent is killed. Waiting for a person does not count, nor does time in which the daemon itself is suspended."`
+	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Whether the agent runs; if not, the bot says so. Default: on if a command is set."`
+	Command      string              `json:"command" jsonschema_description:"The shell command. {message} is replaced by the user's text as one quoted word; put it after --."`
+	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads: the envelope, the user's text, or nothing."`
+	Timeout      int                 `json:"timeout" unit:"seconds" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that a turn may take, without the time that a person takes to answer."`
 	Protocol     string              `json:"protocol"`
-	PassMedia    bool                `json:"passMedia" jsonschema_description:"Whether the agent is given the paths of the user's files."`
-	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables for the agent."`
-	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API keys for the agent, by a name of your choice. They are passed in the envelope."`
-	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one message that is edited in place, one message for each frame, or not at all."`
-	Format       string              `json:"format,omitempty" jsonschema:"enum=auto,enum=markdown,enum=text,enum=code" jsonschema_description:"How the agent's text is shown: as Markdown, as it is (text), or monospaced with its columns (code). With auto, fences, tables and lists make it Markdown; otherwise columns or indented lines make it code; anything else is text. Default: auto with protocol plain, markdown with rich; other protocols have their own rules."`
-	Stderr       string              `json:"stderr" jsonschema:"enum=always,enum=onError,enum=never" jsonschema_description:"When the people whom revealErrors names see what the agent prints on stderr: always, only if the turn fails, or never."`
-	RevealErrors Selection           `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: true for everybody, false for nobody, or a list of chat IDs."`
-	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders that the agent may send files from. Default: the workspace, the chat's folder and the temporary folder."`
-	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working directory. Default: the workspace."`
-	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c. A command without shell syntax and builtins is executed directly, except in a sandbox."`
-	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer line is skipped, and the user is told."`
-	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. The middle of a longer output is left out, and the user is told."`
-	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets a variable for each provider: NAME_API_KEY with its first key and NAME_API_KEYS with all of them."`
+	PassMedia    bool                `json:"passMedia" jsonschema_description:"Whether the agent gets the paths of the user's files."`
+	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"More environment variables of the agent."`
+	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API keys for the agent, by name, passed in the envelope."`
+	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one message that is edited, a message for each frame, or not at all."`
+	Format       string              `json:"format,omitempty" jsonschema:"enum=auto,enum=markdown,enum=text,enum=code" jsonschema_description:"How text is shown: by its form (auto), as Markdown, unchanged, or monospaced. Default: auto with protocol plain, markdown with rich."`
+	Stderr       string              `json:"stderr" jsonschema:"enum=always,enum=onError,enum=never" jsonschema_description:"When those whom revealErrors names see stderr; onError: only if the turn fails."`
+	RevealErrors Selection           `json:"revealErrors" jsonschema_description:"Who sees stderr and exit codes: everybody, nobody, or these chat IDs."`
+	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders from which the agent may send files. Default: the workspace, the chat's folder, the temporary folder."`
+	Cwd          string              `json:"cwd" jsonschema_description:"The working directory. Default: the workspace."`
+	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell, called with -c if the command needs one."`
+	MaxLine      int                 `json:"maxLine" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum length of an output line in bytes. A longer one is skipped, with a note."`
+	MaxOutput    int                 `json:"maxOutput" unit:"bytes" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Maximum size of plain output in bytes. A longer one loses its middle, with a note."`
+	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also sets NAME_API_KEY (the first key) and NAME_API_KEYS (all) for each provider."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keeps stdin open, so that the agent can ask questions."`
 	Protocols    Protocols           `json:"-"` // their keys are siblings of the keys of Terminal
-	Warm         Warm                `json:"warm" jsonschema_description:"Processes of the agent that are started before their message, so that nobody waits for the start of an interpreter. For the protocols plain and rich. The agent must do nothing before it reads the envelope, and does not get the variables of the message."`
-	Limits       Limits              `json:"limits" jsonschema_description:"Limits of what the agent may use. Its time is limited by timeout."`
-	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is confined: none, landlock (it can read the system, and write only to the workspace, its chat's folder, its own temporary folder and sandboxPaths), or a command to which the agent's command is appended, such as bwrap."`
-	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files, folders and Unix sockets that the agent may use under landlock. Append :ro to allow only reading."`
+	Warm         Warm                `json:"warm" jsonschema_description:"Processes that start before their message."`
+	Limits       Limits              `json:"limits" jsonschema_description:"What the agent may use; 0: no limit."`
+	Sandbox      string              `json:"sandbox" jsonschema_description:"none, landlock, or a command such as bwrap to which the agent's command is appended."`
+	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"More files, folders and sockets for the agent under landlock; with :ro only for reading."`
 	// SandboxRequired applies to Limits as well.
-	SandboxRequired bool              `json:"sandboxRequired" jsonschema_description:"Refuses to start if this machine cannot apply the limits or the sandbox, or if the sandbox would leave a secret readable. Otherwise the daemon starts, and the log and doctor report it."`
-	User            string            `json:"user" jsonschema_description:"Runs the agent as this user. The daemon must be started by root, and the agent's user must not be able to replace the workspace or a folder above it."`
-	Labels          []string          `json:"labels" jsonschema_description:"Only members that have all of these labels run the agent; see gateway.member. Its messages wait while there is none."`
-	Hear            map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text before a turn, by the type of the file, such as audio/* or application/pdf. {file} is replaced by the file as one word, and what the command prints is added to the message."`
+	SandboxRequired bool              `json:"sandboxRequired" jsonschema_description:"Refuses to start if the sandbox or the limits cannot be applied, or a secret stays readable."`
+	User            string            `json:"user" jsonschema_description:"The user who runs the agent. Needs a daemon started by root."`
+	Labels          []string          `json:"labels" jsonschema_description:"The agent runs only on members with all these labels."`
+	Hear            map[string]string `json:"hear" jsonschema_description:"Commands that turn files into text, by type, such as audio/* or application/pdf. {file} is the file."`
 	HearTimeout     int               `json:"hearTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a command of hear or speak may take."`
-	Speak           Speak             `json:"speak" jsonschema_description:"A command that makes a voice note of an answer."`
-	PassHistory     int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains, as history."`
+	Speak           Speak             `json:"speak" jsonschema_description:"Voice notes of answers."`
+	PassHistory     int               `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope contains."`
 	// Approvers may answer permission requests and approve blocks. Any user may answer an agent's
 	// questions.
-	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give permission when the agent asks for it, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot, or with roles, approvers and owners."`
-	Protect    []string             `json:"protect" jsonschema_description:"More files that the agent may change through nanobot only if a person agrees to each change, besides .git, .vscode, shell start-up files and others that security.md lists: names or relative paths, with * for a part of a name, such as Makefile or ci/*.sh. They apply at any depth, and a folder includes all its files."`
-	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"MCP servers for the agent besides nanobot's own, by a name of your choice: a command with args and env, or a url with headers."`
+	Approvers  []string             `json:"approvers" jsonschema_description:"People who may give the agent permission, such as telegram:123456. Empty: everybody, or with roles, approvers and owners."`
+	Protect    []string             `json:"protect" jsonschema_description:"More files that the agent changes through nanobot only if a person agrees to each change, such as Makefile or ci/*.sh."`
+	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"More MCP servers for the agent, by name."`
 }
 
 // On reports whether the agent is enabled, explicitly or by having a command.
@@ -99,66 +99,66 @@ func (t Terminal) On() bool {
 
 // Provider is an API provider whose keys are passed to the agent.
 type Provider struct {
-	APIKeys []Secret `json:"apiKeys" jsonschema:"required,minItems=1" jsonschema_description:"One or more keys, or references to them: file:/path, env:NAME or cred:NAME. The agent chooses which one it uses."`
-	Models  []string `json:"models,omitempty" jsonschema_description:"Models that this provider offers."`
-	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"Base URL of the API, if it is not the usual one."`
+	APIKeys []Secret `json:"apiKeys" jsonschema:"required,minItems=1" jsonschema_description:"The keys, such as file:key.txt. The agent chooses one."`
+	Models  []string `json:"models,omitempty" jsonschema_description:"The provider's models."`
+	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"The API's base URL, if it is not the usual one."`
 }
 
 // HTTP configures the HTTP server.
 type HTTP struct {
-	Listen        string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no HTTP server."`
-	Hosts         []string `json:"hosts" jsonschema_description:"Host names under which browsers may open the page, such as bot.example.com. localhost always works."`
-	Proxies       []string `json:"proxies" jsonschema_description:"Reverse proxies on other machines whose X-Forwarded-For header is trusted, such as 172.18.0.2 or 172.18.0.0/16. Proxies on this machine are always trusted."`
-	MetricsListen string   `json:"metricsListen" jsonschema_description:"A second address on this machine, such as 127.0.0.1:9464, that serves only /metrics, without a token. Do not put a proxy in front of it."`
-	Token         Secret   `json:"token" jsonschema_description:"Token with which scripts use the API as an operator: at least 16 characters, or file:/path, env:NAME or cred:NAME. Required for the page if other machines can reach it without a proxy."`
+	Listen        string   `json:"listen" jsonschema_description:"Address such as 127.0.0.1:8080. Empty: no server."`
+	Hosts         []string `json:"hosts" jsonschema_description:"Names under which browsers may open the page, besides localhost."`
+	Proxies       []string `json:"proxies" jsonschema_description:"Reverse proxies on other machines whose X-Forwarded-For is trusted, such as 172.18.0.0/16."`
+	MetricsListen string   `json:"metricsListen" jsonschema_description:"A second local address that serves only /metrics, without a token, such as 127.0.0.1:9464. Do not put a proxy in front."`
+	Token         Secret   `json:"token" jsonschema_description:"Token of scripts that use the API as an operator, at least 16 characters. Required if other machines reach the page without a proxy."`
 }
 
 // Gateway configures the queues, delivery and the state folder.
 type Gateway struct {
-	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of agents that run at the same time. An agent that waits for an answer counts, except with protocol blocks."`
-	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What happens to a message that arrives during a turn of its chat: it waits, stops the turn, is refused, or is given to the running agent."`
-	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Maximum number of messages that wait in one chat."`
-	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the daemon crashed: the chat is told and gets a button to run it again, or it is run again, three times in all."`
-	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"What happens when nobody knows whether a message was sent: it is sent again with a leading ↻, or it is not sent again and listed as unknown."`
-	Gather        int    `json:"gather" unit:"milliseconds" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for further messages of the same person in the chat, in milliseconds; they become one turn. Each of them begins the wait again, up to a minute altogether. Commands and buttons do not wait. 0: every message is a turn of its own; what an app sends in pieces is one message anyway."`
-	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Number of messages that a user may send per minute; 0: no limit. Commands may reach twice that number, and /stop always works. The user is told once a minute."`
-	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get to finish when the daemon is stopped."`
-	Files         Files  `json:"files" jsonschema_description:"The files that people send, in the folders of their chats."`
-	Keep          Keep   `json:"keep" jsonschema_description:"How long what the daemon stores is kept."`
-	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts in chats; auto: each person's, where the network tells it, else English."`
-	Timezone      string `json:"timezone" jsonschema_description:"The time zone of schedules, reminders and days of usage, such as Europe/Berlin. Default: that of the system."`
+	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many agents may run at the same time. One that waits for an answer counts, except with protocol blocks."`
+	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"A message during a turn waits, stops the turn, is refused, or goes to the running agent."`
+	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"How many messages may wait in one chat."`
+	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"A turn that a crash interrupted is reported with a button to repeat it, or repeated, three times in all."`
+	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"A message that may have been sent is sent again with ↻, or not again and listed as unknown."`
+	Gather        int    `json:"gather" unit:"milliseconds" jsonschema:"minimum=0,maximum=60000" jsonschema_description:"How long a message waits for more of the same person, in milliseconds. They become one turn; each begins the wait again, up to a minute."`
+	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Messages of a user per minute; 0: no limit. Commands may be twice as many; /stop always works."`
+	DrainTimeout  int    `json:"drainTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds that running turns get when the daemon stops."`
+	Files         Files  `json:"files" jsonschema_description:"Files that people send."`
+	Keep          Keep   `json:"keep" jsonschema_description:"How long data is kept."`
+	Language      string `json:"language" jsonschema:"enum=auto,enum=en,enum=de" jsonschema_description:"Language of the bot's own texts; auto: each person's if the network tells it, else English."`
+	Timezone      string `json:"timezone" jsonschema_description:"Time zone of schedules, reminders and quotas, such as Europe/Berlin. Default: the system's."`
 	// Words are checked by Extensions.Words, since this package does not know the texts.
-	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words: the name of a text and the text, or with a name such as queued.de the text in one language. nanobot words lists them."`
-	Record   string            `json:"record" jsonschema_description:"Records every turn as a cassette in this folder, for nanobot replay, relative to gateway.stateDir. It must be out of reach of agents. Cassettes are kept as long as messages. Default: nothing is recorded."`
-	StateDir string            `json:"stateDir" jsonschema_description:"The state folder, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/NAME with the name of the member."`
-	Store    string            `json:"store" jsonschema_description:"The PostgreSQL database that several daemons share, such as postgres://user@host,host2/database. Default: a file in gateway.stateDir, for one daemon."`
+	Words    map[string]string `json:"words" jsonschema_description:"The bot's own texts in other words, by name, such as queued or queued.de. nanobot words lists them."`
+	Record   string            `json:"record" jsonschema_description:"Folder for cassettes of all turns, out of reach of agents. Default: nothing is recorded."`
+	StateDir string            `json:"stateDir" jsonschema_description:"The state folder. Default: $STATE_DIRECTORY, or .nanobot in the workspace; with gateway.store, .nanobot/MEMBER."`
+	Store    string            `json:"store" jsonschema_description:"A PostgreSQL database that several daemons share, such as postgres://user@host,host2/database. Default: a file in stateDir."`
 	// StorePassword is apart from Store, so that the URL can be shown.
-	StorePassword Secret `json:"storePassword" jsonschema_description:"The password of the user in gateway.store, or file:/path, env:NAME or cred:NAME."`
-	Bot           string `json:"bot" jsonschema_description:"The name of this bot in the database, whose schema is nanobot_NAME. Required with gateway.store."`
-	Member        Member `json:"member" jsonschema_description:"This daemon, as one of several that share gateway.store."`
+	StorePassword Secret `json:"storePassword" jsonschema_description:"The password of the user in store."`
+	Bot           string `json:"bot" jsonschema_description:"Name of this bot in the store, in schema nanobot_NAME. Required with store."`
+	Member        Member `json:"member" jsonschema_description:"This daemon among those that share gateway.store."`
 }
 
 // Files configures the files that people send.
 type Files struct {
-	Max      int `json:"max" unit:"MiB" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Maximum size in MiB of all received files of one chat together; 0: no limit. A file beyond it is refused, and its message is received without it."`
-	KeepDays int `json:"keepDays" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, oldest first, if nobody has changed or moved them; 0: never."`
+	Max      int `json:"max" unit:"MiB" jsonschema:"minimum=0,maximum=1073741824" jsonschema_description:"Size in MiB of a chat's received files together; 0: no limit. A file beyond it is refused, its message is not."`
+	KeepDays int `json:"keepDays" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days after which received files are removed, unless somebody changed or moved them; 0: never."`
 }
 
 // Keep configures how long what the daemon stores is kept, in days. A Config that was not loaded
 // has 0: no limit.
 type Keep struct {
-	Messages    int `json:"messages" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which finished messages are removed from the state, with their transcripts, answers and questions."`
-	MaxMessages int `json:"maxMessages" jsonschema:"minimum=100,maximum=1000000000" jsonschema_description:"Most finished messages in the state, and most answers and questions; older ones are removed also before messages says so."`
+	Messages    int `json:"messages" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which finished messages are removed, with transcripts, answers and questions."`
+	MaxMessages int `json:"maxMessages" jsonschema:"minimum=100,maximum=1000000000" jsonschema_description:"How many finished messages, and how many answers and questions, are kept at most."`
 	History     int `json:"history" unit:"days" jsonschema:"minimum=1,maximum=36500" jsonschema_description:"Days after which messages are removed from the chat page."`
 	Usage       int `json:"usage" unit:"days" jsonschema:"minimum=2,maximum=36500" jsonschema_description:"Days after which usage is removed."`
-	Memories    int `json:"memories" unit:"days" jsonschema:"minimum=90,maximum=36500" jsonschema_description:"Days after the last message of a chat at which its choices and the memories of its agents are removed."`
-	Runs        int `json:"runs" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days without activity after which runs of runbooks that people have begun are removed with their records; 0: never. Those of agents are removed with messages."`
+	Memories    int `json:"memories" unit:"days" jsonschema:"minimum=90,maximum=36500" jsonschema_description:"Days after a chat's last message at which its choices and its agents' memories are removed."`
+	Runs        int `json:"runs" unit:"days" jsonschema:"minimum=0,maximum=36500" jsonschema_description:"Days without activity after which runs that people began are removed; 0: never. Runs of agents go with messages."`
 }
 
 // Log configures logging.
 type Log struct {
 	Level  string `json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"The lowest level that is logged."`
-	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"Format of a log line; auto is console on a terminal and json elsewhere."`
+	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"auto: console on a terminal, else json."`
 }
 
 // Default returns the defaults of all keys that do not belong to a channel or a protocol.
@@ -196,10 +196,10 @@ const AuditOff = "off"
 
 // Audit configures the audit log.
 type Audit struct {
-	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
+	File    string `json:"file" jsonschema_description:"The file, or off. Default: audit.jsonl in gateway.stateDir."`
 	MaxSize int    `json:"maxSize" unit:"MiB" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
-	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Number of rotated files to keep."`
-	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
+	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"Rotated files that are kept."`
+	Text    bool   `json:"text" jsonschema_description:"Also records the texts of messages."`
 }
 
 // On reports whether the audit log is enabled. A Config that was not loaded has no file name and
@@ -218,10 +218,10 @@ func (a *Audit) resolvePaths(workspace, stateDir, home string) {
 
 // Runbooks configures runbooks.
 type Runbooks struct {
-	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder with the runbooks (*.md), relative to the workspace. An agent in a sandbox can read it but not change it."`
+	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder of the runbooks (*.md); agents in a sandbox can only read it."`
 	// Approvers and AgentShell decide which proofs of a step are accepted.
-	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot, or with roles, approvers and owners."`
-	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
+	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps, as in terminal.approvers."`
+	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Trusts an agent's report that a step's command succeeded, or runs the command to check."`
 }
 
 func checkRunbooks(c *Config) []Problem {
@@ -275,10 +275,10 @@ func isReservedVariable(name string) bool {
 // Limits bounds the resources of the agent; 0 means no limit. Terminal.Timeout bounds its run time.
 type Limits struct {
 	// Memory is in MiB, CPU in seconds.
-	Memory    int `json:"memory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB for the agent and its descendants together, or for each process if no cgroup can count them together; 0: no limit."`
-	CPU       int `json:"cpu" unit:"seconds" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds for each process of the agent; 0: no limit."`
-	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Maximum number of processes and threads of the agent; 0: no limit. Needs a cgroup or terminal.user."`
-	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Maximum number of open files for each process of the agent; 0: no limit."`
+	Memory    int `json:"memory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"Memory in MiB of the agent and its descendants, or of each process where no cgroup counts them."`
+	CPU       int `json:"cpu" unit:"seconds" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"CPU time in seconds of each process."`
+	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Processes and threads. Needs a cgroup or terminal.user."`
+	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Open files of each process."`
 }
 
 // ReadOnlySuffix at the end of an entry of terminal.sandboxPaths makes the path read-only.

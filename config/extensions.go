@@ -42,7 +42,7 @@ type Channel struct {
 // Protocol describes a value of terminal.protocol, and the section terminal.NAME if there is one.
 type Protocol struct {
 	Name        string
-	Description string // completes "How nanobot talks to the agent: …" in the schema
+	Description string // completes "How nanobot and the agent talk: …" in the schema
 	// New returns the default settings, like Channel.New; nil: the protocol has no section.
 	New func() Settings
 	// SectionDescription describes the section in the schema.

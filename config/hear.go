@@ -11,8 +11,8 @@ const FilePlaceholder = "{file}"
 
 // Speak is a command that reads an answer on stdin and makes an audio file of it.
 type Speak struct {
-	Command string `json:"command" jsonschema_description:"The shell command. It reads the text on stdin and writes {file}, whose name ends in .ogg. Empty: no voice notes."`
-	When    string `json:"when" jsonschema:"enum=voice,enum=always" jsonschema_description:"Whether only messages with an audio file are answered by voice, too, or all."`
+	Command string `json:"command" jsonschema_description:"Shell command that reads the text on stdin and writes {file}, an .ogg. Empty: no voice notes."`
+	When    string `json:"when" jsonschema:"enum=voice,enum=always" jsonschema_description:"Speaks answers to messages with audio, or all answers."`
 }
 
 // The values of Speak.When.

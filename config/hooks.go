@@ -9,13 +9,13 @@ import (
 
 // Hook configures POST /hooks/NAME.
 type Hook struct {
-	Secret   Secret `json:"secret" jsonschema:"required" jsonschema_description:"What the caller proves to know: at least 16 characters, or file:/path, env:NAME or cred:NAME."`
-	Auth     string `json:"auth,omitempty" jsonschema:"enum=bearer,enum=github,enum=stripe,enum=hmac" jsonschema_description:"How the caller proves it: with Authorization: Bearer SECRET, as GitHub or Stripe sign a body, or with the hex HMAC-SHA256 of the body in header. Default: bearer."`
-	Header   string `json:"header,omitempty" jsonschema_description:"The header with the signature, such as X-Signature. Required with auth hmac."`
-	Chat     string `json:"chat" jsonschema:"required" jsonschema_description:"The chat that gets the message, as channel:chat_id, such as telegram:123456."`
-	Template string `json:"template,omitempty" jsonschema_description:"The text of the message, as a template of Go's text/template, or file:PATH, relative to the config file. Default: the body in a block of code."`
-	Agent    string `json:"agent,omitempty" jsonschema_description:"The agent that works on the text. Empty: the text is sent to the chat."`
-	MaxBody  int    `json:"maxBody,omitempty" unit:"bytes" jsonschema:"minimum=1,maximum=67108864" jsonschema_description:"Maximum size of a body in bytes. Default: 1048576."`
+	Secret   Secret `json:"secret" jsonschema:"required" jsonschema_description:"Secret of the caller: at least 16 characters."`
+	Auth     string `json:"auth,omitempty" jsonschema:"enum=bearer,enum=github,enum=stripe,enum=hmac" jsonschema_description:"How the caller proves to know it: by Authorization: Bearer SECRET, as GitHub or Stripe sign, or by the body's hex HMAC-SHA256. Default: bearer."`
+	Header   string `json:"header,omitempty" jsonschema_description:"Header with that HMAC, such as X-Signature. Required with auth hmac."`
+	Chat     string `json:"chat" jsonschema:"required" jsonschema_description:"The chat that gets the message, such as telegram:123456."`
+	Template string `json:"template,omitempty" jsonschema_description:"The message, as a Go template or file:PATH. Default: the body in a block of code."`
+	Agent    string `json:"agent,omitempty" jsonschema_description:"The agent that works on the text. Empty: the text goes to the chat."`
+	MaxBody  int    `json:"maxBody,omitempty" unit:"bytes" jsonschema:"minimum=1,maximum=67108864" jsonschema_description:"Largest body in bytes. Default: 1048576."`
 }
 
 // Values of Hook.Auth.

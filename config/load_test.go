@@ -48,7 +48,7 @@ func TestAnEmptyObjectLoadsTheDefaults(t *testing.T) {
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","gather":0,"ratePerMinute":0,"drainTimeout":30,"files":{"max":2048,"keepDays":0},"keep":{"messages":30,"maxMessages":100000,"history":30,"usage":400,"memories":400,"runs":0},"language":"auto","timezone":"","words":{},"record":"","stateDir":"FOLDER/.nanobot","store":"","storePassword":"","bot":"","member":{"name":"","ttl":10,"labels":[]}},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"roles":{"owner":[],"approver":[],"guest":[]},"quotas":[],"routes":[],"schedules":{}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"},"roles":{"owner":[],"approver":[],"guest":[]},"routes":[],"quotas":[],"schedules":{}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"keptMemory":0,"maxKept":0,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +

@@ -17,12 +17,12 @@ const (
 // MCPServer is an MCP server that an agent is told to use: a command that the agent starts, or a
 // URL. Other programs use the same JSON format.
 type MCPServer struct {
-	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How the server is reached. Default: stdio with a command, http with a url."`
-	Command string            `json:"command,omitempty" jsonschema_description:"The program that the agent starts and talks with on stdin and stdout. No shell is used."`
-	Args    []string          `json:"args,omitempty" jsonschema_description:"The arguments of the command."`
-	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Environment variables of the command: a value, or file:/path, env:NAME or cred:NAME."`
-	URL     string            `json:"url,omitempty" jsonschema_description:"The address of a server of type http or sse."`
-	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers of each request to the url: a value, or file:/path, env:NAME or cred:NAME."`
+	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How it is reached. Default: stdio with a command, http with a url."`
+	Command string            `json:"command,omitempty" jsonschema_description:"The program, started without a shell."`
+	Args    []string          `json:"args,omitempty" jsonschema_description:"Its arguments."`
+	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Its environment; values may be references to secrets."`
+	URL     string            `json:"url,omitempty" jsonschema_description:"Address of a server of type http or sse."`
+	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers; values may be references to secrets."`
 }
 
 // Transport returns MCPStdio, MCPHTTP or MCPSSE.

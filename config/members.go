@@ -15,9 +15,9 @@ import (
 
 // Member configures this daemon as one of several that share a store.
 type Member struct {
-	Name   string   `json:"name" jsonschema_description:"The name of this member, which no other member has. Default: the name of the host."`
-	TTL    int      `json:"ttl" unit:"seconds" jsonschema:"minimum=2,maximum=300" jsonschema_description:"Seconds after which the other members take over the work of a member that is not heard of."`
-	Labels []string `json:"labels" jsonschema_description:"What this member has, such as gpu: it runs the agents whose labels it has all of."`
+	Name   string   `json:"name" jsonschema_description:"The member's unique name. Default: the host's name."`
+	TTL    int      `json:"ttl" unit:"seconds" jsonschema:"minimum=2,maximum=300" jsonschema_description:"Seconds of silence after which other members take over its work."`
+	Labels []string `json:"labels" jsonschema_description:"What this member has, such as gpu, for terminal.labels."`
 }
 
 // botPattern is what the name of a bot and of a schema may be.

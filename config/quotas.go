@@ -8,11 +8,11 @@ import (
 
 // Quota is a limit for what messages use in a day.
 type Quota struct {
-	Per     string  `json:"per" jsonschema:"required,enum=user,enum=chat,enum=agent" jsonschema_description:"What the limit holds for: each person, each chat or each agent. Messages that nobody has typed count for their chat and agent."`
-	Match   Match   `json:"match,omitzero" jsonschema_description:"The messages that are counted and limited; every key must match. Default: all messages."`
+	Per     string  `json:"per" jsonschema:"required,enum=user,enum=chat,enum=agent" jsonschema_description:"Whose use is limited. Messages that nobody typed count for their chat and agent."`
+	Match   Match   `json:"match,omitzero" jsonschema_description:"Every key must match. Default: all messages."`
 	Turns   int     `json:"turns,omitempty" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"Turns that may begin in a day."`
-	Seconds int     `json:"seconds,omitempty" unit:"seconds" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"Seconds of turns after which no other may begin in a day. Waiting for a person does not count."`
-	Cost    float64 `json:"cost,omitempty" jsonschema:"minimum=0" jsonschema_description:"US dollars after which no other turn may begin in a day, as the agents report them."`
+	Seconds int     `json:"seconds,omitempty" unit:"seconds" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"Seconds of turns in a day, without waiting for people, after which no other begins."`
+	Cost    float64 `json:"cost,omitempty" jsonschema:"minimum=0" jsonschema_description:"US dollars in a day, as agents report them, after which no other turn begins."`
 }
 
 // Limit returns the key of the limit that is set, and the limit.

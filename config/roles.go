@@ -10,9 +10,9 @@ import (
 
 // Roles are people with more or fewer rights than others, as channel:userid.
 type Roles struct {
-	Owner    []string `json:"owner" jsonschema_description:"People who may do everything that people can do in a chat."`
-	Approver []string `json:"approver" jsonschema_description:"People who may also give permission to agents and approve steps of runbooks, where no list of approvers names others."`
-	Guest    []string `json:"guest" jsonschema_description:"People who may only talk to the agents that a route gives them."`
+	Owner    []string `json:"owner" jsonschema_description:"People who may do everything in a chat."`
+	Approver []string `json:"approver" jsonschema_description:"People who may also give permission and approve steps, unless a list of approvers names others."`
+	Guest    []string `json:"guest" jsonschema_description:"People who may talk only to agents that a route gives them."`
 }
 
 // People returns the people by role; nil if no list names anybody, so that there are no roles.

@@ -15,22 +15,22 @@ import (
 
 // Route is a rule about who answers a message, and where. The first rule that matches counts.
 type Route struct {
-	Match     Match     `json:"match,omitzero" jsonschema_description:"The messages that the rule is about; every key must match. Default: all messages."`
+	Match     Match     `json:"match,omitzero" jsonschema_description:"Every key must match. Default: all messages."`
 	Agent     string    `json:"agent" jsonschema:"required,minLength=1" jsonschema_description:"The agent that answers."`
-	Workspace string    `json:"workspace,omitempty" jsonschema_description:"A folder below the workspace in which the agent works."`
-	Worktree  string    `json:"worktree,omitempty" jsonschema_description:"A Git repository below the workspace. The agent works in a worktree of its own for the chat: worktrees/ID, on the branch nanobot/ID."`
-	Switch    Selection `json:"switch,omitzero" jsonschema_description:"Whether people can choose another agent with /agent: true for any, or a list of agents. Default: false."`
+	Workspace string    `json:"workspace,omitempty" jsonschema_description:"Folder below the workspace in which it works."`
+	Worktree  string    `json:"worktree,omitempty" jsonschema_description:"Git repository below the workspace, of which each chat gets a worktree."`
+	Switch    Selection `json:"switch,omitzero" jsonschema_description:"Whether people can choose another agent with /agent, or which. Default: false."`
 }
 
 // Match has the values that a message must have; nil: any. One value of each key must match.
 type Match struct {
-	Channel  Values `json:"channel,omitempty" jsonschema_description:"Channels, such as telegram, or telegram.work for the account named work."`
-	Chat     Values `json:"chat,omitempty" jsonschema_description:"IDs of chats, such as -1001 or telegram:-1001. All topics and threads of the chat match, too."`
+	Channel  Values `json:"channel,omitempty" jsonschema_description:"Such as telegram, or telegram.work for an account."`
+	Chat     Values `json:"chat,omitempty" jsonschema_description:"IDs such as -1001 or telegram:-1001, with all topics and threads."`
 	Topic    Values `json:"topic,omitempty" jsonschema_description:"IDs of topics or threads."`
 	User     Values `json:"user,omitempty" jsonschema_description:"IDs of people."`
 	Kind     Values `json:"kind,omitempty" jsonschema_description:"private or group."`
-	Command  Values `json:"command,omitempty" jsonschema_description:"First words of messages, without their slash. The word is taken off the text."`
-	Media    Values `json:"media,omitempty" jsonschema_description:"Types of files, such as image/png, image/* or */*. One file must match."`
+	Command  Values `json:"command,omitempty" jsonschema_description:"First words, without slash; taken off the text."`
+	Media    Values `json:"media,omitempty" jsonschema_description:"Types of files, such as image/* or */*. One file must match."`
 	Hook     Values `json:"hook,omitempty" jsonschema_description:"Names of hooks."`
 	Schedule Values `json:"schedule,omitempty" jsonschema_description:"Names of schedules."`
 }

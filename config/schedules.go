@@ -2,14 +2,14 @@ package config
 
 // Schedule is a message at certain times: a text that is sent, a prompt for an agent, or a runbook.
 type Schedule struct {
-	Cron     string `json:"cron,omitempty" jsonschema_description:"When: minute, hour, day of the month, month and day of the week, such as 0 9 * * MON-FRI, optionally with a leading field for seconds, or @hourly, @daily, @weekly or @monthly."`
-	At       string `json:"at,omitempty" jsonschema_description:"A single time instead of cron, such as 2026-12-24T18:00:00+01:00."`
-	Timezone string `json:"timezone,omitempty" jsonschema_description:"The time zone of cron, such as Europe/Berlin. Default: gateway.timezone."`
+	Cron     string `json:"cron,omitempty" jsonschema_description:"Minute, hour, day, month and weekday, such as 0 9 * * MON-FRI, or @daily."`
+	At       string `json:"at,omitempty" jsonschema_description:"One time instead, such as 2026-12-24T18:00:00+01:00."`
+	Timezone string `json:"timezone,omitempty" jsonschema_description:"Time zone of cron. Default: gateway.timezone."`
 	Chat     string `json:"chat" jsonschema:"required" jsonschema_description:"The chat, such as telegram:123456."`
-	Text     string `json:"text,omitempty" jsonschema_description:"The text that is sent, in Markdown, or the prompt of the agent."`
+	Text     string `json:"text,omitempty" jsonschema_description:"Markdown to send, or the agent's prompt."`
 	Agent    string `json:"agent,omitempty" jsonschema_description:"The agent that gets text as its prompt. Default: text is sent as it is."`
-	Runbook  string `json:"runbook,omitempty" jsonschema_description:"A runbook to run instead of a text."`
-	Say      string `json:"say,omitempty" jsonschema_description:"With always, the agent's turn is shown like any other. Default: the chat sees only what the agent sends."`
+	Runbook  string `json:"runbook,omitempty" jsonschema_description:"A runbook to run instead."`
+	Say      string `json:"say,omitempty" jsonschema_description:"With always, the agent's turn is shown. Default: only what it sends."`
 }
 
 // checkSchedules reports schedules that could never run.

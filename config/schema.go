@@ -87,7 +87,7 @@ func (e Extensions) describeProtocols(s *generate.Schema) error {
 		value.Description += more
 		return value
 	}
-	protocol := describe("Terminal", "protocol", "How nanobot talks to the agent: "+joinWithOr(words)+".")
+	protocol := describe("Terminal", "protocol", "How nanobot and the agent talk: "+joinWithOr(words)+".")
 	protocol.Enum = e.protocolNames(func(Protocol) bool { return true })
 	describe("Terminal", "timeout", e.timeoutDefaults())
 	describe("Terminal", "interactive",
@@ -119,8 +119,7 @@ func protocolRequirement(names []any, value ...string) string {
 		return ""
 	}
 	subject := strings.Join(append(value, "needs"), " ")
-	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:],
-		quotedAlternatives(names))
+	return fmt.Sprintf(" %s%s protocol %s.", strings.ToUpper(subject[:1]), subject[1:], quotedAlternatives(names))
 }
 
 // joinWithOr joins words to a list with "or", as in a sentence.

@@ -12,10 +12,10 @@ import (
 
 // Warm configures the processes of the agent that are started before their message.
 type Warm struct {
-	Chats int      `json:"chats" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"In how many chats the agent's next process is started when a turn ends. If there are more, those that were used last have one. 0: none."`
-	Spare int      `json:"spare" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many processes wait for chats that have none. They have no variables of a chat. 0: none; also none where the sandbox depends on the chat."`
-	For   int      `json:"for" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which a waiting process is ended. A spare one is replaced."`
-	Watch []string `json:"watch" jsonschema_description:"Files that the agent reads when it starts, as patterns such as lib/*.py or prompts/**, relative to the workspace. A process that was started before one of them changed is not used. The files that the command names are always watched."`
+	Chats int      `json:"chats" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"In how many chats, those used last, the next process starts when a turn ends."`
+	Spare int      `json:"spare" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many processes wait for other chats; none where the sandbox depends on the chat."`
+	For   int      `json:"for" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which a waiting process is ended; a spare one is replaced."`
+	Watch []string `json:"watch" jsonschema_description:"More files whose change makes a waiting process unusable, such as lib/*.py or prompts/**."`
 }
 
 // On reports whether processes are started before their message.

@@ -10,13 +10,13 @@ import (
 
 // Settings is the section channels.discord, or an entry of it.
 type Settings struct {
-	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts: 1 to 32 letters, digits and hyphens. Its chats are discord.NAME:ID. One account may have none."`
+	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts, whose chats are discord.NAME:ID."`
 	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
-	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
-	APIBase   string        `json:"apiBase" jsonschema_description:"Another server with Discord's REST API, which also names its gateway. Default: Discord's own."`
-	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers on servers: only when it is mentioned or replied to, always, or never."`
-	Thread    bool          `json:"thread" jsonschema_description:"Opens a thread for each conversation that begins in a channel of a server."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, such as file:token.txt."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or *. Others must be paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"Another server with Discord's REST API. Default: Discord's own."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"On servers, the bot answers mentions and replies, everything, or nothing."`
+	Thread    bool          `json:"thread" jsonschema_description:"Opens a thread for each conversation on a server."`
 }
 
 var (
@@ -28,7 +28,7 @@ var (
 func Describe() channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Discord bot, or a list of several, which are accounts of one daemon.",
+			Name: Name, Description: "The Discord bot, or a list of several.",
 			New: func() config.ChannelSettings { return &Settings{AllowFrom: []string{}, Groups: "mention"} },
 		},
 		Token: "a Discord bot", Open: open,

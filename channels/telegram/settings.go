@@ -18,23 +18,23 @@ import (
 
 // Settings is the section channels.telegram, or an entry of it.
 type Settings struct {
-	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts: 1 to 32 letters, digits and hyphens. Its chats are telegram.NAME:ID. One account may have none."`
+	Name      string        `json:"name,omitempty" jsonschema_description:"The name of one of several accounts, whose chats are telegram.NAME:ID."`
 	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
-	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
-	APIBase   string        `json:"apiBase" jsonschema_description:"URL of the Bot API server."`
-	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups: only when it is mentioned or replied to, always, or never."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, such as file:token.txt."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or *. Others must be paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"The Bot API server."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"In groups, the bot answers mentions and replies, everything, or nothing."`
 	// Rich, Drafts and Reactions are used where the server supports them.
-	Rich           string `json:"rich" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether answers with tables, headings or task lists that fit into one message are sent as rich messages, where the server supports them."`
-	Drafts         string `json:"drafts" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether an answer is shown as a draft while it is written, in private chats and where the server supports it."`
-	Reactions      string `json:"reactions" jsonschema:"enum=auto,enum=off" jsonschema_description:"Whether the bot reacts to messages in groups to show that it works on them, where the chat allows it."`
-	GroupDocuments bool   `json:"groupDocuments" jsonschema_description:"Sends several documents, or several audio files, as an album instead of singly."`
+	Rich           string `json:"rich" jsonschema:"enum=auto,enum=off" jsonschema_description:"Sends short answers with tables, headings or task lists as rich messages, if the server can."`
+	Drafts         string `json:"drafts" jsonschema:"enum=auto,enum=off" jsonschema_description:"Shows an answer as a draft while it is written, in private chats, if the server can."`
+	Reactions      string `json:"reactions" jsonschema:"enum=auto,enum=off" jsonschema_description:"Reacts to messages in groups to show their state, where the chat allows it."`
+	GroupDocuments bool   `json:"groupDocuments" jsonschema_description:"Sends several documents or audio files as an album."`
 	// MaxDownload is in bytes.
-	MaxDownload int64  `json:"maxDownload" unit:"bytes" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest file in bytes that the bot accepts. 0: as large as the server allows, which is 20 MB on Telegram's own."`
-	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive. webhook needs webhookUrl and http.listen."`
+	MaxDownload int64  `json:"maxDownload" unit:"bytes" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest received file in bytes; 0: what the server allows, 20 MB on Telegram's own."`
+	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs webhookUrl and http.listen."`
 	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
-	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Public URL to which Telegram delivers updates, such as https://bot.example.com/telegram."`
-	WebhookSecret config.Secret `json:"webhookSecret" jsonschema_description:"Secret that Telegram sends with each update: 1 to 256 letters, digits, _ and -, or file:/path, env:NAME or cred:NAME. Default: derived from the token."`
+	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Public URL for updates, such as https://bot.example.com/telegram."`
+	WebhookSecret config.Secret `json:"webhookSecret" jsonschema_description:"What Telegram sends with each update: 1 to 256 letters, digits, _ and -. Default: derived from the token."`
 }
 
 var (
@@ -51,7 +51,7 @@ const stateFolder = "telegram-updates"
 func Describe(timing Timing) channels.Description {
 	return channels.Description{
 		Channel: config.Channel{
-			Name: Name, Description: "The Telegram bot, or a list of several, which are accounts of one daemon.",
+			Name: Name, Description: "The Telegram bot, or a list of several.",
 			New: func() config.ChannelSettings {
 				return &Settings{
 					AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll", Rich: "auto",

@@ -22,15 +22,15 @@ import (
 type Settings struct {
 	Enabled   bool   `json:"enabled" jsonschema_description:"Switches the chat page on. Needs http.listen."`
 	Name      string `json:"name" jsonschema_description:"The bot's name on the page, up to 60 characters."`
-	Picture   string `json:"picture" jsonschema_description:"The bot's picture on the page: a PNG, JPEG, WebP or GIF file of up to 1 MiB, relative to the config's folder. Default: that of nanobot."`
-	MaxUpload int    `json:"maxUpload" unit:"MiB" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Maximum size in MiB of all files of one message together."`
+	Picture   string `json:"picture" jsonschema_description:"Its picture: PNG, JPEG, WebP or GIF up to 1 MiB. Default: nanobot's."`
+	MaxUpload int    `json:"maxUpload" unit:"MiB" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Size in MiB of all files of one message."`
 	Push      Push   `json:"push"`
 }
 
 // Push is the section channels.web.push.
 type Push struct {
-	Enabled bool     `json:"enabled" jsonschema_description:"Lets people have notifications pushed to their browsers, by the push services of the browsers' makers. Needs https or localhost."`
-	Allow   []string `json:"allow" jsonschema_description:"Hosts, addresses and networks of push services that may have addresses that are not public."`
+	Enabled bool     `json:"enabled" jsonschema_description:"Notifications by the push services of the browsers' makers. Needs https or localhost."`
+	Allow   []string `json:"allow" jsonschema_description:"Push services at addresses that are not public: hosts, addresses, networks."`
 }
 
 var (

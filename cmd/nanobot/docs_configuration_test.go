@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func configurationTables(t *testing.T, schema []byte) string {
 	t.Helper()
 	var root jsonschema.Schema
 	musttest.Do(t, json.Unmarshal(schema, &root))
-	tables := schemaTables{root: &root}
+	tables := schemaTables{root: &root, paths: map[*jsonschema.Schema]string{}}
 	tables.addSection("Top level", "", &root, "")
 	for _, table := range tables.tables {
 		tables.WriteString(table)
@@ -58,6 +59,7 @@ type schemaTables struct {
 	strings.Builder
 	root   *jsonschema.Schema
 	tables []string
+	paths  map[*jsonschema.Schema]string // of the sections that have a table
 }
 
 // addSection adds the table of a section, and those of the sections in it. prefix is the path of
@@ -65,16 +67,17 @@ type schemaTables struct {
 func (s *schemaTables) addSection(heading, description string, section *jsonschema.Schema, prefix string) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n### %s\n\n", heading)
-	if description != "" {
-		fmt.Fprintf(&table, "%s\n\n", description)
+	if more := pageOfSection(prefix); description+more != "" {
+		fmt.Fprintf(&table, "%s\n\n", strings.TrimSpace(description+more))
 	}
-	table.WriteString("| key | value | default | meaning |\n| --- | --- | --- | --- |\n")
+	table.WriteString("| key | value | meaning |\n| --- | --- | --- |\n")
+	s.paths[section] = strings.TrimSuffix(prefix, ".")
 	position := len(s.tables)
 	s.tables = append(s.tables, "")
 	rows := 0
 	for p := section.Properties.Oldest(); p != nil; p = p.Next() {
 		path := prefix + p.Key
-		if below := s.resolve(p.Value); below.Properties != nil && below.Properties.Len() > 0 {
+		if below := s.resolve(p.Value); below.Properties != nil && below.Properties.Len() > 0 && s.paths[below] == "" {
 			s.addSection("`"+path+"`", p.Value.Description, below, path+".")
 			continue
 		}
@@ -83,12 +86,22 @@ func (s *schemaTables) addSection(heading, description string, section *jsonsche
 		if p.Value.Default != nil && fallback == "" {
 			fallback = jsonCode(p.Value.Default)
 		}
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", path, s.valueOf(p.Value), fallback, escapeCell(meaning))
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", path, s.valueOf(p.Value, fallback), escapeCell(meaning))
 		s.addItems(path, p.Value)
 	}
 	if rows > 0 {
 		s.tables[position] = table.String()
 	}
+}
+
+// pageOfSection returns a link to the page that has the name of a section, if there is one.
+func pageOfSection(prefix string) string {
+	path := strings.Split(prefix, ".")
+	page := path[max(0, len(path)-2)] + ".md"
+	if _, err := os.Stat(filepath.Join("..", "..", "docs", page)); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" See [%s](%[1]s).", page)
 }
 
 // addItems adds the table of a section whose keys the user names, such as terminal.providers, or of
@@ -119,36 +132,55 @@ func (s *schemaTables) resolve(value *jsonschema.Schema) *jsonschema.Schema {
 	return value
 }
 
-// valueOf describes the values that a key takes.
-func (s *schemaTables) valueOf(value *jsonschema.Schema) string {
+// valueOf describes the values that a key takes, with the default in bold.
+func (s *schemaTables) valueOf(value *jsonschema.Schema, fallback string) string {
 	value = s.resolve(value)
-	if len(value.Enum) > 0 {
-		var codes []string
+	if path := s.paths[value]; path != "" {
+		return "as `" + path + "`"
+	}
+	var alternatives []string
+	switch {
+	case len(value.Enum) > 0:
 		for _, e := range value.Enum {
-			codes = append(codes, jsonCode(e))
+			alternatives = append(alternatives, jsonCode(e))
 		}
-		return strings.Join(codes, ", ")
+	case value.Type == "integer":
+		alternatives = []string{bounds(value)}
+	case value.Type == "array" && s.resolve(value.Items).Properties != nil:
+		alternatives = []string{"objects"}
+	case value.Type == "array":
+		alternatives = []string{"strings"}
+	case value.Type == "boolean":
+		alternatives = []string{"`true`", "`false`"}
+	case value.Type == "" && value.OneOf[0].Type == "string":
+		alternatives = []string{"string or strings"}
+	case value.Type == "":
+		alternatives = []string{"`true`", "`false`", "strings"}
+	default:
+		alternatives = []string{value.Type}
 	}
-	switch value.Type {
-	case "integer":
-		if len(value.Maximum) > 5 { // only there to keep arithmetic from overflowing
-			return fmt.Sprintf("number, at least %s", value.Minimum)
-		}
-		return fmt.Sprintf("%s to %s", value.Minimum, value.Maximum)
-	case "array":
-		if s.resolve(value.Items).Properties != nil {
-			return "list of objects"
-		}
-		return "list of strings"
-	case "boolean":
-		return "`true`, `false`"
-	case "":
-		if value.OneOf[0].Type == "string" {
-			return "string, list of strings"
-		}
-		return "`true`, `false`, list of strings"
+	i := slices.IndexFunc(alternatives, func(a string) bool { return strings.Trim(a, "`\"") == strings.Trim(fallback, "`\"") })
+	switch {
+	case fallback == "" || fallback == "`[]`" || fallback == "`{}`":
+	case i >= 0:
+		alternatives[i] = "**" + alternatives[i] + "**"
+	case alternatives[0] == "string" || alternatives[0] == "number":
+		return "**" + fallback + "**"
+	default:
+		alternatives = append(alternatives, "**"+fallback+"**")
 	}
-	return value.Type
+	return strings.Join(alternatives, ", ")
+}
+
+// bounds describes the values of a whole number.
+func bounds(value *jsonschema.Schema) string {
+	switch {
+	case len(value.Maximum) <= 5:
+		return fmt.Sprintf("%s–%s", value.Minimum, value.Maximum)
+	case value.Minimum == "0": // a larger maximum is only there to keep arithmetic from overflowing
+		return "number"
+	}
+	return fmt.Sprintf("≥ %s", value.Minimum)
 }
 
 // splitDefault cuts the sentence that begins with "Default:" off a description.

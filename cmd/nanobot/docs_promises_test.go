@@ -58,32 +58,42 @@ func (p promiseTable) result(promise, agent string) promiseResult {
 	return promiseResult{Result: notRun}
 }
 
-// markdown renders the table, with a numbered list of the reasons below it.
+// markdown renders a list of the promises that every agent keeps and a table of the others, with a
+// numbered list of the reasons below it.
 func (p promiseTable) markdown() string {
-	var b, list strings.Builder
-	fmt.Fprintf(&b, "| promise | %s |\n|%s\n", strings.Join(p.Agents, " | "), strings.Repeat(" --- |", len(p.Agents)+1))
+	var all, table, list strings.Builder
+	fmt.Fprintf(&table, "| promise | %s |\n|%s\n", strings.Join(p.Agents, " | "), strings.Repeat(" --- |", len(p.Agents)+1))
 	var notes []string
 	for _, line := range p.Promises {
-		b.WriteString("| " + line.Promise + " |")
+		if p.keptByAll(line.Name) {
+			all.WriteString("- " + line.Promise + "\n")
+			continue
+		}
+		table.WriteString("| " + line.Promise + " |")
 		for _, agent := range p.Agents {
 			r := p.result(line.Name, agent)
-			if b.WriteString(" " + r.Result); r.Note != "" {
+			if table.WriteString(" " + r.Result); r.Note != "" {
 				n := slices.Index(notes, r.Note) + 1
 				if n == 0 {
 					notes = append(notes, r.Note)
 					n = len(notes)
-					fmt.Fprintf(&list, "%d. %s\n", n, r.Note)
+					reason := strings.TrimPrefix(r.Note, "The agent ")
+					fmt.Fprintf(&list, "%d. %s%s\n", n, strings.ToUpper(reason[:1]), reason[1:])
 				}
-				fmt.Fprintf(&b, " (%d)", n)
+				fmt.Fprintf(&table, " (%d)", n)
 			}
-			b.WriteString(" |")
+			table.WriteString(" |")
 		}
-		b.WriteByte('\n')
+		table.WriteByte('\n')
 	}
-	if len(notes) > 0 {
-		b.WriteString("\n" + list.String())
-	}
-	return b.String()
+	return fmt.Sprintf("With all of them:\n\n%s\nWith some of them:\n\n%s\n%s", all.String(), table.String(), list.String())
+}
+
+// keptByAll reports whether every agent keeps a promise.
+func (p promiseTable) keptByAll(promise string) bool {
+	return !slices.ContainsFunc(p.Agents, func(agent string) bool {
+		return p.result(promise, agent) != promiseResult{Result: kept}
+	})
 }
 
 // The generated part of docs/acp.md is between these two lines.

@@ -17,20 +17,20 @@ const Name = "acp"
 
 // Settings is the section acp of an agent.
 type Settings struct {
-	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What happens when the agent needs permission: ask the person, allow what only reads and ask about the rest, allow everything, or deny everything."`
+	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What happens when the agent needs permission; allow-reads asks about all but reading."`
 	// Rules override Permissions. AskTimeout is at most the hour that the gateway waits for
 	// answers.
-	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
-	AskTimeout int               `json:"askTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
-	Idle       int               `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
-	KeptMemory int               `json:"keptMemory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for agents that stay running between turns. If they use more, the one that has been idle longest is ended first, as long as there are more than gateway.maxConcurrent. 0: a quarter of the memory of this machine, or of the cgroup or container that limits nanobot; several agents with protocol acp share it equally."`
-	MaxKept    int               `json:"maxKept" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Maximum number of agents that stay running between turns, whatever memory they use. 0: only keptMemory limits them."`
-	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
+	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
+	AskTimeout int               `json:"askTimeout" unit:"seconds" jsonschema:"minimum=1,maximum=3600" jsonschema_description:"Seconds that a person has to answer; silence counts as a refusal."`
+	Idle       int               `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after which an idle agent is ended. The next message resumes it."`
+	KeptMemory int               `json:"keptMemory" unit:"MiB" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for idle agents; beyond it, the one idle longest is ended. gateway.maxConcurrent may always stay. 0: a quarter of the machine's or container's memory."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many idle agents may stay; 0: no limit."`
+	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot. Not with terminal.user."`
 	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
 	TerminalTimeout int    `json:"terminalTimeout" unit:"seconds" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds that such a command may run; 0: no limit."`
-	TerminalMemory  int    `json:"terminalMemory" unit:"MiB" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space that such a command may use; 0: no limit."`
-	AuthMethod      string `json:"authMethod" jsonschema_description:"ID of the agent's sign-in method, if the agent asks for one."`
+	TerminalMemory  int    `json:"terminalMemory" unit:"MiB" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space of such a command; 0: no limit."`
+	AuthMethod      string `json:"authMethod" jsonschema_description:"ID of the agent's sign-in method, if it asks for one."`
 }
 
 var _ config.Settings = (*Settings)(nil)
@@ -42,7 +42,7 @@ func Describe() terminal.Description {
 			Name: Name, Description: "the Agent Client Protocol", Persistent: true, SupportsMCP: true, SupportsProtect: true,
 			SupportsInject: true, DefaultTimeout: 3600,
 			New:                func() config.Settings { return NewSettings() },
-			SectionDescription: "For protocol acp: what the agent may do, and how long it stays running between turns.",
+			SectionDescription: "For protocol acp.",
 		},
 		NeedsConsent: "it usually has a paid model behind it",
 		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o) },

@@ -26,11 +26,11 @@ const (
 
 // Settings is the section blocks of an agent.
 type Settings struct {
-	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: command runs terminal.command once in each round, with the prompt on stdin; person sends the prompt to the chat as a file, and somebody sends the model's answer back."`
-	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What needs approval: run is RUN_COMMAND and DELETE_FILE, all is CREATE_FILE and EDIT_FILE as well, never is nothing. A change of a protected file (terminal.protect) always needs approval; with never it is refused."`
+	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: terminal.command, once in each round, or a person who gets the prompt as a file."`
+	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What needs approval: commands and deletions, also other changes of files (all), or nothing. Protected files always need it; with never their change is refused."`
 	Timeout     int    `json:"timeout" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a RUN_COMMAND may take."`
-	OutputLimit int    `json:"outputLimit" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Maximum number of characters of a RUN_COMMAND's output that the model gets."`
-	MaxRounds   int    `json:"maxRounds" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of rounds for one task."`
+	OutputLimit int    `json:"outputLimit" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"How many characters of a command's output the model gets."`
+	MaxRounds   int    `json:"maxRounds" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many rounds one task may have."`
 }
 
 var _ config.Settings = (*Settings)(nil)
@@ -39,9 +39,9 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "command blocks of a model without tool calls",
+			Name: Name, Description: "a model's command blocks",
 			New:                func() config.Settings { return NewSettings() },
-			SectionDescription: "For protocol blocks: who answers, what is asked before it is done, and limits.",
+			SectionDescription: "For protocol blocks.",
 			DefaultCommand:     defaultCommand,
 			SupportsProtect:    true,
 		},

@@ -27,14 +27,14 @@ const (
 
 // Settings is the section keys of an agent.
 type Settings struct {
-	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for each message, which reads and prints one JSON line for each step; turn is one process for each step, which reads a prompt and prints a response."`
-	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
+	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"One process for each message, which answers steps with JSON lines, or one for each step, which answers a prompt."`
+	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses; xml needs agent to be turn."`
 	Cols     int    `json:"cols,omitempty" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal. Default: 160 with protocol keys, 80 with screen."`
-	Rows     int    `json:"rows,omitempty" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal. cols times rows is at most 80000, because /screen draws no larger terminal. Default: 40 with protocol keys, 24 with screen."`
-	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Maximum number of responses of the agent to one message."`
-	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal, with its arguments, such as bash --norc."`
-	Idle     int    `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
-	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Maximum number of terminals that stay open between messages. The one that has been idle longest is closed first."`
+	Rows     int    `json:"rows,omitempty" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows. cols times rows is at most 80000. Default: 40 with protocol keys, 24 with screen."`
+	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many responses one message may have."`
+	Shell    string `json:"shell" jsonschema_description:"The terminal's shell with its arguments, such as bash --norc."`
+	Idle     int    `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after a chat's last message at which its terminal is closed, or handed back by an idle person."`
+	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many terminals may stay open between messages; the one idle longest is closed first."`
 }
 
 var (
@@ -46,9 +46,9 @@ var (
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "keystrokes into a terminal screen",
+			Name: Name, Description: "keystrokes of an agent",
 			New:                func() config.Settings { return NewSettings() },
-			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
+			SectionDescription: "For the protocols keys and screen.",
 		},
 		NeedsConsent: "it usually has a paid model behind it",
 		Open:         func(o terminal.OpenOptions) terminal.Protocol { return New(o.Config) },
@@ -62,7 +62,7 @@ func Describe() terminal.Description {
 func DescribeScreen() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Persistent: true, Section: Name,
+			Name: ScreenName, Description: "a terminal for people", Persistent: true, Section: Name,
 			DefaultCommand: func(t config.Terminal) string { return SettingsOf(t).shellCommand() },
 		},
 		NeedsConsent: "the program gets what is typed",

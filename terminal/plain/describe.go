@@ -15,7 +15,7 @@ const Name = "plain"
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "plain text in which files are found", SupportsFormat: true,
+			Name: Name, Description: "text", SupportsFormat: true,
 			SupportsWarm: true,
 		},
 		Open:        func(terminal.OpenOptions) terminal.Protocol { return Protocol{} },

@@ -18,7 +18,7 @@ const Name = "rich"
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "rich JSON lines", SupportsQuestions: true,
+			Name: Name, Description: "lines of JSON", SupportsQuestions: true,
 			SupportsInject: true, SupportsFormat: true, SupportsWarm: true,
 		},
 		Open:        func(terminal.OpenOptions) terminal.Protocol { return Protocol{} },
