@@ -86,8 +86,8 @@ func (f *busyForum) transcript(since time.Time) string {
 	return out
 }
 
-const exampleGroup = "# A Telegram group with topics\n\nThe times are synthetic: a real gateway and channel, and a server with Telegram's limits. `TestTheExampleOfABusyGroup`\nwrites this page.\n\n" +
-	"## Five agents end and a question is asked\n\nFive agents with a board each end at second 0. At the same moment a question is asked in a sixth topic, and a seventh gets a\nsilent remark. The answers go first; a board that would have to wait for them is removed. A minute later one agent has a\nshort task, and its board is folded.\n\n%s\n" +
+const exampleGroup = "# A Telegram group with topics\n\nThis page shows when messages reach a busy Telegram group, which takes 20 in a minute. The times are those of a test server with\nTelegram's limits; the gateway and the channel are real. `TestTheExampleOfABusyGroup` writes this page.\n\n" +
+	"## Five agents end and a question is asked\n\nFive agents with a board each end at second 0. At the same moment a question is asked in a sixth topic, and a seventh gets a\nsilent message. The answers go first; a board that would have to wait for them is removed. A minute later one agent has a\nshort task, and its board is folded.\n\n%s\n" +
 	"## A message that the server fails to take\n\nThe server answers every try of one message with a status of 500, and takes the others. After three minutes the message is\nset aside, and those after it are sent. The button, which is pressed after five minutes, sends it\nagain. These are the messages of its topic.\n\n%s"
 
 func TestTheExampleOfABusyGroup(t *testing.T) {

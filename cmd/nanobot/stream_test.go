@@ -94,7 +94,7 @@ func TestALongAnswerIsShownWhileItIsWrittenAndEndsWithItsEnd(t *testing.T) {
 	killtest.SkipIfShort(t)
 	t.Parallel()
 	page := new(strings.Builder)
-	page.WriteString("# A long answer while it is written\n\nAn agent writes a report of 400 lines. This is what people see after the 60th line, and in the end. Long messages are\nabridged here. A draft has no buttons; `/stop` ends its turn.\n`TestALongAnswerIsShownWhileItIsWrittenAndEndsWithItsEnd` writes this page.\n")
+	page.WriteString("# A long answer while it is written\n\nAn agent writes a report of 400 lines. This is what people see after the 60th line, and in the end. Long messages are\nabridged here. A draft, which Telegram shows in private chats, has no buttons; `/stop` ends its turn.\n`TestALongAnswerIsShownWhileItIsWrittenAndEndsWithItsEnd` writes this page.\n")
 	for _, network := range []struct {
 		name string
 		open func(*testing.T) streamScene

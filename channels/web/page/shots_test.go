@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,33 @@ func TestTheReadmesPicture(t *testing.T) {
 	p.size(1120, 910)
 	p.awaitText("#live", "Asking")
 	shoot(p, filepath.Join(into, "readme.png"))
+}
+
+// TestTheManualsPictureOfDev takes the picture that docs/kit.md shows.
+func TestTheManualsPictureOfDev(t *testing.T) {
+	into := os.Getenv("NANOBOT_SHOTS")
+	if into == "" {
+		t.Skip("NANOBOT_SHOTS names no folder to put pictures into")
+	}
+	f, _, _ := newDevFake(t, strings.Join([]string{
+		`{"type":"cassette","version":1,"agent":"default","protocol":"rich","config":{},"nanobot":"v1.0.0"}`,
+		`{"at":0,"type":"envelope","envelope":{"text":"Count the logs","user":{"name":"ann"},"chat_id":"web-1"}}`,
+		`{"at":21,"type":"frame","frame":{"type":"progress","text":"Reading 3 files"}}`,
+		`{"at":142,"type":"frame","frame":{"type":"message","text":"**3 files**, 1,204 lines"}}`,
+		`{"at":150,"type":"exit","exit":{"status":"done","code":0}}`,
+		`{"at":158,"type":"send","send":{"id":"3","kind":"message","text":"3 files, 1,204 lines"}}`,
+		`{"at":160,"type":"receipt","receipt":{"id":"3","message_id":"m7","state":"sent"}}`,
+	}, "\n")+"\n")
+	f.locked(func() {
+		f.chats["c1"] = "Count the logs"
+		f.append(obj{"event": "message", "chat": "c1", "from": "user", "kind": "message", "text": "Count the logs"})
+	})
+	f.say("c1", "**3 files**, 1,204 lines", nil)
+	p := british(t, f)
+	p.size(1120, 440)
+	p.run("location.hash = '#/c/c1'")
+	p.awaitText("#dev li:last-child", "receipt")
+	shoot(p, filepath.Join(into, "dev.png"))
 }
 
 // british opens the page with British times.
