@@ -16,12 +16,12 @@ function load() {
   document.head.append(Object.assign(document.createElement("script"), { src: "search-index.js" }));
 }
 
-// score returns 0 if a word is missing. Headings count more than text, and a page's title more than nothing.
+// score returns 0 if a word is missing. Headings count most, then what tables explain, then text.
 function score(section, words) {
   let sum = 0, own = false;
   for (const word of words) {
     const inText = Math.min((section.text.match(word) || []).length, 5), inHeading = section.heading.search(word) >= 0;
-    const points = inText + (inHeading ? 20 : 0) + (section.title.search(word) >= 0 ? 5 : 0);
+    const points = inText + (inHeading ? 20 : 0) + (section.terms.search(word) >= 0 ? 10 : 0) + (section.title.search(word) >= 0 ? 5 : 0);
     if (!points) return 0;
     own ||= inText > 0 || inHeading;
     sum += points;
