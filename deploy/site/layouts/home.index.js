@@ -3,7 +3,7 @@
 {{- range site.Pages -}}
   {{- $page := . -}}
   {{- range after 1 (split (replaceRE `<h[1-6] id="` "\x1f" .Content) "\x1f") -}}
-    {{- $parts := findRESubmatch `(?s)^([^"]*)">(.*?)</h[1-6]>(.*)` . 1 -}}
+    {{- $parts := findRESubmatch `(?s)^([^"]*)">(.*?)(?: <a class="anchor".*?)?</h[1-6]>(.*)` . 1 -}}
     {{- with index $parts 0 -}}
       {{- $text := index . 3 | replaceRE `</(p|li|td|th|div|pre)>` " " | plainify | htmlUnescape | replaceRE `\s+` " " -}}
       {{- $terms := slice }}{{ range findRESubmatch `<tr>\s*<td>(.*?)</td>` (index . 3) }}{{ $terms = $terms | append (index . 1 | plainify | htmlUnescape) }}{{ end -}}

@@ -7,6 +7,7 @@ let sections;
 
 function searchIn(all) {
   sections = all;
+  for (const s of sections) s.all = [s.title, s.heading, s.text].join(" ").toLowerCase();
   show();
 }
 
@@ -19,12 +20,14 @@ function load() {
 // score returns 0 if a word is missing. Headings count most, then what tables explain, then text.
 function score(section, words) {
   let sum = 0, own = false;
-  for (const word of words) {
-    const inText = Math.min((section.text.match(word) || []).length, 5), inHeading = section.heading.search(word) >= 0;
-    const points = inText + (inHeading ? 20 : 0) + (section.terms.search(word) >= 0 ? 10 : 0) + (section.title.search(word) >= 0 ? 5 : 0);
+  for (const { typed, pattern } of words) {
+    const matches = section.text.match(pattern) || [], whole = matches.filter((match) => match.length === typed.length);
+    const here = Math.min(matches.length, 5) + Math.min(whole.length, 5) +
+      (section.heading.search(pattern) >= 0 ? 20 : 0) + (section.terms.search(pattern) >= 0 ? 10 : 0);
+    const points = here + (section.title.search(pattern) >= 0 ? 10 : 0);
     if (!points) return 0;
-    own ||= inText > 0 || inHeading;
-    sum += points;
+    own ||= here > 0;
+    sum += points * Math.min(typed.length, 6); // short words are everywhere
   }
   return own ? sum : 0;
 }
@@ -37,16 +40,18 @@ function marked(text, any) {
 }
 
 function show() {
-  const typed = field.value.toLowerCase().match(/[\p{L}\p{N}][^\s]*/gu) || [];
-  const escaped = typed.map((word) => atWord + word.replace(/[^\p{L}\p{N}]/gu, "\\$&"));
-  const words = escaped.map((word) => new RegExp(word, "giu")), any = new RegExp("((?:" + escaped.join("|") + ")[\\p{L}\\p{N}]*)", "iu");
-  const found = typed.length ? sections.map((section) => ({ section, points: score(section, words) })).filter((f) => f.points) : [];
+  if (!sections.length) return; // they are being loaded
+  const words = (field.value.toLowerCase().match(/[\p{L}\p{N}](\S*[\p{L}\p{N}])?/gu) || []).map((typed) =>
+    ({ typed, pattern: new RegExp(atWord + typed.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "[\\p{L}\\p{N}]*", "giu") }));
+  const any = new RegExp("(" + words.map((word) => word.pattern.source).join("|") + ")", "iu");
+  const found = sections.filter((section) => words.length && words.every((word) => section.all.includes(word.typed)))
+    .map((section) => ({ section, points: score(section, words) })).filter((f) => f.points);
   found.sort((a, b) => b.points - a.points);
   status.textContent = found.length ? found.length + (found.length === 1 ? " section" : " sections") : "Nothing found. Try fewer or shorter words.";
   list.replaceChildren(...found.slice(0, 20).map(({ section }) => {
     const link = document.createElement("a"), where = document.createElement("b"), text = document.createElement("span");
     const match = any.exec(section.text);
-    link.href = section.page + "#" + section.anchor + (match ? ":~:text=" + encodeURIComponent(match[0]) : "");
+    link.href = section.page + "#" + section.anchor + (match ? ":~:text=" + encodeURIComponent(match[0]).replaceAll("-", "%2D") : "");
     where.textContent = section.title === section.heading ? section.title : section.title + " › " + section.heading;
     text.append(...marked(section.text, any));
     link.append(where, text);
@@ -54,7 +59,7 @@ function show() {
     item.append(link);
     return item;
   }));
-  results.hidden = !typed.length;
+  results.hidden = !words.length;
 }
 
 form.hidden = false;
