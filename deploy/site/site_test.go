@@ -277,6 +277,15 @@ func (p tab) complaints() []string {
 		r.violations.flatMap((v) => v.nodes.map((n) => v.id + ': ' + n.target + ': ' + n.html)))`)...)
 }
 
+// shoot puts a picture for people to look at into the folder that NANOBOT_SHOTS names.
+func (p tab) shoot(name string) {
+	p.t.Helper()
+	if shots := os.Getenv("NANOBOT_SHOTS"); shots != "" {
+		picture := musttest.Get(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(p.t)
+		musttest.Do(p.t, os.WriteFile(filepath.Join(shots, name+".png"), picture, 0o600))
+	}
+}
+
 func TestEveryPageIsReadableOnAPhoneAndOnADesk(t *testing.T) {
 	t.Parallel()
 	p := browse(t, "index.html")
@@ -293,11 +302,7 @@ func TestEveryPageIsReadableOnAPhoneAndOnADesk(t *testing.T) {
 				t.Errorf("%s, %d pixels, %s: %s", name, width, scheme, c)
 			}
 			grounds[eval[string](p, "getComputedStyle(document.body).backgroundColor")] = true
-			if shots := os.Getenv("NANOBOT_SHOTS"); shots != "" {
-				picture := musttest.Get(chromedp.Run(p.ctx, chromedp.CaptureScreenshot()))(t)
-				file := fmt.Sprintf("%s-%d.png", strings.TrimSuffix(name, ".html"), width)
-				musttest.Do(t, os.WriteFile(filepath.Join(shots, file), picture, 0o600))
-			}
+			p.shoot(fmt.Sprintf("%s-%d", strings.TrimSuffix(name, ".html"), width))
 		}
 	}
 	if len(grounds) != 2 {
@@ -339,9 +344,40 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 	if got := eval[string](p, "status.textContent + list.children.length"); got != "Nothing found. Try fewer or shorter words.0" {
 		t.Errorf("a search for nothing says %s", got)
 	}
+	for width, scheme := range map[int64]string{390: "dark", 1280: "light"} {
+		p.look(width, scheme)
+		p.search("backup")
+		for _, c := range p.complaints() {
+			t.Errorf("the results, %d pixels: %s", width, c)
+		}
+		p.shoot(fmt.Sprintf("search-%d", width))
+	}
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until("results.hidden && document.activeElement === field")
 	p.search("maxconcurrent")
 	p.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter))
 	p.until("location.pathname.endsWith('/configuration.html') && location.hash === '#gateway' && scrollY > 1000")
+}
+
+func TestThePagesAndSectionsOpenFromTwoButtonsOnAPhone(t *testing.T) {
+	t.Parallel()
+	p := browse(t, "telegram.html")
+	p.look(390, "light")
+	for _, step := range []struct{ nav, link, then string }{
+		{"toc", "#what-people-see", "location.hash === '#what-people-see' && !nav.checkVisibility()"},
+		{"menu", "discord.html", "location.pathname.endsWith('/discord.html')"},
+	} {
+		p.do(chromedp.Evaluate[chromedp.Void]("var nav = document.getElementById('" + step.nav + "')"))
+		if eval[bool](p, "nav.checkVisibility()") {
+			t.Errorf("%s is open from the beginning", step.nav)
+		}
+		p.do(chromedp.Click("[popovertarget=" + step.nav + "]"))
+		p.until("nav.checkVisibility()")
+		for _, c := range p.complaints() {
+			t.Errorf("%s: %s", step.nav, c)
+		}
+		p.shoot("phone-" + step.nav)
+		p.do(chromedp.Click(fmt.Sprintf("#%s a[href='%s']", step.nav, step.link)))
+		p.until(step.then)
+	}
 }
