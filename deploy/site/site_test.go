@@ -215,7 +215,7 @@ func browse(t *testing.T, name string) tab {
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 40*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	p := tab{t, ctx, dir}
 	_, err = chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
@@ -305,6 +305,14 @@ func TestEveryPageIsReadableOnAPhoneAndOnADesk(t *testing.T) {
 			p.shoot(fmt.Sprintf("%s-%d", strings.TrimSuffix(name, ".html"), width))
 		}
 	}
+	for _, width := range []int64{390, 1280} {
+		p.look(width, "light")
+		for _, place := range []string{"configuration.html#gateway", "web.html#the-api", "keys.html", "project-contributing.html#build-test-lint"} {
+			p.visit(place)
+			p.do(chromedp.Evaluate[chromedp.Void]("scrollBy(0, 500)"))
+			p.shoot(fmt.Sprintf("zz-%s-%d", place[:4], width))
+		}
+	}
 	if len(grounds) != 2 {
 		t.Errorf("light and dark have the grounds %v", grounds)
 	}
@@ -324,6 +332,7 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 	p := browse(t, "telegram.html")
 	for words, first := range map[string]string{
 		"maxconcurrent": "configuration.html#gateway:~:text=maxConcurrent",
+		"backup":        "operations.html#backup",
 		"webh poll":     "telegram.html#webhook-instead-of-polling",
 	} {
 		p.search(words)

@@ -23,7 +23,7 @@ function score(section, words) {
   for (const { typed, pattern } of words) {
     const matches = section.text.match(pattern) || [], whole = matches.filter((match) => match.length === typed.length);
     const here = Math.min(matches.length, 5) + Math.min(whole.length, 5) +
-      (section.heading.search(pattern) >= 0 ? 20 : 0) + (section.terms.search(pattern) >= 0 ? 10 : 0);
+      ({ "-1": 0, 0: 30 }[section.heading.search(pattern)] ?? 20) + (section.terms.search(pattern) >= 0 ? 10 : 0);
     const points = here + (section.title.search(pattern) >= 0 ? 10 : 0);
     if (!points) return 0;
     own ||= here > 0;
@@ -35,8 +35,9 @@ function score(section, words) {
 // marked returns text around the first match, with all matches marked.
 function marked(text, any) {
   const start = Math.max(0, text.search(any) - 50);
-  const parts = text.slice(start && text.indexOf(" ", start) + 1, start + 200).split(any);
-  return parts.map((part, i) => i % 2 ? Object.assign(document.createElement("mark"), { textContent: part }) : part);
+  const part = text.slice(start && text.indexOf(" ", start) + 1, start + 200);
+  const whole = start + 200 < text.length ? part.replace(/\s\S*$/, " …") : part;
+  return whole.split(any).map((part, i) => i % 2 ? Object.assign(document.createElement("mark"), { textContent: part }) : part);
 }
 
 function show() {
