@@ -305,14 +305,6 @@ func TestEveryPageIsReadableOnAPhoneAndOnADesk(t *testing.T) {
 			p.shoot(fmt.Sprintf("%s-%d", strings.TrimSuffix(name, ".html"), width))
 		}
 	}
-	for _, width := range []int64{390, 1280} {
-		p.look(width, "light")
-		for _, place := range []string{"configuration.html#gateway", "web.html#the-api", "keys.html", "project-contributing.html#build-test-lint"} {
-			p.visit(place)
-			p.do(chromedp.Evaluate[chromedp.Void]("scrollBy(0, 500)"))
-			p.shoot(fmt.Sprintf("zz-%s-%d", place[:4], width))
-		}
-	}
 	if len(grounds) != 2 {
 		t.Errorf("light and dark have the grounds %v", grounds)
 	}
