@@ -259,8 +259,8 @@ func (p tab) until(condition string) {
 	eval[bool](p, "new Promise((done) => (function look() { "+condition+" ? done(true) : requestAnimationFrame(look) })())")
 }
 
-// complaints lists what a person would dislike about the page that is open.
-func (p tab) complaints() []string {
+// violations lists what is wrong with the page that is open.
+func (p tab) violations() []string {
 	p.t.Helper()
 	found := eval[[]string](p, `(() => {
 		const wide = document.documentElement.scrollWidth - innerWidth
@@ -298,7 +298,7 @@ func TestEveryPageIsReadableOnAPhoneAndOnADesk(t *testing.T) {
 		p.visit(name)
 		for width, scheme := range map[int64]string{390: "light", 1280: "dark"} {
 			p.look(width, scheme)
-			for _, c := range p.complaints() {
+			for _, c := range p.violations() {
 				t.Errorf("%s, %d pixels, %s: %s", name, width, scheme, c)
 			}
 			grounds[eval[string](p, "getComputedStyle(document.body).backgroundColor")] = true
@@ -348,7 +348,7 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 	for width, scheme := range map[int64]string{390: "dark", 1280: "light"} {
 		p.look(width, scheme)
 		p.search("backup")
-		for _, c := range p.complaints() {
+		for _, c := range p.violations() {
 			t.Errorf("the results, %d pixels: %s", width, c)
 		}
 		p.shoot(fmt.Sprintf("search-%d", width))
@@ -374,7 +374,7 @@ func TestThePagesAndSectionsOpenFromTwoButtonsOnAPhone(t *testing.T) {
 		}
 		p.do(chromedp.Click("[popovertarget=" + step.nav + "]"))
 		p.until("nav.checkVisibility()")
-		for _, c := range p.complaints() {
+		for _, c := range p.violations() {
 			t.Errorf("%s: %s", step.nav, c)
 		}
 		p.shoot("phone-" + step.nav)
