@@ -278,7 +278,7 @@ func (p tab) until(condition string) {
 func (p tab) violations(rules string) []string {
 	p.t.Helper()
 	found := eval[[]string](p, `(() => {
-		const wide = document.documentElement.scrollWidth - innerWidth
+		const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
 		const missing = [...document.images].filter((i) => i.complete && !i.naturalWidth)
 		return [...(wide > 0 ? ['is ' + wide + ' pixels too wide'] : []), ...missing.map((i) => i.src + ' is not shown')]
 	})()`)
