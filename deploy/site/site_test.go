@@ -274,7 +274,8 @@ func (p tab) until(condition string) {
 	}
 }
 
-// violations lists what is wrong with the page that is open, by some rules of axe-core; "undefined" means all.
+// violations lists what is wrong with the page that is open, by some rules of axe-core. The rules
+// "undefined" are all.
 func (p tab) violations(rules string) []string {
 	p.t.Helper()
 	found := eval[[]string](p, `(() => {
@@ -350,7 +351,8 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 			t.Errorf("%q finds %s first", words, got)
 		}
 	}
-	// The title of a page and a heading of it, typed together, find the section; every third is tried.
+	// The title of a page and a heading of it, typed together, find the section. Every third is
+	// tried.
 	for _, missed := range eval[[]string](p, `sections.filter((s, i) => {
 		if (i % 3) return false
 		field.value = s.title + ' ' + s.heading
