@@ -260,8 +260,8 @@ func evaluate[T any](p tab, js string) (T, error) {
 	return chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise, chromedp.EvalAsValue))
 }
 
-// until waits for a condition, at which the browser looks before each frame. The condition may be one
-// of the page that comes next.
+// until waits for a condition, at which the browser looks before each frame. The condition may be
+// one of the page that comes next.
 func (p tab) until(condition string) {
 	p.t.Helper()
 	for {
