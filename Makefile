@@ -9,6 +9,9 @@ build: ## the stripped programs, in bin/
 package: ## a .deb, a .rpm and an archive with checksums, in dist/
 	VERSION='$(VERSION)' sh deploy/package/build
 
+docs: ## the manual as a site that needs no server, in dist/docs/; the first time takes two minutes more
+	VERSION='$(VERSION)' sh deploy/site/build
+
 test: ## everything that CI tests
 	sh .ci/test
 
@@ -34,4 +37,4 @@ bench: ## the tables of docs/performance.md, measured here and now
 bench-outside: ## the real binary beside bare processes, through a Bot API server in a process of its own; four minutes
 	go test -run '^$$' -bench '^BenchmarkFromOutside$$' -benchtime 1x -timeout 20m ./cmd/nanobot
 
-.PHONY: build package test test-long test-agents test-systemd soak lint bench bench-outside
+.PHONY: build package docs test test-long test-agents test-systemd soak lint bench bench-outside
