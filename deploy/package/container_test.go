@@ -71,6 +71,12 @@ func startAsInContainer(t *testing.T, environ []string) (address string, stop fu
 	t.Helper()
 	cmd := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "serve")
 	cmd.Env = environ
+	return startDaemon(t, cmd, func() { _ = cmd.Process.Signal(os.Interrupt) })
+}
+
+// startDaemon starts a command that runs the daemon, and waits until it listens.
+func startDaemon(t *testing.T, cmd *exec.Cmd, signal func()) (address string, stop func()) {
+	t.Helper()
 	stderr := musttest.Get(cmd.StderrPipe())(t)
 	musttest.Do(t, cmd.Start())
 	lines := bufio.NewScanner(stderr)
@@ -78,7 +84,7 @@ func startAsInContainer(t *testing.T, environ []string) (address string, stop fu
 		if cmd.ProcessState != nil {
 			return
 		}
-		_ = cmd.Process.Signal(os.Interrupt)
+		signal()
 		for lines.Scan() { // to the end, so that nothing of it is blocked
 		}
 		if err := cmd.Wait(); err != nil {

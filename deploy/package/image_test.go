@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -255,6 +256,7 @@ func TestAnImageIsForDockerAndAnOCILayout(t *testing.T) {
 	slices.Sort(got)
 	wanttest.EqualSlices(t, "the second layer has", got, []string{
 		"bot/ drwxr-x--- 10001:10001",
+		"dev/ drwxr-xr-x 0:0",
 		"etc/group -rw-r--r-- 0:0 root:x:0:\nnanobot:x:10001:\n",
 		"etc/passwd -rw-r--r-- 0:0 root:x:0:0::/:/bin/sh\nnanobot:x:10001:10001::/bot:/usr/sbin/nologin\n",
 		"usr/bin/nanobot -rwxr-xr-x 0:0 the binary\n",
@@ -267,21 +269,21 @@ func TestAnImageIsForDockerAndAnOCILayout(t *testing.T) {
 func TestAnImageIsReproducibleAndANewVersionChangesItsLastLayer(t *testing.T) {
 	binary, base := filepath.Join(t.TempDir(), "binary"), "BASE="+tinyBase(t)
 	musttest.Do(t, os.WriteFile(binary, []byte("the binary\n"), 0o700))
-	docker, oci := buildImage(t, binary, "amd64", "v1.2.3", base)
+	docker, oci := buildImage(t, binary, runtime.GOARCH, "v1.2.3", base)
 	expectSameImage(t, docker, oci, binary, base)
 
 	musttest.Do(t, os.WriteFile(binary, []byte("the next binary\n"), 0o700))
-	next, _ := buildImage(t, binary, "amd64", "v1.2.4", base)
+	next, _ := buildImage(t, binary, runtime.GOARCH, "v1.2.4", base)
 	before, after := readDockerImage(t, docker), readDockerImage(t, next)
 	if !bytes.Equal(before.layers[0], after.layers[0]) || bytes.Equal(before.layers[1], after.layers[1]) {
 		t.Error("a new version has to change the second layer, and only this one")
 	}
 }
 
-// expectSameImage builds an image of amd64 again.
+// expectSameImage builds an image again.
 func expectSameImage(t *testing.T, docker, oci, binary string, environ ...string) {
 	t.Helper()
-	dockerAgain, ociAgain := buildImage(t, binary, "amd64", "v1.2.3", environ...)
+	dockerAgain, ociAgain := buildImage(t, binary, runtime.GOARCH, "v1.2.3", environ...)
 	for first, second := range map[string]string{docker: dockerAgain, oci: ociAgain} {
 		if !bytes.Equal(musttest.Get(os.ReadFile(first))(t), musttest.Get(os.ReadFile(second))(t)) {
 			t.Errorf("%s differs when it is built again", filepath.Base(first))
