@@ -90,8 +90,8 @@ func sha256Of(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// take removes a file from the layout and returns its content.
-func (l layout) take(name string) []byte {
+// consume removes a file from the layout and returns its content.
+func (l layout) consume(name string) []byte {
 	l.Helper()
 	content, ok := l.files[name]
 	if !ok {
@@ -115,7 +115,7 @@ func (l layout) parse(content []byte, into any) {
 func (l layout) blob(d descriptor, mediaType string) []byte {
 	l.Helper()
 	sum, _ := strings.CutPrefix(d.Digest, "sha256:")
-	content := l.take("blobs/sha256/" + sum)
+	content := l.consume("blobs/sha256/" + sum)
 	if sha256Of(content) != sum || len(content) != d.Size || d.MediaType != "application/vnd.oci.image."+mediaType {
 		l.Errorf("%s: %+v names %d bytes with the SHA-256 %s", l.path, d, len(content), sha256Of(content))
 	}
@@ -150,17 +150,17 @@ func readDockerImage(t *testing.T, path string) image {
 		Config           string
 		RepoTags, Layers []string
 	}
-	l.parse(l.take("manifest.json"), &manifests)
+	l.parse(l.consume("manifest.json"), &manifests)
 	if len(manifests) != 1 || len(manifests[0].RepoTags) != 1 {
 		t.Fatalf("%s: the manifest is %+v; want one image with one name", path, manifests)
 	}
 	manifest := manifests[0]
 	read := image{name: manifest.RepoTags[0]}
-	config := l.take(manifest.Config)
+	config := l.consume(manifest.Config)
 	wanttest.Equal(t, "the config is called", manifest.Config, sha256Of(config)+".json")
 	l.parse(config, &read.config)
 	for _, name := range manifest.Layers {
-		layer := l.take(name)
+		layer := l.consume(name)
 		wanttest.Equal(t, "a layer is called", name, sha256Of(layer)+".tar.gz")
 		read.layers = append(read.layers, layer)
 	}
@@ -171,14 +171,14 @@ func readDockerImage(t *testing.T, path string) image {
 func readOCIImage(t *testing.T, path string) image {
 	t.Helper()
 	l := openLayout(t, path)
-	wanttest.Equal(t, "oci-layout is", string(l.take("oci-layout")), `{"imageLayoutVersion":"1.0.0"}`)
+	wanttest.Equal(t, "oci-layout is", string(l.consume("oci-layout")), `{"imageLayoutVersion":"1.0.0"}`)
 	var index, manifest struct {
 		SchemaVersion     int
 		MediaType         string
 		Manifests, Layers []descriptor
 		Config            descriptor
 	}
-	l.parse(l.take("index.json"), &index)
+	l.parse(l.consume("index.json"), &index)
 	if len(index.Manifests) != 1 || index.SchemaVersion != 2 || index.MediaType != "application/vnd.oci.image.index.v1+json" {
 		t.Fatalf("%s: the index is %+v; want one image", path, index)
 	}
