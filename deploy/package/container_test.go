@@ -6,34 +6,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"nanobot/internal/musttest"
 )
 
-// instruction returns the arguments of an instruction in the last stage of the Containerfile.
-func instruction(t *testing.T, word string) string {
+// imageConfig is what an image says about running it. The description of ours is image.json.
+type imageConfig struct {
+	User, WorkingDir     string
+	Env, Entrypoint, Cmd []string
+	Volumes              map[string]struct{}
+	Labels               map[string]string
+	Healthcheck          *struct {
+		Test                           []string
+		Interval, Timeout, StartPeriod int64
+	} `json:",omitzero"`
+}
+
+func containerConfig(t *testing.T) imageConfig {
 	t.Helper()
-	content := musttest.Get(os.ReadFile("Containerfile"))(t)
-	joined := strings.ReplaceAll(string(content), "\\\n", " ")
-	found := regexp.MustCompile(`(?m)^`+word+` +(.*)$`).FindAllStringSubmatch(joined, -1)
-	if found == nil {
-		t.Fatalf("the Containerfile has no %s", word)
-	}
-	return found[len(found)-1][1]
+	var image struct{ Config imageConfig }
+	musttest.Do(t, json.Unmarshal(musttest.Get(os.ReadFile("image.json"))(t), &image))
+	return image.Config
 }
 
 func TestTheContainersHealthCheckRecognizesARunningDaemon(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is missing on this machine")
 	}
-	_, list, _ := strings.Cut(instruction(t, "HEALTHCHECK"), " CMD ")
-	var check []string
-	if err := json.Unmarshal([]byte(list), &check); err != nil {
-		t.Fatalf("HEALTHCHECK: %v in %s", err, list)
-	}
+	check := containerConfig(t).Healthcheck.Test[1:]
 	healthy := func(address string) error {
 		cmd := exec.Command(check[0], check[1:]...)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NANOBOT_HTTP__LISTEN=" + address}
@@ -56,8 +58,12 @@ func containerEnviron(t *testing.T, bot, state string) []string {
 	t.Helper()
 	config := `{"terminal": {"command": "cat"}, "channels": {"web": {"enabled": true}}}`
 	musttest.Do(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(config), 0o600))
-	environ := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+state, ":8080", ":0").Replace(instruction(t, "ENV"))
-	return append(strings.Fields(environ), "PATH="+os.Getenv("PATH"))
+	inContainer := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+state, ":8080", ":0")
+	var environ []string
+	for _, variable := range containerConfig(t).Env {
+		environ = append(environ, inContainer.Replace(variable))
+	}
+	return append(environ, "PATH="+os.Getenv("PATH"))
 }
 
 // startAsInContainer runs the daemon with an environment.
@@ -65,6 +71,12 @@ func startAsInContainer(t *testing.T, environ []string) (address string, stop fu
 	t.Helper()
 	cmd := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "serve")
 	cmd.Env = environ
+	return startDaemon(t, cmd, func() { _ = cmd.Process.Signal(os.Interrupt) })
+}
+
+// startDaemon starts a command that runs the daemon, and waits until it listens.
+func startDaemon(t *testing.T, cmd *exec.Cmd, signal func()) (address string, stop func()) {
+	t.Helper()
 	stderr := musttest.Get(cmd.StderrPipe())(t)
 	musttest.Do(t, cmd.Start())
 	lines := bufio.NewScanner(stderr)
@@ -72,7 +84,7 @@ func startAsInContainer(t *testing.T, environ []string) (address string, stop fu
 		if cmd.ProcessState != nil {
 			return
 		}
-		_ = cmd.Process.Signal(os.Interrupt)
+		signal()
 		for lines.Scan() { // to the end, so that nothing of it is blocked
 		}
 		if err := cmd.Wait(); err != nil {
