@@ -93,7 +93,7 @@ func checkSBOM(t *testing.T, document []byte, binaries map[string]string) {
 		if len(modules) < 30 || !slices.Contains(of[""], name) {
 			t.Errorf("%s: %d modules; the document has the binaries %v", name, len(modules), of[""])
 		}
-		modules = append(modules, "stdlib "+goVersion+" the standard library of Go")
+		modules = append(modules, "stdlib "+goVersion+" part of Go")
 		wanttest.EqualSlices(t, "modules of "+name, of[name], modules)
 		wanttest.Equal(t, "checksum of "+name, sums[name], sum256(string(musttest.Get(os.ReadFile(path))(t))))
 	}

@@ -36,7 +36,8 @@ func (d *document) add(user, relationship, name, version string, fields object) 
 		fields["downloadLocation"], fields["filesAnalyzed"] = "NOASSERTION", false
 		d.packages = append(d.packages, fields)
 	}
-	d.relationships = append(d.relationships, object{"spdxElementId": user, "relationshipType": relationship, "relatedSpdxElement": id})
+	d.relationships = append(d.relationships,
+		object{"spdxElementId": user, "relationshipType": relationship, "relatedSpdxElement": id})
 	return id
 }
 
@@ -60,9 +61,10 @@ func (d *document) addBinary(path, version string) error {
 		name += "v" + settings["GOARM"]
 	}
 	sum := object{"algorithm": "SHA256", "checksumValue": fmt.Sprintf("%x", sha256.Sum256(content))}
-	binary := d.add("SPDXRef-DOCUMENT", "DESCRIBES", name, version, object{"licenseDeclared": "MIT", "checksums": []object{sum}})
-	stdlib := &debug.Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), Sum: "the standard library of Go"}
-	for _, module := range append(info.Deps, stdlib) {
+	fields := object{"licenseDeclared": "MIT", "checksums": []object{sum}}
+	binary := d.add("SPDXRef-DOCUMENT", "DESCRIBES", name, version, fields)
+	stdlib := debug.Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go"), Sum: "part of Go"}
+	for _, module := range append(info.Deps, &stdlib) {
 		module = cmp.Or(module.Replace, module)
 		purl := "pkg:golang/" + strings.ToLower(module.Path) + "@" + module.Version
 		d.add(binary, "DEPENDS_ON", module.Path, module.Version, object{"comment": module.Sum, "externalRefs": []object{
@@ -83,6 +85,7 @@ func run(version string, binaries []string) error {
 			return fmt.Errorf("%s: %w", binary, err)
 		}
 	}
+	created := time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 	name := "nanobot-" + strings.TrimPrefix(version, "v")
 	// The namespace must be unique. The packages include the checksums of the binaries.
 	namespace := sha256.Sum256(fmt.Append(nil, d.packages))
@@ -91,7 +94,7 @@ func run(version string, binaries []string) error {
 	return encoder.Encode(object{
 		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": name,
 		"documentNamespace": fmt.Sprintf("https://spdx.org/spdxdocs/%s-%x", name, namespace),
-		"creationInfo":      object{"created": time.Unix(seconds, 0).UTC().Format(time.RFC3339), "creators": []string{"Tool: nanobot-sbom"}},
+		"creationInfo":      object{"created": created, "creators": []string{"Tool: nanobot-sbom"}},
 		"packages":          d.packages, "relationships": d.relationships,
 	})
 }
