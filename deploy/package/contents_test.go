@@ -27,13 +27,13 @@ var onlySystemd = []string{"lib/systemd/system/nanobot.service", "lib/systemd/sy
 // everywhere are some of the files that every package has.
 var everywhere = []string{"share/man/man1/nanobot.1.gz", "share/doc/nanobot/docs/operations.md", "share/doc/nanobot/examples/minimal-python/agent.py"}
 
-// platform is what a package says of itself, in the words of its format.
-type platform struct {
+// target is what a package says of itself, in the words of its format.
+type target struct {
 	machine            elf.Machine
 	debian, alpine, rh string
 }
 
-var platforms = map[string]platform{
+var targets = map[string]target{
 	"linux-amd64": {elf.EM_X86_64, "amd64", "x86_64", "x86_64"},
 	"linux-arm64": {elf.EM_AARCH64, "arm64", "aarch64", "aarch64"},
 	"linux-armv7": {elf.EM_ARM, "armhf", "armv7", "armv7hl"},
@@ -85,7 +85,7 @@ func expectFiles(t *testing.T, what string, files map[string]string, prefix stri
 // checkPackages compares the packages for a platform with the archive, whose binary is static.
 func checkPackages(t *testing.T, dist, version, name string) {
 	t.Helper()
-	p, base := platforms[name], filepath.Join(dist, "nanobot-"+version+"-"+name)
+	p, base := targets[name], filepath.Join(dist, "nanobot-"+version+"-"+name)
 	archive := tarFiles(t, gunzipped(t, base+".tar.gz"))
 	prefix := filepath.Base(base) + "/"
 	expectFiles(t, name+".tar.gz", archive, prefix, slices.Concat(everywhere, onlySystemd), nil)

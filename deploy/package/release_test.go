@@ -17,7 +17,7 @@ import (
 	"nanobot/internal/wanttest"
 )
 
-// needsRelease skips a test that takes minutes, because it makes a release for all platforms.
+// needsRelease skips a test that takes minutes, because it makes a release for all targets.
 func needsRelease(t *testing.T) {
 	t.Helper()
 	if os.Getenv("NANOBOT_TEST_RELEASE") == "" {
@@ -69,7 +69,7 @@ func TestAReleaseHasEveryFileAndItsChecksum(t *testing.T) {
 	said, _ := theRelease()
 	t.Log(said)
 	var want, images []string
-	for name := range platforms {
+	for name := range targets {
 		for _, format := range []string{"apk", "deb", "rpm", "tar.gz"} {
 			want = append(want, "nanobot-"+releaseNumber+"-"+name+"."+format)
 		}
@@ -157,7 +157,7 @@ func TestTwoReleasesInDifferentFoldersHaveTheSameBytes(t *testing.T) {
 
 func TestEveryPackageOfAReleaseHoldsWhatItsSystemUses(t *testing.T) {
 	folder := release(t)
-	for _, name := range slices.Sorted(maps.Keys(platforms)) {
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		checkPackages(t, folder, releaseNumber, name)
 	}
 	checkMacArchive(t, folder, releaseNumber)
@@ -168,7 +168,7 @@ func binaries(t *testing.T) map[string]string {
 	t.Helper()
 	folder, all := release(t), map[string]string{}
 	temp := t.TempDir()
-	for _, name := range append(slices.Collect(maps.Keys(platforms)), "darwin-arm64") {
+	for _, name := range append(slices.Collect(maps.Keys(targets)), "darwin-arm64") {
 		base := "nanobot-" + releaseNumber + "-" + name
 		unpack := exec.Command("tar", "-xzf", filepath.Join(folder, base+".tar.gz"), "-C", temp, base+"/bin/nanobot")
 		if out, err := unpack.CombinedOutput(); err != nil {
