@@ -48,13 +48,17 @@ var theRelease = sync.OnceValues(func() (string, error) {
 	return makeRelease("../..", filepath.Join(dist, "release"), key)
 })
 
+// logFailure shows the output of a release that failed in one of the tests that need it.
+var logFailure sync.Once
+
 // release returns the folder of a release, which is made once for all tests.
 func release(t *testing.T) string {
 	t.Helper()
 	needsRelease(t)
 	out, err := theRelease()
 	if err != nil {
-		t.Fatalf("release: %v\n%s", err, out)
+		logFailure.Do(func() { t.Log(out) })
+		t.Fatal("make release: ", err)
 	}
 	return filepath.Join(dist, "release")
 }
