@@ -43,8 +43,8 @@ func thisPlatform() string {
 	return "linux-" + strings.Replace(runtime.GOARCH, "arm", "armv7", 1)
 }
 
-// tarFiles returns the files of an archive by their paths. A .apk is several archives, one after the
-// other, of which only the last has an end.
+// tarFiles returns the files of an archive by their paths. A .apk is several archives, one after
+// the other, of which only the last has an end.
 func tarFiles(t *testing.T, content io.Reader) map[string]string {
 	t.Helper()
 	all := map[string]string{}
