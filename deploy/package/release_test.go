@@ -201,6 +201,7 @@ func TestTheBinariesForARMRunUnderQEMU(t *testing.T) {
 			run := func(args ...string) string {
 				cmd := exec.Command(emulator, append([]string{all[name]}, args...)...)
 				cmd.Dir = t.TempDir()
+				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir} // without NANOBOT_TEST_RELEASE, which is no key
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Errorf("%v: %v", args, err)
