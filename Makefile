@@ -6,11 +6,14 @@ SOAK ?= 30m
 build: ## the stripped programs, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
-package: ## a .deb, a .rpm and an archive with checksums, in dist/
+package: ## a .deb, a .rpm, a .apk and an archive with checksums, in dist/
 	VERSION='$(VERSION)' sh deploy/package/build
 
 docs: ## the manual as a site that needs no server, in dist/docs/; the first time takes two minutes more
 	VERSION='$(VERSION)' sh deploy/site/build
+
+release: ## every file of a release, in dist/: VERSION=v1.2.3 [BASE=https://example.org/nanobot] [KEY=key.pem]
+	VERSION='$(VERSION)' BASE='$(BASE)' KEY='$(KEY)' sh deploy/package/release
 
 test: ## everything that CI tests
 	sh .ci/test
@@ -25,6 +28,10 @@ test-agents: ## real agents from npm against a model, and bots against nanobot-s
 test-systemd: ## the units, nanobot bots and the page on servers, on a real systemd in namespaces; needs root and systemd
 	NANOBOT_TEST_SYSTEMD=1 go test -count=1 -v ./deploy/systemd
 
+test-release: ## a release for all platforms: made twice, installed, run under QEMU and systemd, and the manual in Chromium; minutes; as root
+	NANOBOT_TEST_RELEASE=1 go test -count=1 -timeout 60m -v ./deploy/package ./deploy/site
+	NANOBOT_TEST_RELEASE=1 go test -count=1 -run '^TestThePageSetsUpAServer$$' -v ./deploy/systemd
+
 soak: ## the daemon on fake networks that fail, with kills and reloads, for SOAK=30m; NANOBOT_SEED=n does the same again
 	SOAK='$(SOAK)' go test -race -count=1 -timeout 0 -run '^TestSoak$$' -v ./cmd/nanobot
 
@@ -37,4 +44,4 @@ bench: ## the tables of docs/performance.md, measured here and now
 bench-outside: ## the real binary beside bare processes, through a Bot API server in a process of its own; four minutes
 	go test -run '^$$' -bench '^BenchmarkFromOutside$$' -benchtime 1x -timeout 20m ./cmd/nanobot
 
-.PHONY: build package docs test test-long test-agents test-systemd soak lint bench bench-outside
+.PHONY: build package docs release test test-long test-agents test-systemd test-release soak lint bench bench-outside

@@ -31,7 +31,7 @@ func reapedUsage(l *leader) Usage {
 	// Before execve the child was a copy of this process, which the kernel counts: a peak
 	// below our own is meaningless.
 	if l.rusage.Maxrss > ours.Maxrss {
-		u.Memory = l.rusage.Maxrss * maxrssUnit
+		u.Memory = int64(l.rusage.Maxrss) * maxrssUnit //nolint:unconvert // 32 bits on 32-bit machines
 	}
 	return u
 }
