@@ -33,7 +33,7 @@ type Settings struct {
 	Rows     int    `json:"rows,omitempty" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows. cols times rows is at most 80000. Default: 40 with protocol keys, 24 with screen."`
 	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"How many responses one message may have."`
 	Shell    string `json:"shell" jsonschema_description:"The terminal's shell with its arguments, such as bash --norc."`
-	Idle     int    `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after a chat's last message at which its terminal is closed, or handed back by an idle person."`
+	Idle     int    `json:"idle" unit:"seconds" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds without a message after which a terminal is closed, or handed back to the agent."`
 	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many terminals may stay open between messages; the one idle longest is closed first."`
 }
 
