@@ -127,8 +127,23 @@ func (b *webBot) watchWith(person string, see func(webEvent)) watchedChat {
 	p := &watchedPage{b: b.signIn("--user", person), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	var watch sync.WaitGroup
-	watch.Go(func() { p.b.followEvents(ctx, func(e webEvent) { see(e); p.apply(e) }) })
+	open := make(chan struct{})
+	ready := sync.OnceFunc(func() { close(open) })
+	watch.Go(func() {
+		p.b.followEvents(ctx, func(e webEvent) {
+			if e.name == "ready" {
+				ready()
+			}
+			see(e)
+			p.apply(e)
+		})
+	})
 	b.t.Cleanup(func() { cancel(); watch.Wait() })
+	select {
+	case <-open: // a message that is answered before is not in the stream
+	case <-time.After(waitTimeout):
+		b.t.Fatal("the stream of events does not open")
+	}
 	return watchedChat{
 		t: b.t, write: func(text string) { p.b.sendMessage(pageChat, text) }, await: p.await,
 		sent: func() (messages, rings int) {
