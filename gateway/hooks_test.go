@@ -111,8 +111,8 @@ func TestAHookRefusesCallsDuringTheDrain(t *testing.T) {
 	fx.expect("1", "re first")
 }
 
-// TestAPersonIsNextAfterAFloodOfCalls floods a hook while a turn of its chat runs, until 200 calls are
-// refused, or 9,000 with NANOBOT_LONG=1.
+// TestAPersonIsNextAfterAFloodOfCalls floods a hook while a turn of its chat runs, until 200 calls
+// are refused, or 9,000 with NANOBOT_LONG=1.
 func TestAPersonIsNextAfterAFloodOfCalls(t *testing.T) {
 	killtest.SkipIfShort(t)
 	fx := newFixture(t, orderAgent)

@@ -24,8 +24,8 @@ import (
 // waitTimeout is how long a test waits for the page.
 const waitTimeout = 5 * time.Minute
 
-// unusedFeatures of Chromium are off. The suggestions of the address bar are two pages of each window,
-// which nobody sees and which take half of the CPU time of a short test.
+// unusedFeatures of Chromium are off. The suggestions of the address bar are two pages of each
+// window, which nobody sees and which take half of the CPU time of a short test.
 const unusedFeatures = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
 
 // browser is the one Chromium of a test run.

@@ -166,8 +166,8 @@ const watchRecorder = `window.MediaRecorder = class extends MediaRecorder {
 }`
 
 // twoSecondsAreRecorded is true from then on. The page shows the duration about once a second, so a
-// busy machine may skip any of them, and the sound may begin later than the clock: a note without any
-// has about a hundred bytes.
+// busy machine may skip any of them, and the sound may begin later than the clock: a note without
+// any has about a hundred bytes.
 const twoSecondsAreRecorded = `window.recorder?.state === 'recording' &&
 	/^([2-9]\.\d|\d\d) s$|min/.test(document.getElementById('recorded').innerText) &&
 	(window.recorder.requestData(), window.recordedBytes > 1000)`
