@@ -24,6 +24,10 @@ import (
 // waitTimeout is how long a test waits for the page.
 const waitTimeout = 5 * time.Minute
 
+// unusedFeatures of Chromium are off. The suggestions of the address bar are two pages of each
+// window, which nobody sees and which take half of the CPU time of a short test.
+const unusedFeatures = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup"
+
 // browser is the one Chromium of a test run.
 var browser struct {
 	ctx context.Context //nolint:containedctx // chromedp represents a browser by its context
@@ -61,6 +65,7 @@ func run(m *testing.M) int {
 		}
 	}()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"),
+		chromedp.Flag("disable-features", unusedFeatures),
 		chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	defer stop()
