@@ -107,6 +107,6 @@ func TestTheDocumentListsEveryModuleOfTheBinary(t *testing.T) {
 		return string(musttest.Get(cmd.Output())(t))
 	}
 	document := write()
-	checkSBOM(t, []byte(document), map[string]string{"nanobot-" + thisPlatform(): binary})
+	checkSBOM(t, []byte(document), map[string]string{"nanobot-" + platform: binary})
 	wanttest.Equal(t, "made once more, it is", write(), document)
 }
