@@ -117,7 +117,7 @@ func newAccount(t *testing.T, r *releases, shell ...string) *account {
 	t.Helper()
 	dir := t.TempDir()
 	a := &account{
-		T: t, home: filepath.Join(dir, "home"), tools: filepath.Join(dir, "tools"), releases: r, shell: shell,
+		T: t, home: filepath.Join(dir, "my home"), tools: filepath.Join(dir, "tools"), releases: r, shell: shell,
 		script: string(musttest.Get(os.ReadFile("install.sh"))(t)), options: []string{"--from", r.URL + "/"},
 	}
 	for _, d := range []string{a.home, a.tools, filepath.Join(dir, "tmp")} {
