@@ -95,7 +95,7 @@ func checkSBOM(t *testing.T, document []byte, binaries map[string]string) {
 		}
 		modules = append(modules, "stdlib "+goVersion+" part of Go")
 		wanttest.EqualSlices(t, "modules of "+name, of[name], modules)
-		wanttest.Equal(t, "checksum of "+name, sums[name], sum256(string(musttest.Get(os.ReadFile(path))(t))))
+		wanttest.Equal(t, "checksum of "+name, sums[name], sha256Of(musttest.Get(os.ReadFile(path))(t)))
 	}
 }
 
