@@ -204,8 +204,8 @@ func TestTheBinariesForARMRunUnderQEMU(t *testing.T) {
 			if out := run("version"); !strings.HasPrefix(out, "nanobot "+releaseVersion+" ") {
 				t.Errorf("version: %s", out)
 			}
-			// The agent is a program of this machine: without binfmt_misc, only the first program is
-			// emulated.
+			// The agent is a program of this machine: without binfmt_misc, QEMU emulates only the
+			// first program.
 			wanttest.Equal(t, "a turn: got", run("run", "--command", "echo got {message}", "it's me"), "got it's me\n")
 		})
 	}
