@@ -95,9 +95,7 @@ func serveTwoReleases(t *testing.T) (address string) {
 	mux.Handle("/v1.2.4/", http.StripPrefix("/v1.2.4", http.FileServer(http.Dir(second))))
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	script := string(musttest.Get(os.ReadFile("install.sh"))(t))
-	script = strings.Replace(script, "\nversion=''\n", "\nversion='v1.2.3'\n", 1)
-	script = strings.Replace(script, "\nbase='https://nanobot.invalid/releases'\n", "\nbase='"+server.URL+"'\n", 1)
+	script := stampedScript(t, "VERSION=v1.2.3", "BASE="+server.URL)
 	mux.HandleFunc("/install.sh", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, script) })
 	return server.URL
 }
@@ -124,7 +122,7 @@ func TestAReleaseIsInstalledOnABareDebian(t *testing.T) {
 	musttest.Do(t, os.RemoveAll(filepath.Join(r.path, "root/.cache")))
 
 	// The package depends on ca-certificates, of which apt-get knows only after an update.
-	r.run("rm -rf /var/lib/apt/lists/*; sh install.sh --system", 1, "ca-certificates", "install.sh: apt-get did not install nanobot-1.2.3-linux-", "update its lists first.\n")
+	r.run("rm -rf /var/lib/apt/lists/*; sh install.sh --system", 1, "ca-certificates", "install.sh: apt-get did not install nanobot-1.2.3-linux-", "If it does not find ca-certificates: apt-get update\n")
 	wanttest.Equal(t, "left of a package that cannot be installed:", r.leftBehind("/"), "")
 	r.run("apt-get update && sh install.sh --system", 0, "nanobot v1.2.3 is installed: /usr/bin/nanobot\nNext: nanobot bots create mybot ")
 	r.run("nanobot version && nanobot run --command 'echo got {message}' hello && rm -rf users .nanobot", 0, "nanobot v1.2.3 ", "got hello\n")

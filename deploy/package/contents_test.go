@@ -3,6 +3,7 @@ package packaging_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"debug/elf"
 	"debug/macho"
@@ -11,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,7 +25,10 @@ import (
 var onlySystemd = []string{"lib/systemd/system/nanobot.service", "lib/systemd/system/nanobot@.service", "lib/nanobot/notify-failure"}
 
 // everywhere are some of the files that every package has.
-var everywhere = []string{"share/man/man1/nanobot.1.gz", "share/doc/nanobot/docs/operations.md", "share/doc/nanobot/examples/minimal-python/agent.py"}
+var everywhere = []string{
+	"share/man/man1/nanobot.1.gz", "share/fish/vendor_completions.d/nanobot.fish", "share/doc/nanobot/docs/operations.md", "share/doc/nanobot/copyright",
+	"share/doc/nanobot/deploy/examples/minimal-python/agent.py",
+}
 
 // target is what a package says of itself, in the words of its format.
 type target struct {
@@ -39,9 +42,8 @@ var targets = map[string]target{
 	"linux-armv7": {elf.EM_ARM, "armhf", "armv7", "armv7hl"},
 }
 
-func thisPlatform() string {
-	return "linux-" + strings.Replace(runtime.GOARCH, "arm", "armv7", 1)
-}
+// platform is this machine's, as releases name it.
+var platform = "linux-" + cmp.Or(map[string]string{"arm": "armv7"}[runtime.GOARCH], runtime.GOARCH)
 
 // tarFiles returns the files of an archive by their paths. A .apk is several archives, one after
 // the other, of which only the last has an end.
@@ -88,7 +90,7 @@ func checkPackages(t *testing.T, dist, version, name string) {
 	p, base := targets[name], filepath.Join(dist, "nanobot-"+version+"-"+name)
 	archive := tarFiles(t, gunzipped(t, base+".tar.gz"))
 	prefix := filepath.Base(base) + "/"
-	expectFiles(t, name+".tar.gz", archive, prefix, slices.Concat(everywhere, onlySystemd), nil)
+	expectFiles(t, name+".tar.gz", archive, prefix, slices.Concat(everywhere, onlySystemd, []string{"share/zsh/site-functions/_nanobot"}), nil)
 	binary := archive[prefix+"bin/nanobot"]
 	program := musttest.Get(elf.NewFile(strings.NewReader(binary)))(t)
 	if program.Machine != p.machine || slices.ContainsFunc(program.Progs, func(s *elf.Prog) bool { return s.Type == elf.PT_INTERP }) {
@@ -131,9 +133,13 @@ func checkRPM(t *testing.T, path, arch string) {
 	t.Helper()
 	content := musttest.Get(os.ReadFile(path))(t)
 	header, _, _ := bytes.Cut(content[96:], []byte("\x1f\x8b\x08"))
-	for _, word := range append(slices.Concat(everywhere, onlySystemd), "x/"+arch, "x/systemctl daemon-reload || :") {
-		if !bytes.Contains(header, []byte(filepath.Base(word))) {
-			t.Errorf("the header of %s lacks %s", path, filepath.Base(word))
+	words := []string{arch, "systemctl daemon-reload || :"}
+	for _, path := range slices.Concat(everywhere, onlySystemd) {
+		words = append(words, filepath.Base(path))
+	}
+	for _, word := range words {
+		if !bytes.Contains(header, []byte(word)) {
+			t.Errorf("the header of %s lacks %s", path, word)
 		}
 	}
 }
@@ -149,7 +155,13 @@ func checkMacArchive(t *testing.T, dist, version string) {
 }
 
 func TestThePackagesOfThisMachineHoldWhatItsSystemsUse(t *testing.T) {
-	checkPackages(t, filepath.Dir(packages(t, "SHA256SUMS")), "1.2.3", thisPlatform())
+	folder := filepath.Dir(packages(t, "SHA256SUMS"))
+	checkPackages(t, folder, "1.2.3", platform)
+	check := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
+	check.Dir = folder
+	name, checked := "nanobot-1.2.3-"+platform, ""
+	for _, format := range []string{"apk", "deb", "rpm", "tar.gz"} {
+		checked += name + "." + format + ": OK\n"
+	}
+	wanttest.Equal(t, "the checksums", string(musttest.Get(check.Output())(t)), checked)
 }
-
-var pageLink = regexp.MustCompile(`\]\(([^()\s#:]+)(?:#[^()\s]*)?\)`)

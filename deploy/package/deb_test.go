@@ -2,7 +2,6 @@ package packaging_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"maps"
 	"os"
@@ -149,40 +148,31 @@ func nextVersion(t *testing.T, deb string) string {
 }
 
 func TestEveryCommandHasItsManPage(t *testing.T) {
-	r := newRoot(t)
-	r.dpkg("--install", packages(t, "*.deb"))
-	commands := strings.Split(r.run("/usr/bin/nanobot", "__complete", ""), "\n")
+	prefix := unpack(t)
+	commands := string(musttest.Get(exec.Command(filepath.Join(prefix, "bin/nanobot"), "__complete", "").Output())(t))
 	pages := 0
-	for _, line := range commands {
-		name, short, ok := strings.Cut(line, "\t")
+	for line := range strings.Lines(commands) {
+		name, short, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if !ok || name == "help" {
 			continue
 		}
 		pages++
 		// In a man page, a backslash escapes a character.
-		if page := strings.ReplaceAll(r.manPage("nanobot-"+name), `\`, ""); !strings.Contains(page, "nanobot-"+name+" - "+short) {
+		if page := strings.ReplaceAll(manPage(t, "nanobot-"+name), `\`, ""); !strings.Contains(page, "nanobot-"+name+" - "+short) {
 			t.Errorf("nanobot-%s(1) does not say %q:\n%.300s", name, short, page)
 		}
 	}
 	if pages < 10 {
 		t.Errorf("found only %d commands in %q", pages, commands)
 	}
-	if root := strings.ReplaceAll(r.manPage("nanobot"), `\`, ""); !strings.Contains(root, "nanobot-serve(1)") {
+	if root := strings.ReplaceAll(manPage(t, "nanobot"), `\`, ""); !strings.Contains(root, "nanobot-serve(1)") {
 		t.Errorf("nanobot(1) does not lead to its commands:\n%s", root)
 	}
 }
 
-func (r root) manPage(name string) string {
-	r.Helper()
-	z, err := gzip.NewReader(strings.NewReader(r.readFile("usr/share/man/man1/" + name + ".1.gz")))
-	if err != nil {
-		r.Fatal(err)
-	}
-	page, err := io.ReadAll(z)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return string(page)
+func manPage(t *testing.T, name string) string {
+	t.Helper()
+	return string(musttest.Get(io.ReadAll(gunzipped(t, filepath.Join(unpack(t), "share/man/man1", name+".1.gz"))))(t))
 }
 
 // completionScript completes the words after "nanobot" as bash would. It does by hand what
@@ -197,10 +187,9 @@ func TestBashCompletesCommands(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is missing on this machine")
 	}
-	r := newRoot(t)
-	r.dpkg("--install", packages(t, "*.deb"))
-	cmd := exec.Command("bash", "--norc", "-c", completionScript, "bash", filepath.Join(r.path, "usr/share/bash-completion/completions/nanobot"))
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.path, "usr/bin")+":"+os.Getenv("PATH"))
+	prefix := unpack(t)
+	cmd := exec.Command("bash", "--norc", "-c", completionScript, "bash", filepath.Join(prefix, "share/bash-completion/completions/nanobot"))
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(prefix, "bin")+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "--config" {
 		t.Errorf("completing run --conf: got %q, %v; want --config", out, err)
 	}

@@ -229,7 +229,7 @@ func tinyBase(t *testing.T) string {
 }
 
 func TestAnImageIsForDockerAndAnOCILayout(t *testing.T) {
-	binary, base := filepath.Join(t.TempDir(), "binary"), "BASE="+tinyBase(t)
+	binary, base := filepath.Join(t.TempDir(), "binary"), "ROOTFS="+tinyBase(t)
 	musttest.Do(t, os.WriteFile(binary, []byte("the binary\n"), 0o700))
 	dockerPath, ociPath := buildImage(t, binary, "arm64", "v1.2.3+4.gabc", base)
 	docker, oci := readDockerImage(t, dockerPath), readOCIImage(t, ociPath)
@@ -267,7 +267,7 @@ func TestAnImageIsForDockerAndAnOCILayout(t *testing.T) {
 }
 
 func TestAnImageIsReproducibleAndANewVersionChangesItsLastLayer(t *testing.T) {
-	binary, base := filepath.Join(t.TempDir(), "binary"), "BASE="+tinyBase(t)
+	binary, base := filepath.Join(t.TempDir(), "binary"), "ROOTFS="+tinyBase(t)
 	musttest.Do(t, os.WriteFile(binary, []byte("the binary\n"), 0o700))
 	docker, oci := buildImage(t, binary, runtime.GOARCH, "v1.2.3", base)
 	expectSameImage(t, docker, oci, binary, base)

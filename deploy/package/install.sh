@@ -4,7 +4,7 @@
 set -eu
 # A release writes these.
 version=''
-base='https://nanobot.invalid/releases'
+base=''
 key=''
 
 usage() {
@@ -14,7 +14,7 @@ Installs nanobot into ~/.local/bin, or replaces the version that is there.
   install.sh [--from URL] [--version vX] [--system]
   install.sh --uninstall [--system]
 
-  --from URL     the address of the releases: $base
+  --from URL     the address of the releases: ${base:-this copy names none}
   --version vX   the version: ${version:-this copy names none}
   --system       install the .deb, .rpm or .apk, for bots on a server
   --uninstall    remove the program; configs and states stay
@@ -96,7 +96,7 @@ make_temp() {
 # reason says why the last step failed: a full disk, or the last line that it printed. wget prints
 # nothing when a connection ends early, and the helper of apt a last line without the reason.
 reason() {
-	free=$(df -Pk "$temp" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say "$free"; })
+	free=$(df -Pk "$temp" 2>/dev/null | { read -r _ && read -r _ _ _ free _ && say "$free"; }) || free=''
 	last=$(grep -v '^E: Download Failed' "$temp/said" | tail -n 1)
 	[ "${free:-1024}" -ge 1024 ] || last="the disk of ${temp%/*} is full"
 	say "${last:-the connection ended early}"
@@ -177,10 +177,11 @@ install_package() {
 	make_temp "${TMPDIR:-/tmp}"
 	name=nanobot-${version#v}-$platform.$format
 	fetch "$name"
-	[ "$format-$old" = rpm- ] || ! has dnf || ! is_older "$version" "$old" || install='dnf downgrade -y'
-	outcome="What ${install%% *} did is above. If ca-certificates is missing, let it update its lists first."
+	manager=${install%% *} outcome="See above what ${install%% *} says."
+	[ "$manager" != dnf ] || ! is_older "$version" "$old" || install='dnf downgrade -y'
+	case $manager in apt-get | apk) outcome="$outcome If it does not find ca-certificates: ${sudo:+sudo }$manager update" ;; esac
 	# shellcheck disable=SC2086 # several words
-	$sudo $install "$temp/$name" </dev/null || fail "${install%% *} did not install $name."
+	$sudo $install "$temp/$name" </dev/null || fail "$manager did not install $name."
 	expect_version "$program" "$program"
 	next="${sudo:+sudo }nanobot bots create mybot --template python --telegram-token-file -"
 }
@@ -189,7 +190,7 @@ uninstall() {
 	if [ -z "$old" ]; then
 		say "There is no $program, so nothing is removed."
 	elif [ -n "$system" ]; then
-		outcome="What ${remove%% *} did is above."
+		outcome="See above what ${remove%% *} says."
 		# shellcheck disable=SC2086 # several words
 		$sudo $remove nanobot </dev/null || fail "${remove%% *} did not remove nanobot."
 		say "Removed nanobot $old. These stay: /etc/nanobot with configs and tokens, /var/lib/nanobot with states."
@@ -207,7 +208,7 @@ main() {
 		--from | --version) [ -n "${2-}" ] || fail "$1 needs a value." ;;
 		esac
 		case $1 in
-		--from) base=${2%/} && shift ;;
+		--from) base=$2 && shift ;;
 		--version) version=v${2#v} && shift ;;
 		--system) system=yes ;;
 		--uninstall) uninstall=yes ;;
@@ -226,8 +227,9 @@ main() {
 	esac
 	find_installed
 	[ -z "$uninstall" ] || { uninstall && exit; }
+	base=${base%/}
 	case $base in
-	https://nanobot.invalid/*) fail "this copy does not know where the releases are: --from URL is needed." ;;
+	'') fail "this copy does not name the address of the releases: --from URL is needed." ;;
 	http://* | https://*) ;;
 	*) fail "$base is not an address that begins with http:// or https://." ;;
 	esac

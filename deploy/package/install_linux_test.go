@@ -122,21 +122,22 @@ func TestACopyOfTheScriptThatWasCutOffDoesNothing(t *testing.T) {
 	wanttest.Equal(t, "entries of the home:", len(musttest.Get(os.ReadDir(a.home))(t)), 0)
 }
 
+// stampedScript returns the script with the values of a release.
+func stampedScript(t *testing.T, values ...string) string {
+	t.Helper()
+	stamp := exec.Command("sh", "./stamp")
+	stamp.Stdin = musttest.Get(os.Open("install.sh"))(t)
+	stamp.Env = append(os.Environ(), values...)
+	return string(musttest.Get(stamp.Output())(t))
+}
+
 func TestTheScriptVerifiesTheSignature(t *testing.T) {
 	t.Parallel()
 	key := musttest.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: musttest.Get(x509.MarshalPKIXPublicKey(&key.PublicKey))(t)})
 	a := newFaultAccount(t)
 	// A release writes all three, and then no option is needed.
-	for variable, value := range map[string]string{"version": "v1.2.3", "base": a.releases.URL, "key": strings.TrimSpace(string(public))} {
-		lines := strings.Split(a.script, "\n")
-		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, variable+"='") })
-		if at < 0 || strings.Count(lines[at], "'") != 2 {
-			t.Fatalf("%s has no line of its own", variable)
-		}
-		lines[at] = variable + "='" + value + "'"
-		a.script = strings.Join(lines, "\n")
-	}
+	a.script = stampedScript(t, "VERSION=v1.2.3", "BASE="+a.releases.URL+"/", "PUBLIC="+string(public))
 	a.options = nil
 	const signature = "/v1.2.3/SHA256SUMS.sig"
 	said, _ := a.run()
@@ -192,19 +193,22 @@ func (a *account) addManager(name, system string) {
 
 func TestThePackageIsInstalledByWhatTheSystemHas(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ format, old, install, remove string }{
-		"apt-get":       {"deb", "v1.2.2", "install -y --allow-downgrades", "purge -y"},
-		"dnf":           {"rpm", "v1.2.2", "install -y", "remove -y"},
-		"dnf downgrade": {"rpm", "v1.3.0", "downgrade -y", "remove -y"},
-		"zypper":        {"rpm", "v1.2.2", "-n install --allow-unsigned-rpm --oldpackage", "-n remove"},
-		"apk":           {"apk", "v1.2.2", "add --allow-untrusted", "del"},
+	for name, c := range map[string]struct{ format, old, install, remove, update string }{
+		"apt-get":       {"deb", "v1.3.0", "install -y --allow-downgrades", "purge -y", " If it does not find ca-certificates: sudo apt-get update"},
+		"dnf":           {"rpm", "v1.2.2", "install -y", "remove -y", ""},
+		"dnf downgrade": {"rpm", "v1.3.0", "downgrade -y", "remove -y", ""},
+		"zypper":        {"rpm", "v1.2.2", "-n install --allow-unsigned-rpm --oldpackage", "-n remove", ""},
+		"apk":           {"apk", "v1.2.2", "add --allow-untrusted", "del", " If it does not find ca-certificates: sudo apk update"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAccount(t, newReleases(t))
-			manager, downgrade, _ := strings.Cut(name, " ")
-			system := filepath.Join(a.home, "nanobot")
+			manager, _, _ := strings.Cut(name, " ")
+			system := filepath.Join(filepath.Dir(a.tools), "nanobot") // unlike the home, without a space
 			musttest.Do(t, os.WriteFile(system, []byte(fakeProgram(c.old)), 0o755))
+			if manager == "apt-get" {
+				a.addScript("dnf", "echo on Debian, it does not install packages; exit 1")
+			}
 			a.addManager(manager, system)
 			file := "nanobot-1.2.3-PLATFORM." + c.format
 			a.releases.files["/v1.2.3/"+strings.Replace(file, "PLATFORM", platform, 1)] = []byte("the package\n")
@@ -212,17 +216,17 @@ func TestThePackageIsInstalledByWhatTheSystemHas(t *testing.T) {
 				strings.Replace(file, "PLATFORM", platform, 1))
 
 			want := "Downloading BASE/v1.2.3/" + file + "\ngot " + c.install + " " + file + "\n" +
-				"nanobot " + c.old + " -> v1.2.3 is installed: HOME/nanobot\nBots that are running stay with " + c.old +
+				"nanobot " + c.old + " -> v1.2.3 is installed: " + system + "\nBots that are running stay with " + c.old +
 				" until they are restarted.\nNext: sudo nanobot bots create mybot --template python --telegram-token-file -\n"
-			if downgrade != "" {
+			if c.old == "v1.3.0" {
 				want = "v1.2.3 is older than the installed v1.3.0: it may not open the states that v1.3.0 has used.\n" + want
 			}
 			a.expect(want, 0, "--system", "--version", "v1.2.3")
 			a.expect("got "+c.remove+" nanobot\nRemoved nanobot v1.2.3. "+
 				"These stay: /etc/nanobot with configs and tokens, /var/lib/nanobot with states.\n", 0, "--system", "--uninstall")
 			a.addScript(manager, "echo no room; exit 1")
-			a.expect("Downloading BASE/v1.2.3/"+file+"\nno room\ninstall.sh: "+manager+" did not install "+file+".\nWhat "+manager+
-				" did is above. If ca-certificates is missing, let it update its lists first.\n", 1, "--system", "--version", "v1.2.3")
+			a.expect("Downloading BASE/v1.2.3/"+file+"\nno room\ninstall.sh: "+manager+" did not install "+file+".\nSee above what "+manager+
+				" says."+c.update+"\n", 1, "--system", "--version", "v1.2.3")
 		})
 	}
 }

@@ -2,8 +2,6 @@ package packaging_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"os"
 	"os/exec"
@@ -63,11 +61,6 @@ func release(t *testing.T) string {
 	return filepath.Join(dist, "release")
 }
 
-func sum256(content string) string {
-	sum := sha256.Sum256([]byte(content))
-	return hex.EncodeToString(sum[:])
-}
-
 func TestAReleaseHasEveryFileAndItsChecksum(t *testing.T) {
 	folder := release(t)
 	said, _ := theRelease()
@@ -82,7 +75,7 @@ func TestAReleaseHasEveryFileAndItsChecksum(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(string(musttest.Get(os.ReadFile(filepath.Join(folder, "SHA256SUMS")))(t))) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		wanttest.Equal(t, "checksum of "+name, sum, sum256(string(musttest.Get(os.ReadFile(filepath.Join(folder, name)))(t))))
+		wanttest.Equal(t, "checksum of "+name, sum, sha256Of(musttest.Get(os.ReadFile(filepath.Join(folder, name)))(t)))
 		if strings.Contains(name, ".docker.tar") || strings.Contains(name, ".oci.tar") {
 			images = append(images, name)
 			continue
@@ -211,8 +204,8 @@ func TestTheBinariesForARMRunUnderQEMU(t *testing.T) {
 			if out := run("version"); !strings.HasPrefix(out, "nanobot "+releaseVersion+" ") {
 				t.Errorf("version: %s", out)
 			}
-			// The agent is a program of this machine: without binfmt_misc, only the first program is
-			// emulated.
+			// The agent is a program of this machine: without binfmt_misc, QEMU emulates only the
+			// first program.
 			wanttest.Equal(t, "a turn: got", run("run", "--command", "echo got {message}", "it's me"), "got it's me\n")
 		})
 	}

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -49,9 +48,6 @@ func newReleases(t *testing.T) *releases {
 	t.Cleanup(r.Close)
 	return r
 }
-
-// platform is this machine's, as releases name it.
-var platform = "linux-" + strings.Replace(runtime.GOARCH, "arm", "armv7", 1+strings.Index(runtime.GOARCH, "arm64"))
 
 func archivePath(version string) string {
 	return "/" + version + "/nanobot-" + strings.TrimPrefix(version, "v") + "-" + platform + ".tar.gz"
@@ -121,7 +117,7 @@ func newAccount(t *testing.T, r *releases, shell ...string) *account {
 	t.Helper()
 	dir := t.TempDir()
 	a := &account{
-		T: t, home: filepath.Join(dir, "home"), tools: filepath.Join(dir, "tools"), releases: r, shell: shell,
+		T: t, home: filepath.Join(dir, "my home"), tools: filepath.Join(dir, "tools"), releases: r, shell: shell,
 		script: string(musttest.Get(os.ReadFile("install.sh"))(t)), options: []string{"--from", r.URL + "/"},
 	}
 	for _, d := range []string{a.home, a.tools, filepath.Join(dir, "tmp")} {

@@ -52,14 +52,10 @@ func TestTheMenuHasEveryPageOnce(t *testing.T) {
 	}
 }
 
-// render makes the site once for all tests that look at it.
-var render = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "site")
-	if err != nil {
-		return "", err
-	}
-	return dir, build(dir)
-})
+// folder is where render makes the site, once for all tests that look at it.
+var folder string
+
+var render = sync.OnceValue(func() error { return build(folder) })
 
 func build(dir string) error {
 	cmd := exec.Command("sh", "build")
@@ -70,14 +66,17 @@ func build(dir string) error {
 	return nil
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if os.Getenv("NANOBOT_TEST_RELEASE") == "1" {
-		if dir, err := render(); err == nil {
-			_ = os.RemoveAll(dir)
-		}
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "nanobot-site-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make folder for the site:", err)
+		return 1
 	}
-	os.Exit(code)
+	defer os.RemoveAll(dir)
+	folder = dir
+	return m.Run()
 }
 
 // site returns the folder of the rendered manual.
@@ -86,7 +85,8 @@ func site(t *testing.T) string {
 	if os.Getenv("NANOBOT_TEST_RELEASE") != "1" {
 		t.Skip("Hugo takes minutes to build: make test-release runs this")
 	}
-	return musttest.Get(render())(t)
+	musttest.Do(t, render())
+	return folder
 }
 
 // files returns the content of every file below a folder.

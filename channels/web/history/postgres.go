@@ -59,8 +59,8 @@ const (
 	// member that sends them.
 	refreshInterval = 30 * time.Second
 	// maxServerGroup is how many changes share one transaction on a server. A change is some four
-	// round trips, during which no other member writes. With round trips of 1 ms, a group takes 60 ms;
-	// one of 128 changes would take 450 ms, for 14 % more changes a second.
+	// round trips, during which no other member writes. With round trips of 1 ms, a group takes
+	// 60 ms; one of 128 changes would take 450 ms, for 14 % more changes a second.
 	maxServerGroup = 16
 	// maxTransaction is how many times longer than a statement a transaction may take.
 	maxTransaction = 4
