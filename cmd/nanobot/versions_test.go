@@ -161,13 +161,14 @@ func (b *versionBot) awaitChat(p *browser, want ...string) {
 	}
 }
 
-// interfaceNames returns the commands with their options, and the metrics of the running daemon.
+// interfaceNames returns the commands with their options and kinds of values, and the metrics of the
+// running daemon with their labels.
 func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	t.Helper()
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		names = append(names, c.CommandPath())
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, c.CommandPath()+" --"+f.Name) })
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimRight(c.CommandPath()+" --"+f.Name+" "+f.Value.Type()+" "+f.Shorthand, " ")) })
 		for _, sub := range c.Commands() {
 			if !sub.Hidden {
 				walk(sub)
@@ -180,7 +181,13 @@ func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+ \w+)$`).FindAllStringSubmatch(metrics, -1) {
 		names = append(names, m[1])
 	}
-	return names
+	for _, m := range regexp.MustCompile(`(?m)^(\w+)\{(.*)\} `).FindAllStringSubmatch(metrics, -1) {
+		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
+			names = append(names, m[1]+" "+label[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // recordedHello returns the cassette of the first turn.
