@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ import (
 var onlySystemd = []string{"lib/systemd/system/nanobot.service", "lib/systemd/system/nanobot@.service", "lib/nanobot/notify-failure"}
 
 // everywhere are some of the files that every package has.
-var everywhere = []string{"share/man/man1/nanobot.1.gz", "share/doc/nanobot/docs/operations.md", "share/doc/nanobot/examples/minimal-python/agent.py"}
+var everywhere = []string{"share/man/man1/nanobot.1.gz", "share/doc/nanobot/docs/operations.md", "share/doc/nanobot/deploy/examples/minimal-python/agent.py"}
 
 // target is what a package says of itself, in the words of its format.
 type target struct {
@@ -151,5 +150,3 @@ func checkMacArchive(t *testing.T, dist, version string) {
 func TestThePackagesOfThisMachineHoldWhatItsSystemsUse(t *testing.T) {
 	checkPackages(t, filepath.Dir(packages(t, "SHA256SUMS")), "1.2.3", thisPlatform())
 }
-
-var pageLink = regexp.MustCompile(`\]\(([^()\s#:]+)(?:#[^()\s]*)?\)`)
