@@ -168,7 +168,9 @@ func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		names = append(names, c.CommandPath())
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, strings.TrimRight(c.CommandPath()+" --"+f.Name+" "+f.Value.Type()+" "+f.Shorthand, " ")) })
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			names = append(names, strings.TrimRight(c.CommandPath()+" --"+f.Name+" "+f.Value.Type()+" "+f.Shorthand, " "))
+		})
 		for _, sub := range c.Commands() {
 			if !sub.Hidden {
 				walk(sub)
@@ -309,8 +311,10 @@ func (p promised) lost(path string, was, is any, depth int) (lost []string) {
 }
 
 // structure are the words of JSON Schema and OpenAPI below which names are promised.
-var structure = []string{"properties", "paths", "parameters", "requestBody", "responses", "content", "x-events",
-	"schema", "items", "anyOf", "oneOf", "const"}
+var structure = []string{
+	"properties", "paths", "parameters", "requestBody", "responses", "content", "x-events",
+	"schema", "items", "anyOf", "oneOf", "const",
+}
 
 // namesThings says whether the keys of the object at a path are names and not words of JSON Schema.
 func namesThings(path string) bool {
