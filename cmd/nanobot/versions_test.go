@@ -161,13 +161,16 @@ func (b *versionBot) awaitChat(p *browser, want ...string) {
 	}
 }
 
-// interfaceNames returns the commands with their options, and the metrics of the running daemon.
+// interfaceNames returns the commands with their options and kinds of values, and the metrics of the
+// running daemon with their labels.
 func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	t.Helper()
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		names = append(names, c.CommandPath())
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, c.CommandPath()+" --"+f.Name) })
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			names = append(names, strings.TrimRight(c.CommandPath()+" --"+f.Name+" "+f.Value.Type()+" "+f.Shorthand, " "))
+		})
 		for _, sub := range c.Commands() {
 			if !sub.Hidden {
 				walk(sub)
@@ -180,7 +183,13 @@ func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+ \w+)$`).FindAllStringSubmatch(metrics, -1) {
 		names = append(names, m[1])
 	}
-	return names
+	for _, m := range regexp.MustCompile(`(?m)^(\w+)\{(.*)\} `).FindAllStringSubmatch(metrics, -1) {
+		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
+			names = append(names, m[1]+" "+label[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // recordedHello returns the cassette of the first turn.
@@ -261,40 +270,101 @@ func (p promised) lost(path string, was, is any, depth int) (lost []string) {
 	switch was := was.(type) {
 	case map[string]any:
 		is, _ := is.(map[string]any)
+		lost = lostRequired(path, texts(was["required"]), texts(is["required"]))
 		for _, key := range slices.Sorted(maps.Keys(was)) {
 			value, exists := is[key]
 			switch {
-			case key == "description" || key == "$defs" || key == "components":
+			case !namesThings(path) && slices.Contains([]string{"description", "$defs", "components", "required"}, key):
 			case exists:
 				lost = append(lost, p.lost(path+"."+key, was[key], value, depth+1)...)
-			case namesThings(path) || key == "properties" || key == "paths":
+			case namesThings(path) || slices.Contains(structure, key):
 				lost = append(lost, path+"."+key)
 			}
 		}
 	case []any:
 		is, _ := is.([]any)
 		for i, value := range was {
-			if strings.HasSuffix(path, ".enum") && !slices.ContainsFunc(is, func(v any) bool { return reflect.DeepEqual(v, value) }) {
-				lost = append(lost, fmt.Sprint(path, " ", value))
-			} else if _, isText := value.(string); !isText && i < len(is) {
-				lost = append(lost, p.lost(fmt.Sprint(path, ".", i), value, is[i], depth+1)...)
+			name := identity(p.was, value, i)
+			at := -1
+			for k := range is {
+				if at < 0 && identity(p.is, is[k], k) == name {
+					at = k
+				}
+			}
+			if at >= 0 {
+				lost = append(lost, p.lost(path+"."+name, value, is[at], depth+1)...)
+			} else if last := path[strings.LastIndex(path, ".")+1:]; last == "enum" || last == "type" || slices.Contains(structure, last) {
+				lost = append(lost, path+" "+name)
 			}
 		}
 	case string:
 		if (strings.HasSuffix(path, ".type") || strings.HasSuffix(path, ".const")) && !reflect.DeepEqual(is, any(was)) {
 			lost = append(lost, path+" "+was)
 		}
+	case float64:
+		is, _ := is.(float64)
+		if isInput(path) && (is > was && strings.Contains(path, ".min") || is < was && strings.Contains(path, ".max")) {
+			lost = append(lost, fmt.Sprint(path, " ", was))
+		}
 	}
 	return lost
 }
 
+// structure are the words of JSON Schema and OpenAPI below which names are promised.
+var structure = []string{
+	"properties", "paths", "parameters", "requestBody", "responses", "content", "x-events",
+	"schema", "items", "anyOf", "oneOf", "const",
+}
+
 // namesThings says whether the keys of the object at a path are names and not words of JSON Schema.
 func namesThings(path string) bool {
-	return slices.ContainsFunc([]string{".properties", ".paths", ".responses"}, func(end string) bool { return strings.HasSuffix(path, end) }) ||
+	return slices.ContainsFunc([]string{".properties", ".paths", ".responses", ".content", ".x-events"}, func(end string) bool { return strings.HasSuffix(path, end) }) ||
 		regexp.MustCompile(`\.paths\./[^.]*$`).MatchString(path)
 }
 
-// reference returns what a $ref of the document means.
+// isInput says whether operators, agents or clients write what is at a path.
+func isInput(path string) bool {
+	return regexp.MustCompile(`^config|/frame|\.requestBody|\.parameters`).MatchString(path)
+}
+
+// lostRequired lists the fields that output may now lack, and those that input must now have.
+func lostRequired(path string, was, is []string) (lost []string) {
+	if isInput(path) {
+		was, is = is, was
+	}
+	for _, name := range was {
+		if !slices.Contains(is, name) {
+			lost = append(lost, path+".required "+name)
+		}
+	}
+	return lost
+}
+
+// texts returns the strings of a list.
+func texts(value any) (texts []string) {
+	list, _ := value.([]any)
+	for _, v := range list {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	return texts
+}
+
+// identity names an item of a list: a value, a parameter, a type, or else its position.
+func identity(document, value any, i int) string {
+	if _, isObject := value.(map[string]any); !isObject {
+		return fmt.Sprint(value)
+	}
+	object, _ := value.(map[string]any)
+	meant, _ := reference(document, value).(map[string]any)
+	for _, name := range []any{meant["name"], object["$ref"], object["type"]} {
+		if name, isText := name.(string); isText {
+			return name
+		}
+	}
+	return fmt.Sprint(i)
+}
+
+// reference returns what a $ref of the document means, with what stands beside it.
 func reference(document, value any) any {
 	object, _ := value.(map[string]any)
 	ref, isRef := object["$ref"].(string)
@@ -306,18 +376,42 @@ func reference(document, value any) any {
 		object, _ := target.(map[string]any)
 		target = object[name]
 	}
-	return target
+	meant, isObject := reference(document, target).(map[string]any)
+	if !isObject {
+		return target
+	}
+	meant = maps.Clone(meant)
+	for key, own := range object {
+		theirs, _ := meant[key].(map[string]any)
+		if own, isObject := own.(map[string]any); isObject && theirs != nil {
+			theirs = maps.Clone(theirs)
+			maps.Copy(theirs, own)
+			meant[key] = theirs
+		} else if key != "$ref" {
+			meant[key] = own
+		}
+	}
+	return meant
 }
 
 func TestAPromiseThatIsNotKeptIsFound(t *testing.T) {
 	t.Parallel()
-	const then = `{"$defs": {"a": {"properties": {"kept": {"type": "string", "enum": ["x", "y"]}, "gone": {"type": "string"}}}},
-		"properties": {"section": {"$ref": "#/$defs/a"}}, "paths": {"/api": {"get": {"responses": {"200": {}}}, "put": {}}}}`
-	const now = `{"properties": {"section": {"properties": {"kept": {"type": "string", "enum": ["y", "z"]}, "new": {}}}}, "paths": {"/api": {"get": {"responses": {"204": {}}}}}}`
+	const then = `{"$defs": {"a": {"properties": {"kept": {"type": "string", "enum": ["x", "y"]}, "gone": {"type": "string"}, "description": {}}},
+			"b": {"$ref": "#/$defs/a", "properties": {"own": {}}}, "frame": {"oneOf": [{"type": "string"}, {"type": "array"}], "minimum": 1}},
+		"required": ["section"], "properties": {"section": {"$ref": "#/$defs/b"}, "frame": {"$ref": "#/$defs/frame"}},
+		"paths": {"/api": {"get": {"responses": {"200": {}}, "parameters": [{"name": "from"}, {"name": "to"}]}, "put": {}, "post": {"requestBody": {"minimum": 1}}}}}`
+	const now = `{"$defs": {"frame": {"oneOf": [{"type": "array"}]}}, "properties": {"frame": {"$ref": "#/$defs/frame"},
+			"section": {"properties": {"kept": {"type": "string", "enum": ["y", "z"]}, "new": {}}}},
+		"paths": {"/api": {"get": {"responses": {"204": {}}, "parameters": [{"name": "to"}]}, "post": {"requestBody": {"minimum": 2, "required": ["new"]}}}}}`
 	var was, is any
 	musttest.Do(t, json.Unmarshal([]byte(then), &was))
 	musttest.Do(t, json.Unmarshal([]byte(now), &is))
-	want := []string{".paths./api.get.responses.200", ".paths./api.put", ".properties.section.properties.gone", ".properties.section.properties.kept.enum x"}
+	want := []string{
+		".required section", ".paths./api.get.parameters from", ".paths./api.get.responses.200",
+		".paths./api.post.requestBody.required new", ".paths./api.post.requestBody.minimum 1", ".paths./api.put",
+		".properties.frame.oneOf string", ".properties.section.properties.description", ".properties.section.properties.gone",
+		".properties.section.properties.kept.enum x", ".properties.section.properties.own",
+	}
 	if got := (promised{was, is}).lost("", was, is, 0); !slices.Equal(got, want) {
 		t.Errorf("found\n%q, want\n%q", got, want)
 	}

@@ -167,7 +167,9 @@ install_program() {
 		fail "cannot unpack $name.tar.gz: $(reason)"
 	expect_version "$temp/$name/bin/nanobot" "$name.tar.gz"
 	mv -f "$temp/$name/bin/nanobot" "$program" || fail "cannot replace $program."
+	# The same folder may have two names, as when the home is a symbolic link.
 	found=$(command -v nanobot) || found='' hint="$bin is not in your PATH. To add it: export PATH=\"$bin:\$PATH\""
+	[ -z "$found" ] || [ "$(cd "${found%/*}/" && pwd -P)" != "$(cd "$bin" && pwd -P)" ] || found=$program
 	next='nanobot demo'
 	[ "$found" = "$program" ] || next="$program demo"
 	[ "${found:-$program}" = "$program" ] || hint="Your PATH leads to another nanobot: $found"
@@ -222,7 +224,7 @@ main() {
 	trap 'interrupt 143' TERM HUP
 	case $system${HOME-} in
 	yes*) find_manager && program=/usr/bin/nanobot ;;
-	/*) bin=$HOME/.local/bin && program=$bin/nanobot ;;
+	/*) bin=${HOME%/}/.local/bin && program=$bin/nanobot ;;
 	*) fail "HOME is not set. Set it, or use --system." ;;
 	esac
 	find_installed
@@ -248,4 +250,6 @@ main() {
 	say "Next: $next"
 }
 
+# After sh -c "$(curl ...)", the first option is the name of the script.
+case $0 in --*) set -- "$0" "$@" ;; esac
 { main "$@"; }

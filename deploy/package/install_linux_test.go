@@ -100,8 +100,26 @@ func TestTheScriptLeadsToTheProgramThatItInstalled(t *testing.T) {
 	a.environ[1] = "PATH=" + a.tools + ":" + filepath.Dir(a.program())
 	a.expect(installed+"Next: nanobot demo\n", 0, "--version", "v1.2.3")
 	musttest.Do(t, os.Remove(a.program()))
+	// Another name of the same folder, as where homes are symbolic links.
+	musttest.Do(t, os.Symlink(filepath.Dir(a.program()), filepath.Join(a.tools, "bin")))
+	a.environ[1] = "PATH=" + a.tools + ":" + a.tools + "/bin/"
+	a.expect(installed+"Next: nanobot demo\n", 0, "--version", "v1.2.3")
+	musttest.Do(t, os.Remove(a.program()))
 	a.addScript("nanobot", "")
 	a.expect(installed+"Your PATH leads to another nanobot: "+a.tools+"/nanobot\nNext: HOME/.local/bin/nanobot demo\n", 0, "--version", "v1.2.3")
+}
+
+func TestTheScriptTakesItsOptionsAfterShC(t *testing.T) {
+	t.Parallel()
+	eachShell(t, func(t *testing.T, shell []string) {
+		a := newFaultAccount(t)
+		cmd, out := a.command()
+		cmd.Path, cmd.Args = shell[0], append(shell, "-c", a.script, "--uninstall")
+		musttest.Do(t, cmd.Run())
+		if !strings.HasPrefix(out.String(), "Removed ") {
+			t.Errorf("said %q", out)
+		}
+	})
 }
 
 func TestACopyOfTheScriptThatWasCutOffDoesNothing(t *testing.T) {

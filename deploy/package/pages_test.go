@@ -16,8 +16,9 @@ import (
 func TestThePagesOfThePackageAreWhole(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^()\s:#]+)(?:#[^()\s]*)?\)`)
 	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	pages := 0
-	musttest.Do(t, filepath.WalkDir(filepath.Join(unpack(t), "share/doc/nanobot"), func(path string, d fs.DirEntry, err error) error {
+	installed := regexp.MustCompile(`/usr/share/doc/nanobot/[\w/.-]*`)
+	prefix, pages := unpack(t), 0
+	musttest.Do(t, filepath.WalkDir(filepath.Join(prefix, "share/doc/nanobot"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".md" {
 			return err
 		}
@@ -28,6 +29,11 @@ func TestThePagesOfThePackageAreWhole(t *testing.T) {
 		}
 		if strings.Contains(text, "go run ./cmd") {
 			t.Errorf("%s tells people to run the source", path)
+		}
+		for _, name := range installed.FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.Join(prefix, strings.TrimPrefix(name, "/usr/"))); err != nil {
+				t.Errorf("%s names %s, which is not in the package", path, name)
+			}
 		}
 		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {

@@ -282,7 +282,12 @@ func (p tab) violations(rules string) []string {
 	found := eval[[]string](p, `(() => {
 		const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
 		const missing = [...document.images].filter((i) => i.complete && !i.naturalWidth)
-		return [...(wide > 0 ? ['is ' + wide + ' pixels too wide'] : []), ...missing.map((i) => i.src + ' is not shown')]
+		const tight = [...document.querySelectorAll('td:last-child')].filter((cell) => cell.innerText.length > 40 && cell.clientWidth < 110)
+		const high = innerWidth < 1000 ? [] : [...document.querySelectorAll('tr')].filter((row) => row.offsetHeight > 180)
+		const hidden = [...document.querySelectorAll('pre:has(> .language-sh)')].filter((pre) => pre.scrollWidth > pre.clientWidth)
+		return [...(wide > 0 ? ['is ' + wide + ' pixels too wide'] : []), ...missing.map((i) => i.src + ' is not shown'),
+			...(document.querySelector('nav:not(:has(a))') ? ['has an empty menu'] : []),
+			...tight.concat(high).map((at) => 'has a column that is too narrow: ' + at.innerText), ...hidden.map((pre) => 'hides the end of ' + pre.innerText)]
 	})()`)
 	axe, err := os.ReadFile(top + "/.cache/axe/node_modules/axe-core/axe.min.js")
 	if err != nil {
