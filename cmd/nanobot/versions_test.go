@@ -161,8 +161,8 @@ func (b *versionBot) awaitChat(p *browser, want ...string) {
 	}
 }
 
-// interfaceNames returns the commands with their options and kinds of values, and the metrics of the
-// running daemon with their labels.
+// interfaceNames returns the commands with their options and kinds of values, and the metrics of
+// the running daemon with their labels.
 func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
 	t.Helper()
 	var walk func(c *cobra.Command)
