@@ -118,6 +118,7 @@ func TestErrorsAndTheSignedOutViewPassTheAccessibilityChecks(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())
 	p.awaitText("#hello", "Say hello")
+	p.awaitStream()
 	f.stop()
 	p.awaitText("#line", "Reconnecting")
 	p.send("lost")

@@ -251,6 +251,12 @@ func (p *tab) until(js string) {
 	}
 }
 
+// awaitStream waits until the page follows the events; what is published before may not reach it.
+func (p *tab) awaitStream() {
+	p.t.Helper()
+	p.until("document.getElementById('me').textContent")
+}
+
 // awaitText waits for text in the element of a selector.
 func (p *tab) awaitText(selector, text string) {
 	p.t.Helper()

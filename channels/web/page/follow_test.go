@@ -2,8 +2,10 @@ package page_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -198,12 +200,39 @@ func TestAStatusCoversNothing(t *testing.T) {
 	}
 }
 
+func TestAChatThatBeginsWhileTheListIsOnItsWayIsListed(t *testing.T) {
+	f := newFake(t)
+	asked, sent := make(chan struct{}), make(chan struct{})
+	inner := f.handler()
+	var lists atomic.Int32
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/chats" || lists.Add(1) > 1 {
+			inner.ServeHTTP(w, r)
+			return
+		}
+		old := httptest.NewRecorder()
+		inner.ServeHTTP(old, r)
+		close(asked)
+		<-sent
+		reply(w, http.StatusOK, json.RawMessage(old.Body.Bytes()))
+	}))
+	p := open(t, f.url())
+	p.awaitStream()
+	<-asked
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	p.until("document.title.startsWith('(1)')")
+	close(sent)
+	p.awaitText("#chats", "Talk")
+}
+
 func TestTypingIsShownAsWorkingAtOnce(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Talk" })
 	f.say("c1", "message 0.", nil)
 	p := open(t, f.url()+"#/c/c1")
 	p.awaitText("#log", "message 0.")
+	p.awaitStream()
 	f.locked(func() { f.publish(obj{"event": "typing", "chat": "c1"}) })
 	p.awaitText("#live", "Working…")
 }

@@ -7,14 +7,19 @@ import { text } from './text.js';
 // chatList calls state(chat) for what goes on in a chat: { busy, asks }.
 /** @type {MakeList} */
 export function chatList(state, onError) {
-	let current = '', opened = '', chats = [], loading = null;
+	let current = '', opened = '', chats = [], loading = null, begun = '';
 	const unread = new Set();
 	const links = new Map(); // chat → its entry
+
+	const has = (chat) => chats.find((c) => c.id === chat);
 
 	function load() {
 		loading ??= get('api/chats').then((c) => (chats = c), (e) => void onError(e)).finally(() => {
 			loading = null;
 			draw();
+			// The answer may be older than a chat that began while it was on its way.
+			if (begun && !has(begun)) load();
+			begun = '';
 		});
 		return loading;
 	}
@@ -76,13 +81,13 @@ export function chatList(state, onError) {
 		if (!document.hidden && !$('chat').hidden) unread.delete(current);
 		chats.sort((a, b) => +!!b.pinned - +!!a.pinned || at(b.updated) - at(a.updated));
 		setChildren($('chats'), chats.map((c) => entry({ ...c, ...state(c.id), here: c.id === current, open: c.id === opened, news: unread.has(c.id) })));
-		$('title').textContent = current ? chats.find((c) => c.id === current)?.title || text('pageNewChat') : text('pageChat');
+		$('title').textContent = current ? has(current)?.title || text('pageNewChat') : text('pageChat');
 		document.title = (unread.size ? `(${unread.size}) ` : '') + $('bot').textContent;
 	}
 
 	// changed is called when a chat was renamed or pinned.
 	function changed({ title, pinned, ...of }) {
-		const c = chats.find((x) => x.id === (of.chat || of.id));
+		const c = has(of.chat || of.id);
 		if (!c) return;
 		Object.assign(c, { title, pinned });
 		draw();
@@ -110,10 +115,13 @@ export function chatList(state, onError) {
 		},
 		// add notes a new message.
 		add(m) {
-			const c = chats.find((x) => x.id === m.chat);
+			const c = has(m.chat);
 			if (m.from === 'bot') unread.add(m.chat);
 			if (c) c.updated = m.time;
-			else load();
+			else {
+				begun = loading ? m.chat : '';
+				load();
+			}
 			draw();
 		},
 	};
