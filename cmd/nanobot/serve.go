@@ -42,8 +42,8 @@ func newServe(std stdio) *cobra.Command {
 		Use:   "serve [flags]",
 		Short: "Run the daemon, with all enabled channels",
 		Long: `Serve answers messages on all enabled channels until it is stopped. After SIGTERM, running turns may finish.
-SIGHUP reloads the config. Channels except their access lists, http, secrets, the workspace, the store, the member, audit,
-log.format and gateway.maxConcurrent need a restart. If the new config has a mistake, the old one stays in use.`,
+SIGHUP reloads the config. Channels except their access lists, http, secrets, the workspace, the store, the member,
+audit, log.format and gateway.maxConcurrent need a restart. If the new config has a mistake, the old one stays in use.`,
 		Example: "  nanobot serve --config /etc/nanobot/mybot/config.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
