@@ -27,26 +27,8 @@ func TestAStateOfSchema18OpensAndContinues(t *testing.T) {
 	b := openStateV18(t)
 	b.webBot.start()
 	ann := b.signIn("--user", "ann")
-	status, page := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
-	question := regexp.MustCompile(`"id":"(\w+)","from":"bot","kind":"message","html":"<p>Which one\?</p>".*?"data":"(answer:\w+:2)"`).FindStringSubmatch(page)
-	if question == nil {
-		t.Fatalf("the history is answered %d %s", status, page)
-	}
-	ann.pressButton(webChat, question[1], question[2])
-	want := []string{"user: hello", "bot: re hello", "user: ask", "bot: Which one?", "bot: you chose Blue"}
-	var got []string
-	for deadline := time.Now().Add(waitTimeout); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		var shown struct{ Messages []webMessage }
-		_, page := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
-		musttest.Do(t, json.Unmarshal([]byte(page), &shown))
-		got = nil
-		for _, m := range shown.Messages {
-			got = append(got, m.From+": "+m.Text)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
-	}
+	b.chooseBlue(ann)
+	b.awaitChat(ann, "user: hello", "bot: re hello", "user: ask", "bot: Which one?", "bot: you chose Blue")
 	resume := programCommand(t, "runbook", "run", "--json", "--resume", v18Run, "--config", b.cfg)
 	resume.Stdin = strings.NewReader("yes\napprove\n")
 	if out, err := resume.CombinedOutput(); err != nil || !strings.Contains(string(out), `{"kind":"run","run":"`+v18Run+`","status":"complete"}`) {
@@ -54,6 +36,35 @@ func TestAStateOfSchema18OpensAndContinues(t *testing.T) {
 	}
 	if out := b.beside("runbook", "verify", v18Run); !strings.Contains(out, "is complete, and its 2 records are valid") {
 		t.Errorf("the run is verified as %s", out)
+	}
+}
+
+// chooseBlue presses the second button of the question that the page shows.
+func (b *earlierBot) chooseBlue(p *browser) {
+	b.t.Helper()
+	status, page := p.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
+	question := regexp.MustCompile(`"id":"(\w+)","from":"bot","kind":"message","html":"<p>Which one\?</p>".*?"data":"(answer:\w+:2)"`).FindStringSubmatch(page)
+	if question == nil {
+		b.t.Fatalf("the history is answered %d %s", status, page)
+	}
+	p.pressButton(webChat, question[1], question[2])
+}
+
+// awaitChat waits until the chat of the page has these messages.
+func (b *earlierBot) awaitChat(p *browser, want ...string) {
+	b.t.Helper()
+	var got []string
+	for deadline := time.Now().Add(waitTimeout); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		var shown struct{ Messages []webMessage }
+		_, page := p.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
+		musttest.Do(b.t, json.Unmarshal([]byte(page), &shown))
+		got = nil
+		for _, m := range shown.Messages {
+			got = append(got, m.From+": "+m.Text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
 	}
 }
 

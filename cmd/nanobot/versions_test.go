@@ -99,12 +99,7 @@ func upgradeFrom(t *testing.T, path string) {
 	}
 	b.webBot.start()
 	ann := b.signIn("--user", "ann")
-	status, page := ann.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
-	question := regexp.MustCompile(`"id":"(\w+)","from":"bot","kind":"message","html":"<p>Which one\?</p>".*?"data":"(answer:\w+:2)"`).FindStringSubmatch(page)
-	if question == nil {
-		t.Fatalf("the history is answered %d %s", status, page)
-	}
-	ann.pressButton(webChat, question[1], question[2])
+	b.chooseBlue(ann)
 	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?", "bot: you chose Blue")
 	ann.sendMessage(webChat, "/upper after the upgrade")
 	b.awaitChat(ann, "user: hello", "bot: hello, re hello", "user: ask", "bot: Which one?", "bot: you chose Blue",
@@ -141,24 +136,6 @@ func (b *versionBot) listenHere() {
 	b.t.Helper()
 	content := musttest.Get(os.ReadFile(b.cfg))(b.t)
 	musttest.Do(b.t, os.WriteFile(b.cfg, bytes.Replace(content, []byte("127.0.0.1:1"), []byte(b.listen), 1), 0o600))
-}
-
-// awaitChat waits until the chat of the page has these messages.
-func (b *versionBot) awaitChat(p *browser, want ...string) {
-	b.t.Helper()
-	var got []string
-	for deadline := time.Now().Add(waitTimeout); len(got) < len(want) && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		var shown struct{ Messages []webMessage }
-		_, page := p.request("GET", "/api/chats/"+webChat+"/messages", "", nil)
-		musttest.Do(b.t, json.Unmarshal([]byte(page), &shown))
-		got = nil
-		for _, m := range shown.Messages {
-			got = append(got, m.From+": "+m.Text)
-		}
-	}
-	if !slices.Equal(got, want) {
-		b.t.Errorf("the chat page shows\n%q and should show\n%q", got, want)
-	}
 }
 
 // interfaceNames returns the commands with their options and kinds of values, and the metrics of
