@@ -63,11 +63,13 @@ func TestAMemoryLimitAllowsProgramsThatReserveMuch(t *testing.T) {
 	}
 }
 
+// The kernel counts all processes of a user. Other tests run agents as nobody at the same time,
+// and none as daemon.
 func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 	needRoot(t)
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
-	o := sandbox.Options{Limits: sandbox.Limits{Processes: 20}, User: "nobody", Supervisor: supervisor}
+	o := sandbox.Options{Limits: sandbox.Limits{Processes: 20}, User: "daemon", Supervisor: supervisor}
 	r := runScript(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 || r.exit.OK() {
 		t.Errorf("%d processes, exit %+v, %q", n, r.exit, r.err)
