@@ -88,8 +88,14 @@ is_older() {
 	[ "${first#* }" = "$1" ]
 }
 
+# make_temp removes what runs of this machine have left that were killed; no host name has a plus.
 make_temp() {
-	temp=$(mktemp -d "$1/.nanobot-XXXXXX" 2>/dev/null) || fail "cannot write into $1: is it read-only, full or not yours?"
+	run=$1/.nanobot-$(uname -n)+
+	for left in "$run"*-??????; do
+		pid=${left#"$run"}
+		kill -0 "${pid%-*}" || rm -rf "$left" || :
+	done 2>/dev/null
+	temp=$(mktemp -d "$run$$-XXXXXX" 2>/dev/null) || fail "cannot write into $1: is it read-only, full or not yours?"
 	chmod 755 "$temp" # apt-get reads packages as a user of its own
 }
 
@@ -105,13 +111,10 @@ reason() {
 # download becomes what this system has for downloads; a bare Debian has only the helper of apt.
 download() {
 	case $base in https:*) allowed='=https' ;; *) allowed='=http,https' ;; esac
-	if has curl; then
-		exec curl -fsSL --proto "$allowed" --connect-timeout 30 --speed-time 60 -o "$2" "$1"
-	elif has wget; then
-		exec wget -nv -t 2 -O "$2" "$1"
-	elif [ -x /usr/lib/apt/apt-helper ]; then
-		exec /usr/lib/apt/apt-helper -o APT::Sandbox::User=root -o Acquire::Retries=1 download-file "$1" "$2"
-	fi
+	! has curl || exec curl -fsSL --proto "$allowed" --connect-timeout 30 --speed-time 60 -o "$2" "$1"
+	! has wget || exec wget -nv -t 2 -O "$2" "$1"
+	apt=/usr/lib/apt/apt-helper
+	[ ! -x $apt ] || exec $apt -o APT::Sandbox::User=root -o Acquire::Retries=1 download-file "$1" "$2"
 	say "neither curl nor wget is installed" && exit 1
 }
 
@@ -126,10 +129,7 @@ get() {
 
 # verify_signature goes on without openssl: whoever attacks the server cannot remove it from here.
 verify_signature() {
-	if ! has openssl; then
-		say "openssl is not installed, so only the checksum is verified and not the signature."
-		return
-	fi
+	has openssl || { say "openssl is not installed, so only the checksum is verified and not the signature." && return; }
 	get SHA256SUMS.sig || fail "cannot download the signature $base/$version/SHA256SUMS.sig: $(reason)"
 	say "$key" >"$temp/key"
 	openssl dgst -sha256 -verify "$temp/key" -signature "$temp/SHA256SUMS.sig" "$temp/SHA256SUMS" >/dev/null 2>&1 ||
@@ -189,12 +189,12 @@ install_package() {
 }
 
 uninstall() {
-	if [ -z "$old" ]; then
-		say "There is no $program, so nothing is removed."
-	elif [ -n "$system" ]; then
+	[ -n "$old" ] || { say "There is no $program, so nothing is removed." && return; }
+	if [ -n "$system" ]; then
 		outcome="See above what ${remove%% *} says."
 		# shellcheck disable=SC2086 # several words
 		$sudo $remove nanobot </dev/null || fail "${remove%% *} did not remove nanobot."
+		[ ! -e "$program" ] || fail "$program is still there, because no package owns it. To remove it: ${sudo:+sudo }rm $program"
 		say "Removed nanobot $old. These stay: /etc/nanobot with configs and tokens, /var/lib/nanobot with states."
 	else
 		rm -f "$program" || fail "cannot remove $program."
@@ -206,15 +206,13 @@ main() {
 	system='' uninstall='' temp='' child='' hint='' status=1 outcome='Nothing was changed.'
 	export LC_ALL=C
 	while [ $# -gt 0 ]; do
-		case $1 in
-		--from | --version) [ -n "${2-}" ] || fail "$1 needs a value." ;;
-		esac
-		case $1 in
-		--from) base=$2 && shift ;;
-		--version) version=v${2#v} && shift ;;
-		--system) system=yes ;;
-		--uninstall) uninstall=yes ;;
-		--help) usage && exit ;;
+		case "$1 ${2-}" in
+		'--from ' | '--version ') fail "$1 needs a value." ;;
+		'--from '*) base=$2 && shift ;;
+		'--version '*) version=v${2#v} && shift ;;
+		'--system '*) system=yes ;;
+		'--uninstall '*) uninstall=yes ;;
+		'--help '*) usage && exit ;;
 		*) fail "there is no option $1; --help lists them." ;;
 		esac
 		shift
@@ -230,17 +228,11 @@ main() {
 	find_installed
 	[ -z "$uninstall" ] || { uninstall && exit; }
 	base=${base%/}
-	case $base in
-	'') fail "this copy does not name the address of the releases: --from URL is needed." ;;
-	http://* | https://*) ;;
-	*) fail "$base is not an address that begins with http:// or https://." ;;
-	esac
+	[ -n "$base" ] || fail "this copy does not name the address of the releases: --from URL is needed."
+	case $base in http://* | https://*) ;; *) fail "$base is not an address that begins with http:// or https://." ;; esac
 	[ -n "$version" ] || fail "this copy does not name a version: --version vX is needed."
 	find_platform
-	if [ "$old" = "$version" ]; then
-		say "nanobot $version is already installed: $program"
-		exit
-	fi
+	[ "$old" != "$version" ] || { say "nanobot $version is already installed: $program" && exit; }
 	[ -z "$old" ] || ! is_older "$version" "$old" ||
 		say "$version is older than the installed $old: it may not open the states that $old has used."
 	if [ -n "$system" ]; then install_package; else install_program; fi

@@ -242,6 +242,11 @@ func TestThePackageIsInstalledByWhatTheSystemHas(t *testing.T) {
 			a.expect(want, 0, "--system", "--version", "v1.2.3")
 			a.expect("got "+c.remove+" nanobot\nRemoved nanobot v1.2.3. "+
 				"These stay: /etc/nanobot with configs and tokens, /var/lib/nanobot with states.\n", 0, "--system", "--uninstall")
+			musttest.Do(t, os.WriteFile(system, []byte(fakeProgram("v1.2.3")), 0o755))
+			a.addScript(manager, "echo nothing to do")
+			a.expect("nothing to do\ninstall.sh: "+system+" is still there, because no package owns it. To remove it: sudo rm "+system+
+				"\nSee above what "+manager+" says.\n", 1, "--system", "--uninstall")
+			musttest.Do(t, os.Remove(system))
 			a.addScript(manager, "echo no room; exit 1")
 			a.expect("Downloading BASE/v1.2.3/"+file+"\nno room\ninstall.sh: "+manager+" did not install "+file+".\nSee above what "+manager+
 				" says."+c.update+"\n", 1, "--system", "--version", "v1.2.3")

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -201,6 +202,52 @@ func TestASignalStopsTheDownloadAndLeavesTheInstalledVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A killed run leaves its temporary folder to the next one, which spares those of runs that go on.
+func TestTheNextRunRemovesWhatAKilledRunLeft(t *testing.T) {
+	t.Parallel()
+	eachShell(t, func(t *testing.T, shell []string) {
+		a := newFaultAccount(t)
+		a.shell = shell
+		started, finish := make(chan struct{}), make(chan struct{})
+		path, requests := archivePath("v1.2.3"), atomic.Int32{}
+		a.releases.faults[path] = func(w http.ResponseWriter, req *http.Request) {
+			if requests.Add(1) <= 2 {
+				started <- struct{}{}
+				select {
+				case <-finish:
+				case <-req.Context().Done():
+				}
+			}
+			_, _ = w.Write(a.releases.files[path])
+		}
+		expectFolders := func(when string) {
+			t.Helper()
+			folders := musttest.Get(filepath.Glob(filepath.Join(filepath.Dir(a.program()), ".nanobot-*")))(t)
+			wanttest.Equal(t, "temporary folders "+when, len(folders), 1)
+		}
+		killed, _ := a.command("--version", "v1.2.3")
+		musttest.Do(t, killed.Start())
+		a.await("start of the download", started)
+		musttest.Do(t, killed.Process.Kill())
+		a.releases.CloseClientConnections()
+		_ = killed.Wait()
+		expectFolders("of a killed run")
+
+		slow, out := a.command("--version", "v1.2.3")
+		musttest.Do(t, slow.Start())
+		a.await("start of the second download", started)
+		expectFolders("of the next run")
+		quick, _ := a.command("--version", "v1.2.3")
+		musttest.Do(t, quick.Run())
+		expectFolders("of a run that goes on")
+		close(finish)
+		musttest.Do(t, slow.Wait())
+		wanttest.Equal(t, "said", a.shorten(out.String()), replaced("v1.2.2", "v1.2.3"))
+		a.expectNoTemporaryFiles()
+		a.expectInstalled("v1.2.3")
+	})
 }
 
 // await waits for what a failing script would never do.
