@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -367,6 +369,17 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 	}).map((s) => s.title + ': ' + s.heading)`) {
 		t.Errorf("the search does not find %s", missed)
 	}
+	// Sections that have most of the words come after those that have all.
+	for words, want := range map[string]string{
+		"webh poll xylophone": `^0 sections with every word, [1-9]\d* with most of them telegram\.html#webhook-instead-of-polling$`,
+		"telegram token file": `^[1-9]\d* sections? with every word, [1-9]\d* with most of them \w+\.html#\S+$`,
+	} {
+		p.search(words)
+		got := eval[string](p, "status.textContent + ' ' + list.querySelector('a').getAttribute('href').split(':~:')[0]")
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%q finds %s", words, got)
+		}
+	}
 	p.search("xylophone")
 	if got := eval[string](p, "status.textContent + list.children.length"); got != "Nothing found. Try fewer or shorter words.0" {
 		t.Errorf("a search for nothing says %s", got)
@@ -384,6 +397,35 @@ func TestTheSearchFindsSectionsWithoutAServer(t *testing.T) {
 	p.search("maxconcurrent")
 	p.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter))
 	p.until("location.pathname.endsWith('/configuration.html') && location.hash === '#gateway' && scrollY > 1000")
+}
+
+// A server answers with 404.html wherever there is no page.
+func TestAMissingPageAtAnyDepthIsPartOfTheManual(t *testing.T) {
+	t.Parallel()
+	p := browse(t, "index.html")
+	manual := http.FileServer(http.Dir(p.dir))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, below := strings.CutPrefix(r.URL.Path, "/below/manual/")
+		if _, err := os.Stat(filepath.Join(p.dir, name)); err == nil && below {
+			http.StripPrefix("/below/manual", manual).ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write(musttest.Get(os.ReadFile(filepath.Join(p.dir, "404.html")))(t))
+	}))
+	t.Cleanup(server.Close)
+	for _, page := range []string{"gone.html", "docs/old/gone.html?from=a/b"} {
+		p.do(chromedp.Navigate(server.URL + "/below/manual/" + page))
+		p.until("!document.querySelector('form').hidden && getComputedStyle(document.body).fontFamily.includes('system-ui')")
+		p.search("backup")
+		if got := eval[string](p, "document.querySelector('main a').href"); got != server.URL+"/below/manual/index.html" {
+			t.Errorf("%s leads to %s", page, got)
+		}
+		for _, v := range p.violations("undefined") {
+			t.Errorf("%s: %s", page, v)
+		}
+	}
 }
 
 func TestThePagesAndSectionsOpenFromTwoButtonsOnAPhone(t *testing.T) {

@@ -17,19 +17,20 @@ function load() {
   document.head.append(Object.assign(document.createElement("script"), { src: "search-index.js" }));
 }
 
-// score returns 0 if a word is missing. Headings count most, then what tables explain, then text.
+// score counts the words that a section has. Headings give most points, then what tables explain, then text.
 function score(section, words) {
-  let sum = 0, own = false;
+  let points = 0, had = 0, own = false;
   for (const { typed, pattern } of words) {
+    if (!section.all.includes(typed)) continue; // this is faster than the pattern
     const matches = section.text.match(pattern) || [], whole = matches.filter((match) => match.length === typed.length);
     const here = Math.min(matches.length, 5) + Math.min(whole.length, 5) +
       ({ "-1": 0, 0: 30 }[section.heading.search(pattern)] ?? 20) + (section.terms.search(pattern) >= 0 ? 10 : 0);
-    const points = here + (section.title.search(pattern) >= 0 ? 10 : 0);
-    if (!points) return 0;
+    const worth = here + (section.title.search(pattern) >= 0 ? 10 : 0);
+    if (worth) had++;
     own ||= here > 0;
-    sum += points * Math.min(typed.length, 6); // short words are everywhere
+    points += worth * Math.min(typed.length, 6); // short words are everywhere
   }
-  return own ? sum : 0;
+  return { section, points, had: own ? had : 0 };
 }
 
 // marked returns text around the first match, with all matches marked.
@@ -45,10 +46,11 @@ function show() {
   const words = (field.value.toLowerCase().match(/[\p{L}\p{N}](\S*[\p{L}\p{N}])?/gu) || []).map((typed) =>
     ({ typed, pattern: new RegExp(atWord + typed.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&") + "[\\p{L}\\p{N}]*", "giu") }));
   const any = new RegExp("(" + words.map((word) => word.pattern.source).join("|") + ")", "iu");
-  const found = sections.filter((section) => words.length && words.every((word) => section.all.includes(word.typed)))
-    .map((section) => ({ section, points: score(section, words) })).filter((f) => f.points);
-  found.sort((a, b) => b.points - a.points);
-  status.textContent = found.length ? found.length + (found.length === 1 ? " section" : " sections") : "Nothing found. Try fewer or shorter words.";
+  const found = sections.map((section) => score(section, words)).filter((f) => f.had > words.length / 2);
+  found.sort((a, b) => b.had - a.had || b.points - a.points);
+  const all = found.filter((f) => f.had === words.length).length, count = all + (all === 1 ? " section" : " sections");
+  status.textContent = !found.length ? "Nothing found. Try fewer or shorter words."
+    : all === found.length ? count : count + " with every word, " + (found.length - all) + " with most of them";
   list.replaceChildren(...found.slice(0, 20).map(({ section }) => {
     const link = document.createElement("a"), where = document.createElement("b"), text = document.createElement("span");
     const match = any.exec(section.text);
