@@ -15,9 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"nanobot/internal/musttest"
 )
 
@@ -31,6 +28,7 @@ const versionConfig = `{
 	"agents": {"upper": {"command": "tr a-z A-Z", "protocol": "plain", "stdin": "text", "format": "text"}},
 	"routes": [{"match": {"command": "upper"}, "agent": "upper"}],
 	"roles": {"guest": ["web:guest"], "approver": ["web:ann"]},
+	"schedules": {"later": {"at": "2199-01-01T09:00:00Z", "chat": "web:web-later", "text": "Happy new year!"}},
 	"quotas": [{"per": "user", "turns": 1000}],
 	"channels": {
 		"web": {"enabled": true, "maxUpload": 5, "name": "Ada"},
@@ -58,7 +56,8 @@ var versionPromises = map[string][]string{"config.schema.json": {"schema"}, "ric
 
 // TestEveryNamedVersionUpgrades opens the workspace that the daemon of each version in the
 // changelog has left when it was killed: its config is accepted, its question is answered, its
-// conversation goes on, its cassette replays, and every key, frame and path of its API exists.
+// conversation goes on, its cassette replays, and every key, frame and path of its API exists, as does
+// what interfaceNames returns.
 // Before a version is named, -update makes its archive.
 func TestEveryNamedVersionUpgrades(t *testing.T) {
 	t.Parallel()
@@ -136,37 +135,6 @@ func (b *versionBot) listenHere() {
 	b.t.Helper()
 	content := musttest.Get(os.ReadFile(b.cfg))(b.t)
 	musttest.Do(b.t, os.WriteFile(b.cfg, bytes.Replace(content, []byte("127.0.0.1:1"), []byte(b.listen), 1), 0o600))
-}
-
-// interfaceNames returns the commands with their options and kinds of values, and the metrics of
-// the running daemon with their labels.
-func (b *versionBot) interfaceNames(t *testing.T) (names []string) {
-	t.Helper()
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		names = append(names, c.CommandPath())
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			names = append(names, strings.TrimRight(c.CommandPath()+" --"+f.Name+" "+f.Value.Type()+" "+f.Shorthand, " "))
-		})
-		for _, sub := range c.Commands() {
-			if !sub.Hidden {
-				walk(sub)
-			}
-		}
-	}
-	root, _ := newRoot(stdio{})
-	walk(root)
-	_, metrics := httpGet(t, "http://"+b.listen+"/metrics", httpHeaders{"Authorization": "Bearer " + webToken})
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+ \w+)$`).FindAllStringSubmatch(metrics, -1) {
-		names = append(names, m[1])
-	}
-	for _, m := range regexp.MustCompile(`(?m)^(\w+)\{(.*)\} `).FindAllStringSubmatch(metrics, -1) {
-		for _, label := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
-			names = append(names, m[1]+" "+label[1])
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // recordedHello returns the cassette of the first turn.
