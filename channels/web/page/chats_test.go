@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,35 @@ func (p *tab) findAndOpen(words, shown string) {
 	p.run("document.getElementById('search').dispatchEvent(new Event('input'))")
 	p.awaitText("#found p", shown)
 	p.click("#found li:has(p) a")
+}
+
+// TestASearchDoesNotBeginWithTheResultsOfTheLastOne would else have a person open one of those in
+// place of what they look for.
+func TestASearchDoesNotBeginWithTheResultsOfTheLastOne(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() {
+		f.chats["c1"] = "Trip"
+		f.append(obj{"event": "message", "chat": "c1", "from": "user", "kind": "message", "text": "Book the hut"})
+	})
+	p := open(t, f.url())
+	p.click("#search")
+	p.do(chromedp.KeyEvent("hut"))
+	p.awaitText("#found p", "Book the hut")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.awaitText("#chats", "Trip")
+	asked, answered, inner := make(chan struct{}), make(chan struct{}), f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/search" {
+			close(asked)
+			<-answered
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p.do(chromedp.KeyEvent("x"))
+	<-asked
+	wanttest.Equal(t, "shown is of the last search:", innerText(p, "#found"), "")
+	close(answered)
+	p.awaitText("#found", "0 results")
 }
 
 // act opens the actions of the chat with a title, by its button, and chooses one.

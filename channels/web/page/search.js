@@ -26,7 +26,7 @@ export function searchBox(onError) {
 		last = query;
 		$('found').hidden = !query;
 		$('chats').hidden = !!query;
-		if (!query) return;
+		if (!query) return $('found').replaceChildren(); // the next search must not begin with these results
 		try {
 			const { results, more } = await get('api/search?q=' + encodeURIComponent(query));
 			if (query === last) draw(results, more, query.split(/\s+/));
