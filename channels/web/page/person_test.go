@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
@@ -32,6 +33,21 @@ type device struct {
 var devices = []device{{320, "touch"}, {390, "keyboard"}, {768, "touch"}, {1280, "mouse"}}
 
 var widths = []int64{320, 390, 768, 1280}
+
+// widthsFor are the widths at which a test uses the page in a manner: those of devices, or all with
+// NANOBOT_LONG=1.
+func widthsFor(manner string) []int64 {
+	if killtest.IsLong() {
+		return widths
+	}
+	var some []int64
+	for _, d := range devices {
+		if d.manner == manner {
+			some = append(some, d.width)
+		}
+	}
+	return some
+}
 
 // use opens a page on the device.
 func (d device) use(t *testing.T, url string) person {
@@ -159,8 +175,9 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 		f.live["tripp9"] = waits
 		f.publish(waits)
 	})
-	p := device{widths[0], manner}.use(t, f.url()+"#/c/trip")
-	for i, width := range widths {
+	at := widthsFor(manner)
+	p := device{at[0], manner}.use(t, f.url()+"#/c/trip")
+	for i, width := range at {
 		german := width == 320 && manner == "touch"
 		if german {
 			p.setLanguages("de-AT,de,en")
@@ -168,7 +185,7 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 		}
 		p.size(width, 800)
 		p.media([]string{"light", "dark"}[i%2])
-		p.walk(t, f, width, slices.Contains(devices, device{width, manner}))
+		p.walk(t, f, width)
 		if german {
 			wanttest.Equal(t, "the language is", eval[string](p.tab, "document.documentElement.lang"), "de")
 			p.setLanguages("en-GB,en")
@@ -177,9 +194,10 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 	}
 }
 
-// walk goes through the states of the page at one width, and measures each of them. With thorough
-// it also checks them for what keeps people out, which takes longer.
-func (p person) walk(t *testing.T, f *fake, width int64, thorough bool) {
+// walk goes through the states of the page at one width, and measures each of them. On one of devices
+// it also checks them for what keeps people out, and with the smallest and the largest window as well
+// by what takes longer.
+func (p person) walk(t *testing.T, f *fake, width int64) {
 	t.Helper()
 	measure := func(scene string) {
 		t.Helper()
@@ -188,12 +206,13 @@ func (p person) walk(t *testing.T, f *fake, width int64, thorough bool) {
 	check := func(scene string) {
 		t.Helper()
 		measure(scene)
-		if !thorough {
-			return
-		}
-		checkAccess(t, p.tab, scene)
-		if width == 320 || width == 1280 {
+		switch {
+		case !slices.Contains(devices, device{width, p.manner}):
+		case width == 320, width == 1280:
+			checkAccess(t, p.tab, scene)
 			checkKeyboard(t, p.tab, scene)
+		default:
+			checkOwnRules(t, p.tab, scene)
 		}
 	}
 	p.run("location.hash = '#/c/trip'")
@@ -320,10 +339,12 @@ func axe(t *testing.T) string {
 // axeViolations lists what axe-core finds by some rules; "undefined" means all.
 func axeViolations(p *tab, rules string) []string {
 	p.t.Helper()
-	script := axe(p.t)
-	if script == "" {
-		return nil
+	if !eval[bool](p, "'axe' in window") {
+		script := axe(p.t)
+		if script == "" {
+			return nil
+		}
+		p.run(script)
 	}
-	p.run("window.axe || (() => {" + script + "})()")
 	return eval[[]string](p, `axe.run(document, { runOnly: `+rules+`, resultTypes: ['violations'], elementRef: false }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => 'axe: ' + v.id + ': ' + n.target + ': ' + n.failureSummary.split('\n').slice(1, 2))))`)
 }

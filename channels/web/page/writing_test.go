@@ -19,9 +19,10 @@ func TestCommandsAndAgentsAreChosenInAListAtEveryWidthInEveryManner(t *testing.T
 		t.Run(manner, func(t *testing.T) {
 			f := newFake(t)
 			f.say("trip", "hello", nil)
-			p := device{widths[0], manner}.use(t, f.url()+"#/c/trip")
+			at := widthsFor(manner)
+			p := device{at[0], manner}.use(t, f.url()+"#/c/trip")
 			p.awaitText("#log", "hello")
-			for _, width := range widths {
+			for _, width := range at {
 				p.size(width, 800)
 				p.chooseCommands(t, f, slices.Contains(devices, device{width, manner}))
 			}

@@ -66,7 +66,9 @@
 
 	// Contrast, of what the browser has computed.
 	const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-	const parse = (css) => {
+	const parsed = {};
+	const parse = (css) => (parsed[css] ||= draw(css)).slice();
+	const draw = (css) => {
 		canvas.clearRect(0, 0, 1, 1);
 		canvas.fillStyle = css;
 		canvas.fillRect(0, 0, 1, 1);
