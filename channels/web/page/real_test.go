@@ -451,7 +451,7 @@ func TestWhatAPersonHasBegunInTwoBrowsersIsDoneAfterARestart(t *testing.T) {
 	other.choose("#theme")
 	other.choose("#theme")
 	other.choose("#record")
-	other.awaitText("#recorded", "1.")
+	other.until("/^[1-9].* (s|min)/.test(document.getElementById('recorded').innerText)")
 	restart(func() {
 		other.choose("#keep")
 		other.awaitText(".stuck .file, .stuck .chosen", "voice.")
