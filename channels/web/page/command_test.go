@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
@@ -119,9 +121,16 @@ func (b *nanobot) end() {
 // signIn opens the page.
 func signIn(t *testing.T, url string) *tab {
 	t.Helper()
-	p := open(t, url)
-	p.until("location.pathname === '/' && document.getElementById('text')")
+	p := openBlank(t)
+	p.enterBy(url)
 	return p
+}
+
+// enterBy opens the page by a link.
+func (p *tab) enterBy(url string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(url))
+	p.until("location.pathname === '/' && document.getElementById('text')")
 }
 
 func TestTheREADMEEndsWithAnAnswerOfOnesOwnAgentInTheBrowser(t *testing.T) {
@@ -149,6 +158,7 @@ func TestWebShowsEveryProtocolInTheBrowser(t *testing.T) {
 		musttest.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		return dir
 	}
+	p := openBlank(t)
 	for name, c := range map[string]struct {
 		command, file, want string
 	}{
@@ -167,9 +177,9 @@ func TestWebShowsEveryProtocolInTheBrowser(t *testing.T) {
 		"blocks": {`--protocol blocks 'sh agent'`, `cat >/dev/null; printf '[DONE]\nIt is done.\n[/DONE]\n'`, "It is done."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			p.t = t
 			_, url := startShell(t, write(t, "agent", c.file), "exec nanobot web "+c.command)
-			p := signIn(t, url)
+			p.enterBy(url)
 			p.send("tea")
 			p.awaitText("#log, #live", c.want)
 		})

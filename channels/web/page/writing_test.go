@@ -116,10 +116,10 @@ func TestTheLastMessageIsEditedAndRunAgainInAllBrowsersAlsoAfterAKill(t *testing
 		x.awaitText("#log .theirs", "Answer to hello again")
 		x.until(last("edited · "))
 		x.awaitHidden("#editing")
-		checkAccess(t, x.tab, "an edited message")
 		x.checkLayout("an edited message")
 		shows(x.tab, ".mine", "first", "hello again")
 	}
+	checkAccess(t, other.tab, "an edited message")
 	other.choose(".mine [aria-label='Run again']")
 	for _, x := range []person{p, other} {
 		x.until("[...document.querySelectorAll('#log .theirs')].filter((e) => e.innerText.includes('Answer to hello again')).length === 2")
