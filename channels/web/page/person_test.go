@@ -195,8 +195,8 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 }
 
 // walk goes through the states of the page at one width, and measures each of them. On one of devices
-// it also checks them for what keeps people out, and with the smallest and the largest window as well
-// by what takes longer.
+// it also checks them for what keeps people out, and with the smallest and the largest window, or
+// with NANOBOT_LONG=1 with each, as well by what takes longer.
 func (p person) walk(t *testing.T, f *fake, width int64) {
 	t.Helper()
 	measure := func(scene string) {
@@ -208,7 +208,7 @@ func (p person) walk(t *testing.T, f *fake, width int64) {
 		measure(scene)
 		switch {
 		case !slices.Contains(devices, device{width, p.manner}):
-		case width == 320, width == 1280:
+		case width == 320, width == 1280, killtest.IsLong():
 			checkAccess(t, p.tab, scene)
 			checkKeyboard(t, p.tab, scene)
 		default:
