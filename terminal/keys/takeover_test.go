@@ -147,7 +147,7 @@ func TestAnEndedTakeoverDoesNotAffectLaterResponses(t *testing.T) {
 func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, script{Responses: []string{taskDone("")}})
-	r.settings.Idle, r.settings.MaxKept = 2, 1
+	r.settings.MaxKept = 1
 	r.runTurn(t.Context(), "open")
 	r.control("take", "")
 	r.control("", "x=kept")
@@ -155,11 +155,35 @@ func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
 	r.script(script{Responses: []string{taskDone("")}})
 	r.runTurn(t.Context(), "open another")
 	r.chat = "local"
-	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
-		r.control("", "true")
-	}
 	r.control("", "echo $x > out")
 	r.awaitContent("out", "kept\n")
+}
+
+func TestInputPostponesTheEndOfATerminal(t *testing.T) {
+	t.Parallel()
+	r := newFixture(t, script{Responses: []string{taskDone("")}})
+	const idle = 2 * time.Second
+	r.settings.Idle = int(idle.Seconds())
+	// typesOn reports false if the machine was so busy that the terminal was idle for too long.
+	typesOn := func() bool {
+		lastUse := time.Now()
+		r.runTurn(t.Context(), "open")
+		r.control("take", "")
+		for end := time.Now().Add(2 * idle); time.Now().Before(end); {
+			if !r.runner.AcceptsControl("cli:local", "") {
+				if unused := time.Since(lastUse); unused < idle {
+					t.Fatalf("the terminal was closed %s after its last use", unused)
+				}
+				return false
+			}
+			lastUse = time.Now()
+			musttest.Get(r.runner.Control(t.Context(), terminal.ControlRequest{Chat: "cli:local", Args: "true"}))(t)
+		}
+		return true
+	}
+	for !typesOn() {
+		t.Log("the machine is busy")
+	}
 }
 
 func TestStopDiscardsInputThatIsStillQueued(t *testing.T) {
