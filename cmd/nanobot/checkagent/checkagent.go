@@ -271,11 +271,16 @@ func (c *check) runAll(ctx context.Context, turns []turnSpec) {
 
 // runChain runs turns one after the other, or side by side.
 func (c *check) runChain(ctx context.Context, chain []turnSpec) {
-	var group sync.WaitGroup
+	var group, ready sync.WaitGroup
 	for i, spec := range chain {
 		if i+1 < len(chain) && chain[i+1].beside {
+			ready.Add(2)
+			spec.ready = &ready
 			group.Go(func() { c.runTurn(ctx, spec) })
 			continue
+		}
+		if spec.beside {
+			spec.ready = &ready
 		}
 		c.runTurn(ctx, spec)
 	}
@@ -287,7 +292,14 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 	if !c.lines {
 		spec.input = wholeInput
 	}
-	r := &record{spec: spec, began: time.Now(), done: make(chan struct{}), open: c.open, writes: -1, idleWrites: -1}
+	if spec.ready == nil {
+		spec.ready = &sync.WaitGroup{}
+		spec.ready.Add(1)
+	}
+	r := &record{
+		spec: spec, began: time.Now(), done: make(chan struct{}), arrive: sync.OnceFunc(spec.ready.Done),
+		open: c.open, writes: -1, idleWrites: -1,
+	}
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, recordKey{}, r))
 	defer cancel(nil)
 	r.stop = sync.OnceFunc(func() {
@@ -304,6 +316,7 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 		r.outcome, err = c.runner.Turn(ctx, req, &chat{record: r, answers: !spec.unanswered, injections: spec.injections(r)})
 	}
 	close(r.done)
+	r.arrive()
 	r.goroutines.Wait()
 	r.took = time.Since(r.began)
 	if r.err = err; errors.Is(parent.Err(), context.Canceled) {

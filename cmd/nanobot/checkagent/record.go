@@ -25,6 +25,7 @@ type record struct {
 	stop       func()        // ends the turn with SIGTERM
 	done       chan struct{} // closed when the turn has ended
 	goroutines sync.WaitGroup
+	arrive     func() // says that the agent is ready for lateInput, or has ended
 
 	began, stoppedAt time.Time
 	took             time.Duration
@@ -148,7 +149,7 @@ func writeCalls(pid int) int {
 }
 
 // lateTime is how long lateInput comes after the start of the agent. If the agent is busy then, it
-// comes up to busyTime later.
+// comes up to busyTime later. Agents that run at the same time get theirs at the same moment.
 const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 
 // feed gives a started agent the input that the turn is about.
@@ -174,7 +175,10 @@ func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended 
 	}
 	switch r.spec.input {
 	case lateInput:
-		if waitIdle() {
+		idle := waitIdle()
+		r.arrive()
+		if idle {
+			r.spec.ready.Wait()
 			r.mu.Lock()
 			r.inputAt, r.idleWrites = time.Now(), writeCalls(agent.Pid())
 			r.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"nanobot/terminal"
@@ -32,7 +33,8 @@ type turnSpec struct {
 	// next says that the turn comes after the one above it, and beside that it runs at the same
 	// time as that.
 	next, beside bool
-	chat         string // ""; its own
+	ready        *sync.WaitGroup // the turns beside each other whose agents are not ready for lateInput
+	chat         string          // ""; its own
 	alter        func(e *terminal.Envelope, folder string) error
 	alterLine    func(line []byte) []byte
 	stopWorking  bool // stop the agent when it prints something
