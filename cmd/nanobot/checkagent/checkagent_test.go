@@ -2,6 +2,7 @@ package checkagent_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -39,13 +40,20 @@ var protocols = []terminal.Description{plain.Describe(), rich.Describe(), keys.D
 // supervisor is the one of this process: it reaps what others would wait for.
 var supervisor = sync.OnceValue(func() *process.Supervisor { return process.NewSupervisor(process.SupervisorOptions{}) })
 
-// pythonFolder is the folder of the Python that runs, rather than of a slow wrapper.
-var pythonFolder = sync.OnceValue(func() string {
-	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.dirname(sys.executable), end='')").Output()
-	if err != nil {
-		return "/usr/bin"
+// environ is the environment of the agents: with the Python that runs, rather than a slow wrapper, and
+// without the start files of this user's shell, which may be slow, too.
+var environ = sync.OnceValue(func() []string {
+	output := func(name string, args ...string) string {
+		out, _ := exec.Command(name, args...).Output() // without the program, agents that need it fail
+		return strings.TrimSpace(string(out))
 	}
-	return string(out)
+	home, _ := os.UserHomeDir()
+	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") })
+	return append(
+		environ, "HOME=/nonexistent", "GOCACHE="+output("go", "env", "GOCACHE"),
+		"RUSTUP_HOME="+cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(home, ".rustup")),
+		"PATH="+output("python3", "-c", "import os, sys; print(os.path.dirname(sys.executable))")+":"+os.Getenv("PATH"),
+	)
 })
 
 // report is the output of check-agent --json.
@@ -83,10 +91,8 @@ func options(cfg *config.Config) (o checkagent.Options, stdout, stderr *bytes.Bu
 		Config: cfg, Protocol: protocols[i], Out: stdout, Err: stderr, JSON: true,
 		NewRunner: func(cfg *config.Config, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
 			p := protocols[i].Open(terminal.OpenOptions{Config: cfg.Terminal, MaxConcurrent: cfg.Gateway.MaxConcurrent})
-			environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PYTHONUNBUFFERED=") })
-			environ = append(environ, "PATH="+pythonFolder()+":"+os.Getenv("PATH"))
 			return terminal.NewRunner(terminal.Options{
-				Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: wrap(p), Environ: environ, Supervisor: supervisor(), Log: zap.NewNop(),
+				Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: wrap(p), Environ: slices.Clone(environ()), Supervisor: supervisor(), Log: zap.NewNop(),
 			})
 		},
 	}, stdout, stderr
