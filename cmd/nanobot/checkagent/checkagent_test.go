@@ -208,7 +208,14 @@ func checkExample(t *testing.T, path string, consent map[string]bool) {
 	t.Helper()
 	folder := t.TempDir()
 	musttest.Do(t, os.CopyFS(folder, os.DirFS(filepath.Dir(path))))
-	o, stdout, stderr := options(loadConfig(t, filepath.Join(folder, "config.json")))
+	cfg := loadConfig(t, filepath.Join(folder, "config.json"))
+	if files, found := strings.CutPrefix(cfg.Terminal.Command, "go run "); found { // which links once for each turn
+		build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", "agent"}, strings.Fields(files)...)...)
+		build.Dir = folder
+		musttest.Do(t, build.Run())
+		cfg.Terminal.Command = "./agent"
+	}
+	o, stdout, stderr := options(cfg)
 	modelless, needsConsent := consent[filepath.Base(filepath.Dir(path))]
 	wanttest.Equal(t, "needs --yes", o.Protocol.NeedsConsent != "", needsConsent)
 	if needsConsent {
