@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	case "files":
 		openManyFiles()
 	case "dial":
-		dial(os.Args[2])
+		dial(os.Args[2:])
 	case "listen":
 		listenUntilEOF(os.Args[2])
 	default:
@@ -70,13 +70,15 @@ func openManyFiles() {
 	fmt.Println("no limit")
 }
 
-// dial prints whether a connection to a socket succeeds.
-func dial(address string) {
-	c, err := net.Dial("unix", address)
-	if err == nil {
-		err = c.Close()
+// dial prints for each socket whether a connection succeeds.
+func dial(addresses []string) {
+	for _, address := range addresses {
+		c, err := net.Dial("unix", address)
+		if err == nil {
+			err = c.Close()
+		}
+		fmt.Println("dial", err)
 	}
-	fmt.Println("dial", err)
 }
 
 // listenUntilEOF listens on a socket until stdin ends.

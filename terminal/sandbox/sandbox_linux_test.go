@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -19,10 +20,17 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
+// unsupported is the reason why this process cannot have a Landlock sandbox. Its search for sockets
+// reads up to 10,000 entries of /tmp.
+var unsupported = sync.OnceValue(func() error {
+	_, err := newRequired(sandbox.Options{Sandbox: sandbox.Landlock})
+	return err
+})
+
 // newLandlockOptions returns options for a Landlock sandbox, and its new workspace.
 func newLandlockOptions(t *testing.T) (sandbox.Options, string) {
 	t.Helper()
-	if _, err := newRequired(sandbox.Options{Sandbox: sandbox.Landlock}); err != nil {
+	if err := unsupported(); err != nil {
 		t.Skip(err)
 	}
 	dir := newFolderOutsideTemp(t)
