@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/killtest"
 	"nanobot/internal/lineartest"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
@@ -247,19 +248,21 @@ Use [RUN_COMMAND] for this:
 	}
 }
 
+// TestHostileResponsesTakeLinearTime parses 64 KiB, or 128 KiB with NANOBOT_LONG=1.
 func TestHostileResponsesTakeLinearTime(t *testing.T) {
+	size := killtest.Rounds(t, 1<<16, 1<<17)
 	for _, piece := range []string{
 		"[CREATE_FILE path=\"a\"]\n", "[EDIT_FILE path=\"a\" start_line=\"1\" end_line=\"1\"]\n", "[RUN_COMMAND]\n[MESSAGE]\n[DONE]\n", "[/MESSAGE]\n", "[MESSAGE]\nx\n[/MESSAGE]\n",
 		"[MESSAGE]\n[/DONE]\n", "\n", "\r", "\r\n", " ", "\u3000", "[", "]", "[READ_FILE ", "[READ_FILE path=\"", "=", "= ", "path = ", "path=\"a\" ", "\"", "a", "[/", "\xff",
 	} {
 		for _, before := range []string{"", "[READ_FILE ", "[READ_FILE path=\"", "[MESSAGE]\n"} {
-			lineartest.Check(t, before+piece, 1<<17, func(n int) { blocks.Parse(before + strings.Repeat(piece, n/len(piece)) + "]") })
+			lineartest.Check(t, before+piece, size, func(n int) { blocks.Parse(before + strings.Repeat(piece, n/len(piece)) + "]") })
 			if t.Failed() {
 				return // the others may take as long
 			}
 		}
 	}
-	lineartest.Check(t, "open commands, then closing tags", 1<<17, func(n int) {
+	lineartest.Check(t, "open commands, then closing tags", size, func(n int) {
 		blocks.Parse(strings.Repeat("[MESSAGE]\n", n/20) + strings.Repeat("[/DONE]\n[/RUN_COMMAND]\n", n/40))
 	})
 }

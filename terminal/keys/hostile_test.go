@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/killtest"
 	"nanobot/terminal/keys"
 )
 
@@ -47,10 +48,14 @@ func hostileTexts(n int) map[string]string {
 	}
 }
 
-// TestHostileTextsAreRead parses each text in both formats. BenchmarkHostileTexts measures the
-// time.
+// TestHostileTextsAreRead parses each text in both formats, with 20,000 repetitions, or 100,000 with
+// NANOBOT_LONG=1. BenchmarkHostileTexts measures the time.
 func TestHostileTextsAreRead(t *testing.T) {
-	for name, text := range hostileTexts(100_000) {
+	n := 20_000
+	if killtest.IsLong() {
+		n = 100_000
+	}
+	for name, text := range hostileTexts(n) {
 		if r, _ := keys.Parse(keys.Auto, text); r.Error == "" && len(r.Commands) == 0 && len(r.Warnings) == 0 {
 			t.Errorf("%s: nothing is wrong with it", name)
 		}
