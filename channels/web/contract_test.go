@@ -21,7 +21,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 }
 
 func TestTheChannelKeepsItsContractOnAServer(t *testing.T) {
-	testContract(t, func(t *testing.T) *fixture { return newMember(t, t.TempDir(), postgrestest.Schema(t)) })
+	testContract(t, func(t *testing.T) *fixture { return newMember(t, t.TempDir(), postgrestest.Lend(t)) })
 }
 
 func testContract(t *testing.T, newFixture func(*testing.T) *fixture) {

@@ -31,7 +31,7 @@ import (
 
 // The clock of regexp2 ends by itself, some time after the last expression of a highlighter.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(postgrestest.Tests{M: m}, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+	goleak.VerifyTestMain(postgrestest.Tests{M: m, Settings: postgrestest.Fast}, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
 // eventTimeout is how long a test waits for an event.

@@ -154,7 +154,7 @@ func (s *Server) Run(settings ...string) error {
 	}
 	var log bytes.Buffer
 	args := []string{"-D", filepath.Join(s.Dir, "data"), "-k", s.Dir}
-	for _, setting := range append([]string{"listen_addresses=", "max_connections=200", "shared_buffers=32MB"}, settings...) {
+	for _, setting := range append([]string{"listen_addresses=", "max_connections=200", "shared_buffers=32MB", "shared_preload_libraries=plpgsql"}, settings...) {
 		args = append(args, "-c", setting)
 	}
 	s.cmd = exec.Command(postgres, args...)
