@@ -36,7 +36,7 @@ func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	for _, how := range []string{"retry", "report", "webhook"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			kills := killtest.Rounds(t, 10, 300)
+			kills := killtest.Rounds(t, 5, 300)
 			s := newTelegramKillTest(t, how)
 			s.killRepeatedly(kills)
 			s.finishAndStop()

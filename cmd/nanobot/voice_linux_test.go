@@ -52,8 +52,11 @@ const speakAloud = `echo speak >>runs; while [ -e hold-speak ]; do sleep 0.01; d
 
 // voiceSettings are the keys of an agent that hears and speaks.
 func voiceSettings(when string) string {
-	return fmt.Sprintf(`, "hear": {"audio/*": %s}, "speak": {"command": %s, "when": %q}`, strconv.Quote(recognise), strconv.Quote(speakAloud), when)
+	return hearSettings() + fmt.Sprintf(`, "speak": {"command": %s, "when": %q}`, strconv.Quote(speakAloud), when)
 }
+
+// hearSettings are the keys of an agent that hears and does not speak.
+func hearSettings() string { return fmt.Sprintf(`, "hear": {"audio/*": %s}`, strconv.Quote(recognise)) }
 
 const voiceAgent = `read -r line; echo agent >>runs; echo '{"type":"message","text":"You said **'"$NANOBOT_TEXT"'**"}'`
 
@@ -204,11 +207,11 @@ func TestNotesBehindASlowCommandDelayNoOtherChat(t *testing.T) {
 	t.Parallel()
 	needVoices(t)
 	var people []string
-	for i := range 200 {
+	for i := range 60 { // more than agents may run, and commands
 		people = append(people, strconv.Itoa(1000+i))
 	}
 	b := startTelegramBot(t, telegramSetup{
-		agent: voiceAgent, terminal: voiceSettings("voice"), allow: `7", "` + strings.Join(people, `", "`), gateway: `, "drainTimeout": 1`,
+		agent: voiceAgent, terminal: hearSettings(), allow: `7", "` + strings.Join(people, `", "`), gateway: `, "drainTimeout": 1`,
 	})
 	release := b.hold("hear")
 	note := voiceNote(t, "wait")

@@ -41,6 +41,11 @@ func IsLong() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 func Rounds(t testing.TB, brief, long int) int {
 	t.Helper()
 	SkipIfShort(t)
+	return Pick(brief, long)
+}
+
+// Pick is Rounds for tests that also run with -short.
+func Pick(brief, long int) int {
 	if IsLong() {
 		return long
 	}

@@ -307,11 +307,11 @@ func (g *randomAgent) check(calls []acptest.RecordedCall) (wrong []string, done 
 
 // TestWhatWasShownIsWhatRuns has a random agent report tool calls, ask for permission, run commands
 // and write files in any order, while a person answers at random: nothing is done that was not in a
-// question that the person has allowed, nor more often than that. It runs 50
+// question that the person has allowed, nor more often than that. It runs 25
 // turns, or 2,000 with NANOBOT_LONG=1.
 func TestWhatWasShownIsWhatRuns(t *testing.T) {
 	t.Parallel()
-	turns, seed := killtest.Rounds(t, 50, 2000), uint64(time.Now().UnixNano())
+	turns, seed := killtest.Rounds(t, 25, 2000), uint64(time.Now().UnixNano())
 	if given := os.Getenv("NANOBOT_SEED"); given != "" {
 		musttest.Get(fmt.Sscan(given, &seed))(t)
 	}
