@@ -293,7 +293,7 @@ func TestTenPeopleWhoAskASecondApartAreAnsweredAtOnce(t *testing.T) {
 
 func TestInARandomGroupNothingIsSentWhileAnAnswerWaits(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(killtest.Rounds(t, 3, 30)) {
+	for seed := range uint64(killtest.Rounds(t, 2, 30)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		topics, asked := 4+r.IntN(12), 0
 		runBusyForum(t, topics, func(f *busyForum) {

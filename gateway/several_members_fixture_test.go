@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +26,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/postgres"
+	"nanobot/gateway/store/postgres/bottest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/postgrestest"
 	"nanobot/terminal"
@@ -51,7 +51,7 @@ func newSharedBot(t *testing.T, script string) *sharedBot {
 	t.Helper()
 	b := &sharedBot{
 		t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), url: postgrestest.URL(t),
-		bot: strings.ToLower(rand.Text()), terminal: config.Default().Terminal,
+		bot: bottest.Lend(t), terminal: config.Default().Terminal,
 	}
 	b.terminal.Command, b.terminal.Protocol, b.terminal.Interactive = script, "rich", true
 	b.settings = gateway.Settings{
