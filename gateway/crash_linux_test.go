@@ -40,7 +40,11 @@ const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=
 func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
-			kills := killtest.Rounds(t, 5, 200)
+			brief := 5
+			if isShared() { // beside the test with SQLite
+				brief = 3
+			}
+			kills := killtest.Rounds(t, brief, 200)
 			c := newKillTest(t, onCrash)
 			c.killRepeatedly(kills)
 			c.finishWork()

@@ -172,10 +172,7 @@ var liveTests = []contractTest{
 	}},
 	{"no wake is lost: a claim finds what there is, however busy its chat is", func(b *fixture) {
 		const chats, members = 3, 3
-		messages := 1_000
-		if killtest.IsLong() {
-			messages = 10_000
-		}
+		messages := killtest.Pick(400, 10_000)
 		all := []*fixture{b, b.openLive("two"), b.openLive("three")}
 		// There is one claim for each entry of a chat into the line, and no other.
 		wakes := make(chan struct{}, messages)
