@@ -48,8 +48,8 @@ func hostileTexts(n int) map[string]string {
 	}
 }
 
-// TestHostileTextsAreRead parses each text in both formats, with 20,000 repetitions, or 100,000 with
-// NANOBOT_LONG=1. BenchmarkHostileTexts measures the time.
+// TestHostileTextsAreRead parses each text in both formats, with 20,000 repetitions, or 100,000
+// with NANOBOT_LONG=1. BenchmarkHostileTexts measures the time.
 func TestHostileTextsAreRead(t *testing.T) {
 	n := 20_000
 	if killtest.IsLong() {

@@ -93,9 +93,10 @@ var attacks = map[string]string{
 	"it goes by handles":    `python3 -c 'import ctypes,os,sys; l=ctypes.CDLL(None,use_errno=True); h=ctypes.create_string_buffer(136); h[0:4]=(128).to_bytes(4,"little"); m=ctypes.c_int(); l.name_to_handle_at(-100,sys.argv[1].encode(),h,ctypes.byref(m),0); f=os.open(sys.argv[2],0); d=l.open_by_handle_at(f,h,0); print(os.read(d,99) if d>=0 else "no")' $T $W`,
 }
 
-// TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets tries every layout, with NANOBOT_LONG=1 in
-// all four environments: with and without root, with and without namespaces. Briefly, half of the
-// layouts are tried in each, so that each layout meets root, another user, and both kinds of sandbox.
+// TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets tries every layout, with NANOBOT_LONG=1
+// in all four environments: with and without root, with and without namespaces. Briefly, half of
+// the layouts are tried in each, so that each layout meets root, another user, and both kinds of
+// sandbox.
 func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 	undumpable(t)
 	asRoot, again := os.Geteuid() == 0, os.Getenv("TEST_AGAIN")

@@ -165,8 +165,8 @@ func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
 	p.until("document.activeElement.id === 'main' && location.hash === '#/console'")
 }
 
-// TestTheAccessibilityChecksFindEveryKindOfProblem breaks the page in every way that is checked, one
-// after the other: each adds its problem to those that are there already.
+// TestTheAccessibilityChecksFindEveryKindOfProblem breaks the page in every way that is checked,
+// one after the other: each adds its problem to those that are there already.
 func TestTheAccessibilityChecksFindEveryKindOfProblem(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())

@@ -194,9 +194,9 @@ func walkAtEveryWidth(t *testing.T, manner string) {
 	}
 }
 
-// walk goes through the states of the page at one width, and measures each of them. On one of devices
-// it also checks them for what keeps people out, and with the smallest and the largest window, or
-// with NANOBOT_LONG=1 with each, as well by what takes longer.
+// walk goes through the states of the page at one width, and measures each of them. On one of
+// devices it also looks for what keeps people out: with the smallest and the largest window, or
+// with NANOBOT_LONG=1 in each, by all rules.
 func (p person) walk(t *testing.T, f *fake, width int64) {
 	t.Helper()
 	measure := func(scene string) {

@@ -40,8 +40,8 @@ var protocols = []terminal.Description{plain.Describe(), rich.Describe(), keys.D
 // supervisor is the one of this process: it reaps what others would wait for.
 var supervisor = sync.OnceValue(func() *process.Supervisor { return process.NewSupervisor(process.SupervisorOptions{}) })
 
-// environ is the environment of the agents: with the Python that runs, rather than a slow wrapper, and
-// without the start files of this user's shell, which may be slow, too.
+// environ is the environment of the agents: with the Python that runs, rather than a slow wrapper,
+// and without the start files of this user's shell, which may be slow, too.
 var environ = sync.OnceValue(func() []string {
 	output := func(name string, args ...string) string {
 		out, _ := exec.Command(name, args...).Output() // without the program, agents that need it fail
