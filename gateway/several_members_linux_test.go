@@ -109,8 +109,11 @@ func TestASessionIsLoadedOnAnotherMemberOrThePersonIsTold(t *testing.T) {
 			next := b.start("host-c", "gpu")
 			b.write("1", "history")
 			next.awaitTrue("the second turn", func() bool { return next.turn("1").In.ID == "m2" && next.awaitEnd("1").ID > 0 })
-			shown := b.net.Sent("1")
-			all := strings.Join(texts(shown), "|")
+			var all string
+			b.awaitTrue("both answers", func() bool {
+				all = strings.Join(texts(b.net.Sent("1")), "|")
+				return strings.Count(all, "prompts so far") == 2
+			})
 			wanttest.Equal(t, "the answer", strings.HasSuffix(all, want), true)
 			lost := strings.Count(all, "The earlier conversation could not be resumed; this is a new one.")
 			wanttest.Equal(t, "the sentence", lost == 1, want == "prompts so far: 1")
