@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -95,7 +96,7 @@ func (b *versionBot) metricNames(t *testing.T) (names []string) {
 	st := musttest.Get(sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{}))(t)
 	defer func() { musttest.Do(t, st.Close()) }()
 	answer := httptest.NewRecorder()
-	m.Handler(gateway.New(gateway.Options{Store: st, Log: zap.NewNop()})).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler(gateway.New(gateway.Options{Store: st, Log: zap.NewNop()})).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	page += answer.Body.String()
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\w+ \w+)$`).FindAllStringSubmatch(page, -1) {
 		names = append(names, m[1])
