@@ -23,8 +23,12 @@ const (
 	cgroupPrefix = "nanobot-"
 	selfCgroup   = "self.nanobot"
 	// killTimeout is how long killed processes may take to die. One that takes longer hangs in the
-	// kernel.
+	// kernel. Only the waits between two looks count, because no process dies while the machine stands
+	// still.
 	killTimeout = 2 * time.Second
+	// emptyWait is the longest wait between two looks at whether a cgroup is empty. The kernel ends it
+	// when that changes.
+	emptyWait = 50 * time.Millisecond
 )
 
 // cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … nil: there are none.
@@ -131,16 +135,13 @@ func waitEmpty(dir string) error {
 
 // pollEmpty is waitEmpty for an open cgroup.events.
 func pollEmpty(eventsFD int) error {
-	for deadline := time.Now().Add(killTimeout); ; {
-		if hasEvents(eventsFD, "populated 0") {
-			return nil
-		}
-		left := time.Until(deadline)
+	for left := killTimeout; !hasEvents(eventsFD, "populated 0"); left -= emptyWait {
 		if left <= 0 {
 			return os.ErrDeadlineExceeded
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(eventsFD), Events: unix.POLLPRI}}, int(left/time.Millisecond)+1)
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(eventsFD), Events: unix.POLLPRI}}, int(emptyWait/time.Millisecond))
 	}
+	return nil
 }
 
 // hasEvents reports whether cgroup.events has all of these lines. They also count nested cgroups.
