@@ -63,7 +63,7 @@ func TestOutputBeforeTheInputTouchesAChild(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{`echo hello; cat`, `echo hello >&2; cat`} {
 		c := startDelayed(t, script)
-		for deadline := time.Now().Add(time.Minute); c.Untouched(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(5 * time.Minute); c.Untouched(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: the child never counts as touched", script)
 			}

@@ -76,7 +76,7 @@ func (o *output) Read(p []byte) (n int, err error) {
 		began := time.Now()
 		n, err = o.file.Read(p)
 		if exited {
-			o.waited += time.Since(began)
+			o.waited += min(time.Since(began), o.readTimeout()) // longer only if the machine stood still
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			if !exited { // startGrace has set the deadline

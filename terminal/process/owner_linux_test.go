@@ -137,7 +137,7 @@ func hasCgroups(s *process.Supervisor) bool {
 // environment for a moment during execve.
 func markOf(t *testing.T, pid int) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		for v := range strings.SplitSeq(string(procfs.Environ(pid)), "\x00") {
 			if strings.HasPrefix(v, "NANOBOT_CHILD=") {
 				return v

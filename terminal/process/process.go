@@ -147,8 +147,8 @@ type Child struct {
 	exitNoticed bool // exited was noticed: a later signal did not end the child
 	reaped      bool
 	killed      bool
-	timer       *time.Timer
-	lastUsage   Usage // the last known values
+	timer       *Stopwatch // of Stop
+	lastUsage   Usage      // the last known values
 	wait        func() Exit
 }
 
@@ -242,7 +242,7 @@ func (c *Child) Stop(timeout time.Duration) {
 		c.signal(s)
 	}
 	if first {
-		c.timer = time.AfterFunc(timeout, c.Kill)
+		c.timer = NewStopwatch(timeout, c.Kill)
 	}
 }
 

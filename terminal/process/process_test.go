@@ -94,7 +94,10 @@ func TestSlowReadersGetTheBacklogOfADescendant(t *testing.T) {
 }
 
 func TestOutputOfADescendantThatStillWritesIsRead(t *testing.T) {
-	c := startWith(t, "(for i in 1 2 3 4 5; do sleep 0.1; echo $i; done) & exit 0", time.Minute, nil)
+	c := musttest.Get(process.Start(process.Options{
+		Args:  []string{"/bin/sh", "-c", "(for i in 1 2 3 4 5; do sleep 0.1; echo $i; done) & exit 0"},
+		Grace: 5 * time.Minute, MaxLinger: 5 * time.Minute,
+	}))(t)
 	if got := readAll(t, c); got != "1\n2\n3\n4\n5\n" {
 		t.Fatalf("got %q", got)
 	}

@@ -32,7 +32,7 @@ type Stopwatch struct {
 
 // NewStopwatch returns a running stopwatch. f is called in its own goroutine.
 func NewStopwatch(d time.Duration, f func()) *Stopwatch {
-	s := &Stopwatch{onExpire: f, left: d, tick: min(max(d/ticksPerRun, minTick), maxTick)}
+	s := &Stopwatch{onExpire: f, left: max(d, 1), tick: min(max(d/ticksPerRun, minTick), maxTick)}
 	s.timerSetAt, s.timerDuration = time.Now(), min(d, s.tick)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func TestATreeOfProcessesIsKilledWithoutTheRestOfTheChild(t *testing.T) {
 	}
 	const all = "cat|sh -c sleep 611; sleep 612; echo x > late|sleep 611|sleep 613"
 	var tree []procfs.Stat
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		args, found := find()
 		if tree = found; strings.Join(args, "|") == all {
 			break
