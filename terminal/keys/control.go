@@ -9,6 +9,7 @@ import (
 
 	"nanobot/internal/words"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 	"nanobot/terminal/screen/picture"
 )
 
@@ -140,8 +141,9 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest) (termi
 	}
 	s.typingMu.Lock()
 	defer s.typingMu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, maxReplyWait)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer process.NewStopwatch(maxReplyWait, cancel).Stop()
 	s.recordUserInput()
 	if !s.typeInput(ctx, r.Command, r.Args) {
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysNothingTyped)}, nil

@@ -296,25 +296,35 @@ func (s *session) quietFor() time.Duration {
 }
 
 // awaitQuiet returns when there was no input or output for the time quiet, when the program has
-// exited, or after the limit.
+// exited, or after the limit. A program is not quiet because the machine stands still.
 func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
-	end := time.NewTimer(limit)
-	defer end.Stop()
-	for {
+	end, stop := after(limit)
+	defer stop()
+	for goesOn := true; goesOn; {
 		rest := quiet - s.quietFor()
-		if rest <= 0 {
-			return
-		}
-		select {
-		case <-time.After(rest):
-		case <-end.C:
-			return
-		case <-s.ended:
-			return
-		case <-ctx.Done():
-			return
-		}
+		goesOn = rest > 0 && s.wait(ctx, rest, end)
 	}
+}
+
+// wait reports whether a time has passed before the limit, the exit of the program and the end of ctx.
+func (s *session) wait(ctx context.Context, d time.Duration, limit <-chan struct{}) bool {
+	over, stop := after(d)
+	defer stop()
+	select {
+	case <-over:
+		return true
+	case <-limit:
+	case <-s.ended:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// after returns a channel that is closed after a time in which this program was able to run, unless
+// stop is called before.
+func after(d time.Duration) (over <-chan struct{}, stop func()) {
+	elapsed := make(chan struct{})
+	return elapsed, process.NewStopwatch(d, func() { close(elapsed) }).Stop
 }
 
 const (
@@ -329,9 +339,11 @@ const (
 
 // awaitPrompt waits until a new program has drawn its first screen.
 func (s *session) awaitPrompt(ctx context.Context) {
+	late, stop := after(firstOutputTimeout)
+	defer stop()
 	select {
 	case <-s.firstOutput:
-	case <-time.After(firstOutputTimeout):
+	case <-late:
 	case <-s.ended:
 	case <-ctx.Done():
 	}
