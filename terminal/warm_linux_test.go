@@ -75,7 +75,7 @@ func (b *warmFixture) awaitStarts(n int) (pids []string) {
 
 func (b *warmFixture) await(what string, condition func() bool) {
 	b.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("no sign of %s; %d processes wait", what, b.runner.WarmAgents())
 		}

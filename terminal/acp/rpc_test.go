@@ -197,15 +197,21 @@ func TestAProgramThatIsNoAgentShowsWhatItPrinted(t *testing.T) {
 	}{
 		"exits":      {"echo 'Usage: agent [--acp]'; echo; echo '{\"level\":\"info\"}'; exit 2", []string{"The agent ended before it was ready. It does not speak the Agent Client Protocol; it printed:\n```\nUsage: agent [--acp]\n{\"level\":\"info\"}\n```", "Exit code: 2"}},
 		"echoes":     {"cat", []string{"The agent repeats its input.", `"method":"initialize"`}},
-		"stays":      {"echo '> '; sleep 300", []string{"The agent did not get ready within 0.5 s. It does not speak the Agent Client Protocol; it printed:\n```\n>\n```"}},
 		"is missing": {"/no/such/agent", []string{"The agent ended before it was ready.\n", "Exit code: 127"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t, "", func(c2 *config.Terminal) { c2.Command = c.command })
-			d.protocol.StartTimeout = 500 * time.Millisecond
 			d.person("a").send("hello").expectError(terminal.Failed, c.want...)
 		})
 	}
+	t.Run("stays", func(t *testing.T) {
+		d := newFixture(t, "", func(c *config.Terminal) { c.Command = "echo 'proceed> '; sleep 300" })
+		h, seconds := untilPrinted(t, func(seconds int) *turnResult {
+			d.protocol.StartTimeout = time.Duration(seconds) * time.Second
+			return d.person("a").send("hello")
+		})
+		h.expectError(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s. It does not speak the Agent Client Protocol; it printed:\n```\nproceed>\n```", seconds))
+	})
 	d := newFixture(t, "", func(c *config.Terminal) { c.Command, c.RevealErrors = "echo secret; exit 2", config.Selection{} })
 	if text := d.person("a").send("hello").text(terminal.Error); strings.Contains(text, "secret") {
 		t.Errorf("said %q", text)

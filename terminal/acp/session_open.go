@@ -12,6 +12,7 @@ import (
 	"nanobot/terminal/acp/login"
 	"nanobot/terminal/acp/rpc"
 	"nanobot/terminal/acp/view"
+	"nanobot/terminal/process"
 )
 
 var (
@@ -133,13 +134,15 @@ func (s *session) waitForQuiet(ctx context.Context) error {
 		if wait <= 0 {
 			return nil
 		}
-		timer := time.NewTimer(wait)
+		// An agent is not quiet because the machine stands still.
+		over := make(chan struct{})
+		watch := process.NewStopwatch(wait, func() { close(over) })
 		select {
-		case <-timer.C:
+		case <-over:
 		case <-ctx.Done():
 		case <-s.agent.Disconnected:
 		}
-		timer.Stop()
+		watch.Stop()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
