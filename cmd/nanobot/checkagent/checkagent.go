@@ -20,6 +20,7 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // How long a turn of the check may take, if the agent's own timeout is not shorter.
@@ -310,7 +311,7 @@ func (c *check) runTurn(parent context.Context, spec turnSpec) *record {
 	if spec.input == openInput {
 		limit = c.open + 5*time.Second
 	}
-	defer time.AfterFunc(limit, func() { cancel(terminal.ErrTimeout) }).Stop()
+	defer process.NewStopwatch(limit, func() { cancel(terminal.ErrTimeout) }).Stop()
 	req, err := c.request(spec)
 	if err == nil {
 		r.outcome, err = c.runner.Turn(ctx, req, &chat{record: r, answers: !spec.unanswered, injections: spec.injections(r)})

@@ -155,8 +155,10 @@ const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 // feed gives a started agent the input that the turn is about.
 func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended <-chan struct{}) {
 	wait := func(d time.Duration) (elapsed bool) {
+		over := make(chan struct{})
+		defer process.NewStopwatch(d, func() { close(over) }).Stop()
 		select {
-		case <-time.After(d):
+		case <-over:
 			return true
 		case <-ended:
 		case <-r.done:
