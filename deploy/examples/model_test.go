@@ -53,7 +53,7 @@ func fakeModel(transport, command string) func(*testing.T, string) {
 		t.Cleanup(server.Close)
 		_ = os.Remove(filepath.Join(workspace, "made"))
 		putFile(t, filepath.Join(workspace, "config.json"), []byte(fmt.Sprintf(
-			`{"terminal": {"command": %q, "protocol": "keys", "timeout": 60, "env": {"OPENAI_BASE_URL": "%s/v1", "MODEL": "small"}, "keys": {"agent": %q}}}`,
+			`{"terminal": {"command": %q, "protocol": "keys", "timeout": 300, "env": {"OPENAI_BASE_URL": "%s/v1", "MODEL": "small"}, "keys": {"agent": %q}}}`,
 			command, server.URL, transport)))
 	}
 }

@@ -189,7 +189,7 @@ func (p *demoPerson) expectAnswer(text, want string) {
 	musttest.Do(p, json.Unmarshal([]byte(p.request(http.MethodPost, "/api/chats", "{}")), &chat))
 	p.request(http.MethodPost, "/api/chats/"+chat.ID+"/messages", `{"text": "`+text+`"}`)
 	messages := ""
-	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(messages, want); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !strings.Contains(messages, want); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.Fatalf("%q is not answered with %q: %s", text, want, messages)
 		}

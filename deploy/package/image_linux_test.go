@@ -119,7 +119,7 @@ const containerToken = "token-of-the-test-of-the-image"
 // call makes an authorized request to the daemon.
 func call(t *testing.T, method, url, body string) *http.Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	request := musttest.Get(http.NewRequestWithContext(ctx, method, url, strings.NewReader(body)))(t)
 	request.Header.Set("Authorization", "Bearer "+containerToken)

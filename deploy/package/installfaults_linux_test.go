@@ -255,9 +255,9 @@ func (a *account) await(what string, done <-chan struct{}) {
 	a.Helper()
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		a.releases.CloseClientConnections()
-		a.Fatalf("no %s within a minute", what)
+		a.Fatalf("no %s within five minutes", what)
 	}
 }
 

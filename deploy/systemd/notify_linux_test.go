@@ -32,7 +32,7 @@ func TestAChatIsToldThatAUnitHasFailedOnARealSystemd(t *testing.T) {
 	_ = m.command("systemctl", "start", "backup").Run()
 	await := func(part string) (found telegramtest.Message) {
 		t.Helper()
-		shown, ok := api.AwaitMessages(7, time.Minute, func(all []telegramtest.Message) bool {
+		shown, ok := api.AwaitMessages(7, 5*time.Minute, func(all []telegramtest.Message) bool {
 			return slices.ContainsFunc(all, func(m telegramtest.Message) bool {
 				found = m
 				return strings.Contains(m.TextOrCaption(), part)

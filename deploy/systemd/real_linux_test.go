@@ -100,7 +100,7 @@ func removeCgroup(path string) {
 
 func (m machine) await(what string, done func() bool) {
 	m.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			out, _ := m.command("journalctl", "--no-pager", "-n", "60").CombinedOutput()
 			m.Fatalf("never: %s\n%s", what, out)
