@@ -27,7 +27,7 @@ import (
 )
 
 // testTimeout limits the wait for an event that must happen. Only a test that hangs reaches it.
-const testTimeout = 2 * time.Minute
+const testTimeout = 5 * time.Minute
 
 // TestMain also lets the test binary run as the model, the gateway of the kill loop, and the
 // sandbox helper.

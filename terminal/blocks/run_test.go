@@ -2,6 +2,7 @@ package blocks_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -80,6 +81,26 @@ func checkEnded(r *fixture, results string, processes int) {
 	checkEqual(r.t, "processes that run, and how many there were", strings.TrimSpace(printed), strconv.Itoa(processes))
 }
 
+// runUntilTimeout runs a command until its timeout, which must not expire before its processes have
+// started. On a busy machine that takes some seconds.
+func runUntilTimeout(t *testing.T, command string) (r *fixture, got string) {
+	t.Helper()
+	for seconds := 1; seconds <= 64; seconds *= 2 {
+		r = newFixture(t)
+		r.settings.Timeout = seconds
+		got = runCommands(r, command, survivors)
+		started := strings.Contains(got, "  Output: early") || !strings.Contains(command, "early")
+		for _, name := range []string{"pid", "child"} {
+			content, _ := os.ReadFile(filepath.Join(r.workspace, name))
+			started = started && (len(content) > 0 || !strings.Contains(command, "> "+name))
+		}
+		if started {
+			break
+		}
+	}
+	return r, got
+}
+
 func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 	for name, command := range map[string]string{
 		"silent":           "sleep 1000",
@@ -92,11 +113,9 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newFixture(t)
-			r.settings.Timeout = 1
 			command := "echo $$ > pid\n" + command
-			got := runCommands(r, command, survivors)
-			checkContains(t, got, "[FAILED] RUN_COMMAND: Command timed out (1s): "+command)
+			r, got := runUntilTimeout(t, command)
+			checkContains(t, got, fmt.Sprintf("[FAILED] RUN_COMMAND: Command timed out (%ds): %s", r.settings.Timeout, command))
 			if strings.Contains(command, "early") {
 				checkContains(t, got, "  Output: early")
 			}
