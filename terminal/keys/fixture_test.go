@@ -28,7 +28,7 @@ import (
 )
 
 // testTimeout limits the wait for an event that must happen. Only a test that hangs reaches it.
-const testTimeout = 2 * time.Minute
+const testTimeout = 5 * time.Minute
 
 // TestMain makes the test binary the scripted agent, and the sandbox helper.
 func TestMain(m *testing.M) {

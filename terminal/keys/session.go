@@ -306,7 +306,8 @@ func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
 	}
 }
 
-// wait reports whether a time has passed before the limit, the exit of the program and the end of ctx.
+// wait waits for a time in which the program was able to run. It reports false if the limit, the exit
+// of the program or the end of ctx came first.
 func (s *session) wait(ctx context.Context, d time.Duration, limit <-chan struct{}) bool {
 	over, stop := after(d)
 	defer stop()
@@ -348,4 +349,7 @@ func (s *session) awaitPrompt(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	s.awaitQuiet(ctx, promptQuiet, firstOutputTimeout)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastActivity = time.Now() // the machine may have stood still since the program's last output
 }

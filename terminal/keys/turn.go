@@ -227,13 +227,7 @@ func pauseAfter(seconds float64) time.Duration {
 
 // waitAfter waits as long as a command requests.
 func (x *turn) waitAfter(ctx context.Context, seconds float64) {
-	timer := time.NewTimer(pauseAfter(seconds))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-x.s.ended:
-	case <-ctx.Done():
-	}
+	x.s.wait(ctx, pauseAfter(seconds), nil)
 }
 
 // awaitHandBack waits while a person has the terminal; this time does not count for the agent's
