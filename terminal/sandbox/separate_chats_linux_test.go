@@ -101,7 +101,7 @@ func checkChatsSeparated(t *testing.T, user, kind string) {
 		Args: []string{"/bin/sh", "-c", "echo hush > f; echo hush > .tmp/f; for d in /tmp /var/tmp /dev/shm; do echo hush > $d/private$$; done 2>/dev/null; exec 5<f; echo up; read -r line"},
 		Dir:  two.Dir, Env: append(os.Environ(), "SECRET=hush"), KeepInput: true, StderrTail: 1 << 10,
 	}, two)))(t)
-	defer time.AfterFunc(2*time.Minute, other.Kill).Stop()
+	defer time.AfterFunc(5*time.Minute, other.Kill).Stop()
 	if b := make([]byte, 3); true {
 		if n, err := other.Stdout.Read(b); string(b[:n]) != "up\n" {
 			other.Kill()
