@@ -27,7 +27,7 @@ const secret = "secret-of-the-gateway"
 const mark = "PROTOCOLTEST_MARK"
 
 // timeout limits the wait for an event that must happen. Only a test that hangs reaches it.
-const timeout = 2 * time.Minute
+const timeout = 5 * time.Minute
 
 // turn is a turn of a scripted agent.
 type turn struct {
