@@ -89,6 +89,7 @@ func (d *fixture) restart() {
 		d.runner.Close()
 	}
 	d.protocol = acp.New(terminal.OpenOptions{Config: d.cfg})
+	d.protocol.StopTimeout = 5 * time.Minute // tests of agents that ignore it have a short one
 	core, logs := observer.New(zap.WarnLevel)
 	d.logs = logs
 	r := musttest.Get(terminal.NewRunner(terminal.Options{
