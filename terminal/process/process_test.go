@@ -192,12 +192,14 @@ func TestStopSendsSIGTERMThenSIGKILL(t *testing.T) {
 		t.Fatalf("exit %+v", e)
 	}
 
-	c = startScript(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)
-	_, _ = io.ReadFull(c.Stdout, up)
-	c.Stop(50 * time.Millisecond)
-	readAll(t, c)
-	if e := c.Wait(); e.Signal != "SIGKILL" {
-		t.Fatalf("exit %+v", e)
+	for _, timeout := range []time.Duration{0, 50 * time.Millisecond} {
+		c = startScript(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)
+		_, _ = io.ReadFull(c.Stdout, up)
+		c.Stop(timeout)
+		readAll(t, c)
+		if e := c.Wait(); e.Signal != "SIGKILL" {
+			t.Fatalf("exit %+v", e)
+		}
 	}
 }
 
