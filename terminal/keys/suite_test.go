@@ -32,7 +32,7 @@ func TestScreenIsAProtocol(t *testing.T) {
 		for _, text := range s.Says {
 			program += "echo " + text + "\n"
 		}
-		program += map[protocoltest.Ending]string{protocoltest.Hangs: "while :; do echo; sleep 1; done", protocoltest.Dies: "read line; exit 3", protocoltest.Finishes: "read line"}[s.Ends]
+		program += map[protocoltest.Ending]string{protocoltest.Hangs: "while :; do printf .; sleep 0.2; done", protocoltest.Dies: "read line; exit 3", protocoltest.Finishes: "read line"}[s.Ends]
 		r := newScreen(t, program)
 		return protocoltest.Agent{Protocol: r.protocol, Config: r.config, Text: "go"}
 	}})
