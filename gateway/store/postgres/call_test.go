@@ -36,7 +36,7 @@ END $$`
 func openCounting(t *testing.T) (*postgres.Store, *postgrestest.Proxy) {
 	t.Helper()
 	proxy := postgrestest.NewProxy(t)
-	s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: time.Minute}) // many tries may fail
+	s := openMember(t, postgres.Options{URL: proxy.URL()}) // many tries may fail
 	execSQL(t, countFunction)
 	return s, proxy
 }

@@ -78,7 +78,12 @@ func (s *state) AwaitReaders(ctx context.Context, file, content string) (readers
 			"DELETE FROM probe WHERE file = $1 RETURNING 'true'::json", file)
 	}()
 	s.hint()
-	for until := time.Now().Add(s.ttl); ; {
+	now := s.now
+	if now == nil {
+		now = time.Now
+	}
+	for until := now().Add(s.ttl); ; {
+		last := now().After(until) // read once more after that, because this process may have stood still
 		all, err := readAll[struct{ Name, Content string }](ctx, s, what,
 			`SELECT json_build_object('name', m.name, 'content', p.content)
 			FROM probe p JOIN member m ON m.id = p.member WHERE p.file = $1 ORDER BY m.name`, file)
@@ -90,7 +95,7 @@ func (s *state) AwaitReaders(ctx context.Context, file, content string) (readers
 				others = append(others, m.Name)
 			}
 		}
-		if err != nil || len(others) == 0 || time.Now().After(until) || !pause(ctx, hintPause) {
+		if err != nil || len(others) == 0 || last || !pause(ctx, hintPause) {
 			return readers, others, err
 		}
 	}

@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"nanobot/gateway/store/postgres"
 	"nanobot/internal/musttest"
@@ -42,9 +45,23 @@ func TestOnlyMembersThatSeeTheFolderAreItsReaders(t *testing.T) {
 	}
 	musttest.Do(t, os.WriteFile(filepath.Join(shared, "../doctor-1"), []byte("content"), 0o600))
 	musttest.Do(t, os.WriteFile(filepath.Join(elsewhere, "../doctor-1"), []byte("other"), 0o600))
-	command := openMember(t, postgres.Options{Name: "one", Command: true, TTL: time.Second})
-	readers, others, err := command.AwaitReaders(ctx, "doctor-1", "content")
-	musttest.Do(t, err)
+	var ahead atomic.Int64
+	command := openMember(t, postgres.Options{Name: "one", Command: true, Now: func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}})
+	var group errgroup.Group
+	var readers, others []string
+	group.Go(func() (err error) {
+		readers, others, err = command.AwaitReaders(ctx, "doctor-1", "content")
+		return err
+	})
+	watch := connect(t)
+	waitUntil(t, "all have read it", func() (all bool) {
+		musttest.Do(t, watch.QueryRow(ctx, "SELECT count(*) = 3 FROM probe WHERE content <> ''").Scan(&all))
+		return all
+	})
+	ahead.Store(int64(2 * ttl)) // it waits no longer for the third
+	musttest.Do(t, group.Wait())
 	wanttest.Equal(t, "readers:", fmt.Sprint(readers), "[one two]")
 	wanttest.Equal(t, "others:", fmt.Sprint(others), "[three]")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // WithNext returns options of a version that has one more step than this one, and other functions.
@@ -20,6 +21,24 @@ func (o Options) WithSteps(n int) Options {
 	m.steps = m.steps[:n]
 	o.migrations = &m
 	return o
+}
+
+// WithAttempt returns options with which one call of the database takes no longer than d, although
+// the lease is long.
+func (o Options) WithAttempt(d time.Duration) Options {
+	o.attempt = d
+	return o
+}
+
+// AgeUnknown has the beats have found the claims that the callers do not know earlier than they have.
+func (s *state) AgeUnknown(by time.Duration) {
+	for _, c := range []*claims{&s.running, &s.sending} {
+		c.mu.Lock()
+		for id, since := range c.unknown {
+			c.unknown[id] = since.Add(-by)
+		}
+		c.mu.Unlock()
+	}
 }
 
 // Call makes a change of one chat. With renumber, a call that is repeated has another number than

@@ -31,9 +31,9 @@ func TestChangesAreMadeOnceAcrossAFailover(t *testing.T) {
 		musttest.Do(t, first.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync')").Scan(&synchronous))
 		return synchronous
 	})
-	s := openMember(t, postgres.Options{
-		URL: strings.Replace(primary.URL(), "host=", "host="+standby.Dir+",", 1), TTL: time.Minute,
-	})
+	s := openMember(t, fillOptions(t, postgres.Options{
+		URL: strings.Replace(primary.URL(), "host=", "host="+standby.Dir+",", 1),
+	}).WithAttempt(5*time.Second)) // also the longest pause between tries
 	_ = musttest.Get(first.Exec(ctx, countFunction))(t)
 	const writers, calls = 4, 60
 	var answers []int

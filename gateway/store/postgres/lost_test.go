@@ -27,33 +27,45 @@ func message(id string) channels.Incoming {
 
 func outgoing(text string) []channels.Outgoing { return []channels.Outgoing{{Chat: chat, Text: text}} }
 
-// loseAnswer has the server carry out the next call of a function, and every other try of it get
-// lost.
-func loseAnswer(proxy *postgrestest.Proxy, function string) {
-	var tries atomic.Int32
+// loseAnswer has the server carry out the next call of a function, whose answer gets lost. The
+// context ends with it, so that the call is not repeated.
+func loseAnswer(proxy *postgrestest.Proxy, function string) context.Context {
+	ending, end := context.WithCancel(ctx)
 	proxy.Decide(func(request []byte) postgrestest.Fate {
-		switch {
-		case !bytes.Contains(request, []byte(function)):
+		if !bytes.Contains(request, []byte(function)) {
 			return postgrestest.Pass
-		case tries.Add(1) == 1:
-			return postgrestest.CutBehind
-		default:
-			return postgrestest.CutBefore
 		}
+		end()
+		return postgrestest.CutBehind
 	})
+	return ending
+}
+
+func TestACallGivesUpBeforeTheLeaseEnds(t *testing.T) {
+	proxy := postgrestest.NewProxy(t)
+	s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: 2 * time.Second})
+	var tries atomic.Int32
+	proxy.Decide(func([]byte) postgrestest.Fate {
+		tries.Add(1)
+		return postgrestest.CutBefore
+	})
+	if err := s.Remember(ctx, chat, "k", "v"); err == nil || tries.Load() == 0 {
+		t.Errorf("got %v after %d tries", err, tries.Load())
+	}
+	proxy.Decide(func([]byte) postgrestest.Fate { return postgrestest.Pass })
 }
 
 func TestAClaimWhoseAnswerIsLostForGoodIsAdopted(t *testing.T) {
 	for name, c := range map[string]struct {
 		function string
-		claim    func(s *postgres.Store) (id int64, err error)
+		claim    func(ctx context.Context, s *postgres.Store) (id int64, err error)
 		delivery bool
 	}{
-		"a received message": {"receive", func(s *postgres.Store) (int64, error) {
+		"a received message": {"receive", func(ctx context.Context, s *postgres.Store) (int64, error) {
 			r, err := s.Receive(ctx, store.ReceiveRequest{In: message("2"), Claim: true})
 			return r.Inbound.ID, err
 		}, false},
-		"a message of the line": {"claim", func(s *postgres.Store) (int64, error) {
+		"a message of the line": {"claim", func(ctx context.Context, s *postgres.Store) (int64, error) {
 			_, err := s.Receive(ctx, store.ReceiveRequest{In: message("2")})
 			musttest.Do(t, err)
 			all, err := s.Claim(ctx, store.ClaimRequest{Limit: 1})
@@ -62,11 +74,11 @@ func TestAClaimWhoseAnswerIsLostForGoodIsAdopted(t *testing.T) {
 			}
 			return 0, err
 		}, false},
-		"a delivery of its own message": {"enqueue", func(s *postgres.Store) (int64, error) {
+		"a delivery of its own message": {"enqueue", func(ctx context.Context, s *postgres.Store) (int64, error) {
 			d, _, err := s.Enqueue(ctx, store.Outbound{Parts: outgoing("b"), Claim: true})
 			return d.ID, err
 		}, true},
-		"the next delivery": {"next_delivery", func(s *postgres.Store) (int64, error) {
+		"the next delivery": {"next_delivery", func(ctx context.Context, s *postgres.Store) (int64, error) {
 			_, _, err := s.Enqueue(ctx, store.Outbound{Parts: outgoing("b")})
 			musttest.Do(t, err)
 			d, _, err := s.NextDelivery(ctx, chat, 0)
@@ -75,19 +87,18 @@ func TestAClaimWhoseAnswerIsLostForGoodIsAdopted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := postgrestest.NewProxy(t)
-			s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: 2 * time.Second})
+			s := openMember(t, postgres.Options{URL: proxy.URL()})
 			known := musttest.Get(s.Receive(ctx, store.ReceiveRequest{
 				In: channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "b"}, ID: "1", Text: "hello"}, Claim: true,
 			}))(t)
-			loseAnswer(proxy, c.function)
-			if id, err := c.claim(s); err == nil {
+			if id, err := c.claim(loseAnswer(proxy, c.function), s); err == nil {
 				t.Fatalf("its answer was not lost: %d", id)
 			}
-			beats := 0
-			waitUntil(t, "the member finds it", func() bool { beats++; return getBeat(t, s, true).Adoptable })
-			if beats < 2 {
-				t.Errorf("%d beats found it", beats)
+			for range 2 {
+				wanttest.Equal(t, "the member finds it while the call may last", getBeat(t, s, true).Adoptable, false)
 			}
+			s.AgeUnknown(ttl)
+			wanttest.Equal(t, "it finds it later", getBeat(t, s, true).Adoptable, true)
 			adopted := musttest.Get(s.Adopt(ctx))(t)
 			if c.delivery {
 				wanttest.Equal(t, "adopted deliveries", len(adopted.Deliveries), 1)
@@ -187,7 +198,7 @@ func TestAClaimIsFoundAgainWhateverOthersChangeMeanwhile(t *testing.T) {
 
 func TestBeatsGoOnAsSoonAsTheNetworkAlthoughAllOtherCallsHang(t *testing.T) {
 	proxy := postgrestest.NewProxy(t)
-	s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: 15 * time.Second})
+	s := openMember(t, fillOptions(t, postgres.Options{URL: proxy.URL()}).WithAttempt(3*time.Second))
 	execSQL(t, countFunction)
 	receive(t, "it listens", s.Hints())
 	running, stop := context.WithCancel(ctx)

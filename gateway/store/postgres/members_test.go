@@ -68,21 +68,21 @@ func TestAStartInTheSameFolderReplacesItsPredecessorAtOnce(t *testing.T) {
 }
 
 func TestAStartFromElsewhereWaitsUntilTheLeaseHasEnded(t *testing.T) {
-	t.Parallel()
-	first := openMember(t, postgres.Options{TTL: 6 * time.Second})
+	began := time.Now()
+	at := func(d time.Duration) func() time.Time { return func() time.Time { return began.Add(d) } }
+	first := openMember(t, postgres.Options{Now: at(0)})
+	const left = 100 * time.Millisecond // of the lease of the first
 	waits := make(chan time.Duration, 10)
 	opened := make(chan *postgres.Store, 1)
 	var group errgroup.Group
 	group.Go(func() error {
 		s, err := postgres.Open(ctx, fillOptions(t, postgres.Options{
-			TTL: 6 * time.Second, Waiting: func(lasts time.Duration) { waits <- lasts },
+			Now: at(ttl - left), Waiting: func(lasts time.Duration) { waits <- lasts },
 		}))
 		opened <- s
 		return err
 	})
-	if lasts := receive(t, "it says that it waits", waits); lasts <= 0 || lasts > 6*time.Second {
-		t.Errorf("it waits for %v", lasts)
-	}
+	wanttest.Equal(t, "how long it waits", receive(t, "it says that it waits", waits), left)
 	musttest.Do(t, first.Remember(ctx, chat, "k", "v"))
 	wanttest.Equal(t, "how many are open before the lease has ended", len(opened), 0)
 	musttest.Do(t, first.Close())
@@ -91,23 +91,23 @@ func TestAStartFromElsewhereWaitsUntilTheLeaseHasEnded(t *testing.T) {
 	defer second.Close()
 	wanttest.Equal(t, "how often it said so again", len(waits), 0)
 	wanttest.Equal(t, "the second leads", getBeat(t, second, true).Leader, true)
-	late := openMember(t, postgres.Options{Now: after(7 * time.Second), Waiting: func(time.Duration) { t.Error("it waits") }})
+	late := openMember(t, postgres.Options{Now: at(3 * ttl), Waiting: func(time.Duration) { t.Error("it waits") }})
 	checkGone(t, second) // its lease had ended
 	wanttest.Equal(t, "the third leads", getBeat(t, late, true).Leader, true)
 }
 
 func TestAMemberWhoseLeaseHasEndedIsGoneForGood(t *testing.T) {
-	one := openMember(t, postgres.Options{TTL: time.Minute, Info: store.MemberInfo{Labels: []string{"gpu"}}})
+	one := openMember(t, postgres.Options{Info: store.MemberInfo{Labels: []string{"gpu"}}})
 	wanttest.Equal(t, "one leads", getBeat(t, one, true).Leader, true)
-	two := openMember(t, postgres.Options{Name: "two", TTL: time.Minute})
+	two := openMember(t, postgres.Options{Name: "two"})
 	wanttest.Equal(t, "two leads too", getBeat(t, two, true).Leader, false)
-	later := openMember(t, postgres.Options{Name: "three", TTL: time.Minute, Now: after(30 * time.Second)})
+	later := openMember(t, postgres.Options{Name: "three", Now: after(ttl / 2)})
 	wanttest.Equal(t, "three leads before the lease has ended", getBeat(t, later, true).Leader, false)
-	gone := openMember(t, postgres.Options{Name: "four", Now: after(70 * time.Second)})
+	gone := openMember(t, postgres.Options{Name: "four", Now: after(ttl + time.Minute)})
 	wanttest.Equal(t, "four leads", getBeat(t, gone, true).Leader, true)
 	checkGone(t, one)
 	wanttest.Equal(t, "the members", listMembers(t, gone), "[four up[] leads one gone[gpu] three up[] two gone[]]")
-	week := openMember(t, postgres.Options{Name: "five", Now: after(7*24*time.Hour + 2*time.Minute)})
+	week := openMember(t, postgres.Options{Name: "five", Now: after(7*24*time.Hour + ttl + 2*time.Minute)})
 	getBeat(t, week, false)
 	wanttest.Equal(t, "the members after a week", listMembers(t, week), "[five up[] four gone[] three gone[]]")
 }
@@ -172,7 +172,7 @@ func TestOneMemberLeadsWhateverHappensAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	const members = 6
 	rounds := killtest.Pick(12, 30) // each member restarts in one of five, and wants to lead in six of seven
-	first := openMember(t, postgres.Options{Name: "0", TTL: 30 * time.Second})
+	first := openMember(t, postgres.Options{Name: "0"})
 	execSQL(t, countFunction)
 	leads := make([]bool, members) // what each believes
 	dirs := make([]string, members)
@@ -181,7 +181,7 @@ func TestOneMemberLeadsWhateverHappensAtTheSameTime(t *testing.T) {
 	}
 	all := make([]*postgres.Store, members)
 	open := func(n int) (*postgres.Store, error) {
-		return postgres.Open(ctx, fillOptions(t, postgres.Options{Name: fmt.Sprint("m", n), Dir: dirs[n], TTL: 30 * time.Second}))
+		return postgres.Open(ctx, fillOptions(t, postgres.Options{Name: fmt.Sprint("m", n), Dir: dirs[n]}))
 	}
 	for round := range rounds {
 		var group errgroup.Group
@@ -226,6 +226,7 @@ func TestOfMembersWhoseLeasesHaveAllEndedOneGoesOn(t *testing.T) {
 		for n := range all {
 			all[n] = openMember(t, postgres.Options{URL: proxy.URL(), Name: fmt.Sprint(n)})
 			getBeat(t, all[n], false) // prepares the statement
+			receive(t, "it listens", all[n].Hints())
 		}
 		execSQL(t, "UPDATE member SET lease = 1 WHERE lease > 0")
 		proxy.Counts()
@@ -264,7 +265,7 @@ func TestALeaseLastsFromTheTryThatSucceeded(t *testing.T) {
 		}
 		return postgrestest.Pass
 	})
-	if lease := getBeat(t, s, true).Lease; lease < 10*time.Second+5*time.Millisecond { // the pause before the second try
+	if lease := getBeat(t, s, true).Lease; lease < ttl+5*time.Millisecond { // the pause before the second try
 		t.Errorf("it lasts %v", lease)
 	}
 }
@@ -272,7 +273,7 @@ func TestALeaseLastsFromTheTryThatSucceeded(t *testing.T) {
 func TestHintsTellOtherMembersOfChanges(t *testing.T) {
 	proxy := postgrestest.NewProxy(t)
 	one := openMember(t, postgres.Options{URL: proxy.URL()})
-	two := openMember(t, postgres.Options{Name: "two", TTL: 5 * time.Second})
+	two := openMember(t, fillOptions(t, postgres.Options{Name: "two"}).WithAttempt(time.Second)) // also the pause before it listens again
 	execSQL(t, countFunction)
 	receive(t, "one listens", one.Hints())
 	receive(t, "two listens", two.Hints())

@@ -142,7 +142,7 @@ func TestAMemberGoesOnAfterARestartOfTheServer(t *testing.T) {
 	postgrestest.Require(t)
 	server := musttest.Get(postgrestest.Start())(t)
 	t.Cleanup(server.Stop)
-	s := openMember(t, postgres.Options{URL: server.URL()})
+	s := openMember(t, fillOptions(t, postgres.Options{URL: server.URL()}).WithAttempt(5*time.Second)) // also the longest pause between tries
 	chat := channels.Chat{Channel: "net", ID: "a"}
 	for n := range 3 {
 		var group errgroup.Group
@@ -166,11 +166,12 @@ func TestEverySessionEndsBeforeTheLease(t *testing.T) {
 	var settings string
 	musttest.Do(t, s.Call(ctx, "settings", "net:a", false, &settings))
 	// A connection through a Unix socket shows 0 for the settings of TCP.
-	wanttest.Equal(t, "the settings of a session", settings, "idle_in_transaction_session_timeout=1500 statement_timeout=1500 "+
+	const millis = "45000" // three quarters of a fifth of the lease
+	wanttest.Equal(t, "the settings of a session", settings, "idle_in_transaction_session_timeout="+millis+" statement_timeout="+millis+" "+
 		"tcp_keepalives_count=0 tcp_keepalives_idle=0 tcp_keepalives_interval=0 tcp_user_timeout=0")
-	o := postgres.Options{URL: postgrestest.URL(t), Bot: "b", TTL: 10 * time.Second}
+	o := postgres.Options{URL: postgrestest.URL(t), Bot: "b", TTL: ttl}
 	beside := musttest.Get(postgres.ConnConfig(o))(t).RuntimeParams
-	wanttest.Equal(t, "its limit beside the state", beside["idle_in_transaction_session_timeout"], "1500")
+	wanttest.Equal(t, "its limit beside the state", beside["idle_in_transaction_session_timeout"], millis)
 }
 
 func TestOfSeveralHostsTheOneThatCanWriteIsUsed(t *testing.T) {

@@ -4,6 +4,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -42,7 +43,8 @@ type Options struct {
 	// Now is the clock of a test; nil means the database's.
 	Now func() time.Time
 
-	migrations *migrations // of a test; nil: current
+	migrations *migrations   // of a test; nil: current
+	attempt    time.Duration // of a test; 0: a fifth of the TTL
 }
 
 // Store is an open state. Each part of the contract is a type of its own on the same state.
@@ -117,7 +119,7 @@ const (
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &state{
 		migrations: current(), schema: "nanobot_" + o.Bot, member: o.Name + "/" + rand.Text()[:8],
-		ttl: o.TTL, attempt: o.TTL / 5, now: o.Now,
+		ttl: o.TTL, attempt: cmp.Or(o.attempt, o.TTL/5), now: o.Now,
 		slots: make(chan int, maxChanges), reading: make(chan struct{}, maxReads), hints: make(chan struct{}, 1),
 		changed: make(chan struct{}, 1), spool: spool.New(o.Spool, time.Now), shared: filepath.Dir(o.Spool),
 	}
@@ -190,9 +192,9 @@ func (s *state) start(ctx context.Context, o Options) error {
 			err = s.migrate(ctx, o.Command)
 		}
 		if err == nil {
-			return s.register(ctx, o)
+			err = s.register(ctx, o)
 		}
-		if ctx.Err() != nil || !isSlow(err) || time.Now().After(deadline) {
+		if err == nil || ctx.Err() != nil || !isSlow(err) || time.Now().After(deadline) {
 			return err
 		}
 	}

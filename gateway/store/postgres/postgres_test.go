@@ -24,7 +24,8 @@ import (
 
 var ctx = context.Background()
 
-const ttl = time.Minute // a busy machine must not lose the lease
+// ttl is the lease of members that lose nothing, although the machine stands still for a while.
+const ttl = 5 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m, postgrestest.Fast...)) }
 
@@ -100,7 +101,7 @@ func openMember(t *testing.T, o postgres.Options) *postgres.Store {
 func fillOptions(t *testing.T, o postgres.Options) postgres.Options {
 	t.Helper()
 	o.URL = cmp.Or(o.URL, postgrestest.URL(t))
-	o.Bot, o.Name, o.TTL = cmp.Or(o.Bot, strings.TrimPrefix(schemaOf(t), "nanobot_")), cmp.Or(o.Name, "one"), cmp.Or(o.TTL, 10*time.Second)
+	o.Bot, o.Name, o.TTL = cmp.Or(o.Bot, strings.TrimPrefix(schemaOf(t), "nanobot_")), cmp.Or(o.Name, "one"), cmp.Or(o.TTL, ttl)
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
@@ -108,10 +109,13 @@ func fillOptions(t *testing.T, o postgres.Options) postgres.Options {
 	return o
 }
 
+// waitTimeout is how long a test waits. Only a failing test waits that long.
+const waitTimeout = 5 * time.Minute
+
 // waitUntil waits until a condition is true.
 func waitUntil(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ready(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !ready(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it did not happen: %s", what)
 		}
@@ -124,7 +128,7 @@ func receive[T any, C ~chan T | ~<-chan T](t *testing.T, what string, from C) T 
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(20 * time.Second):
+	case <-time.After(waitTimeout):
 		t.Fatalf("it did not happen: %s", what)
 		panic("unreachable")
 	}

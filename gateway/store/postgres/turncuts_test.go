@@ -171,8 +171,8 @@ func countScripts() int { return killtest.Pick(2, 4) }
 func runScripts(t *testing.T, proxy *postgrestest.Proxy, decide func(request []byte) postgrestest.Fate) (string, error) {
 	t.Helper()
 	scripts := countScripts()
-	s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: time.Minute})
-	other := openMember(t, postgres.Options{URL: proxy.URL(), Name: "two", TTL: time.Minute})
+	s := openMember(t, postgres.Options{URL: proxy.URL()})
+	other := openMember(t, postgres.Options{URL: proxy.URL(), Name: "two"})
 	proxy.Decide(decide)
 	all := make([]*turnScript, scripts)
 	var group errgroup.Group
