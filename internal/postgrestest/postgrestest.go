@@ -20,8 +20,9 @@ import (
 
 // Server is a running server, which listens on a socket in a folder.
 type Server struct {
-	Dir string // of its data and its socket
-	cmd *exec.Cmd
+	Dir    string // of its data and its socket
+	cmd    *exec.Cmd
+	exited chan struct{}
 }
 
 // shared is the server of a test's process.
@@ -164,17 +165,30 @@ func (s *Server) Run(settings ...string) error {
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	s.exited = make(chan struct{})
+	go func(exited chan<- struct{}) {
+		_ = s.cmd.Wait()
+		close(exited)
+	}(s.exited)
+	for deadline := time.Now().Add(readyTimeout); ; time.Sleep(20 * time.Millisecond) {
 		pid, _ := os.ReadFile(filepath.Join(s.Dir, "data", "postmaster.pid"))
 		if lines := strings.Split(string(pid), "\n"); len(lines) > 7 && (strings.TrimSpace(lines[7]) == "ready" || strings.TrimSpace(lines[7]) == "standby") {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			s.Stop()
-			return fmt.Errorf("the server is not ready: %s", log.String())
+		select {
+		case <-s.exited:
+		default:
+			if time.Now().Before(deadline) {
+				continue
+			}
 		}
+		s.Stop()
+		return fmt.Errorf("the server is not ready: %s", log.String())
 	}
 }
+
+// readyTimeout is how long a start may take. Only a failing one takes that long.
+const readyTimeout = 5 * time.Minute
 
 // Stop stops the server and removes its folder.
 func (s *Server) Stop() {
@@ -185,7 +199,7 @@ func (s *Server) Stop() {
 // Kill ends the server at once, as a crash would. Run starts it again.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-	_ = s.cmd.Wait()
+	<-s.exited
 }
 
 // unprivileged returns the user who runs the server, which refuses to run as root, and gives that
