@@ -43,7 +43,7 @@ func loseAnswer(proxy *postgrestest.Proxy, function string) context.Context {
 
 func TestACallGivesUpBeforeTheLeaseEnds(t *testing.T) {
 	proxy := postgrestest.NewProxy(t)
-	s := openMember(t, postgres.Options{URL: proxy.URL(), TTL: 2 * time.Second})
+	s := openMember(t, fillOptions(t, postgres.Options{URL: proxy.URL(), TTL: 2 * time.Second}).WithAttempt(time.Minute))
 	var tries atomic.Int32
 	proxy.Decide(func([]byte) postgrestest.Fate {
 		tries.Add(1)
