@@ -132,7 +132,10 @@ func isBusy(err error) bool {
 }
 
 // isSlow reports whether a call failed because the server, or this program, took too long.
-func isSlow(err error) bool { return pgconn.Timeout(err) || isBusy(err) || errorCode(err) == "25P03" }
+func isSlow(err error) bool {
+	// An error of the pool, which waits for a connection, is none of the driver.
+	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || isBusy(err) || errorCode(err) == "25P03"
+}
 
 // errorCode returns PostgreSQL's code of an error, "" if the server did not answer.
 func errorCode(err error) string {
