@@ -82,6 +82,7 @@ type Timing struct {
 	Handshake time.Duration // timeout for Hello and for Ready: 30 s
 	Pause     time.Duration // first retry delay; it grows with each failure: 0.5 s
 	Refused   time.Duration // delay of the next Run after a permanent refusal: 10 min
+	Response  time.Duration // how long Discord waits for the response to an interaction: 3 s
 }
 
 // Channel is a bot on Discord. See New.
@@ -141,6 +142,7 @@ func New(o Options) (*Channel, error) {
 	o.Timing.Handshake = cmp.Or(o.Timing.Handshake, 30*time.Second)
 	o.Timing.Pause = cmp.Or(o.Timing.Pause, httpclient.FirstDelay)
 	o.Timing.Refused = cmp.Or(o.Timing.Refused, 10*time.Minute)
+	o.Timing.Response = cmp.Or(o.Timing.Response, 3*time.Second)
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":

@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	// responseTimeout is how long Discord waits for the response to an interaction.
-	responseTimeout = 3 * time.Second
 	// alreadyAnswered is Discord's error code for an interaction that already has a response.
 	alreadyAnswered = 40060
 	// maxQuotedRunes is how much of a command's text is shown.
@@ -215,11 +213,11 @@ func (i *interaction) toLibrary() *discordgo.Interaction {
 	return &discordgo.Interaction{ID: i.ID.String(), AppID: i.App.String(), Token: url.PathEscape(i.Token)}
 }
 
-// respondToInteraction sends the response to an interaction, with retries until responseTimeout.
+// respondToInteraction sends the response to an interaction, with retries while Discord waits for it.
 func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction,
 	response *discordgo.InteractionResponse, into any,
 ) error {
-	ctx, cancel := context.WithDeadline(ctx, u.receivedAt.Add(responseTimeout))
+	ctx, cancel := context.WithDeadline(ctx, u.receivedAt.Add(c.o.Timing.Response))
 	defer cancel()
 	i := u.to
 	// The library's method has no parameter for with_response, which makes Discord return the ID

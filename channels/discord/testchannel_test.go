@@ -111,7 +111,8 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 	o := discord.Options{
 		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: transport}, Unpaced: true,
 		Folder: channelstest.ChatFolders(dir, "media"),
-		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
+		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Response: waitLimit},
+		People: []string{ada},
 	}
 	for _, f := range change {
 		f(&o)

@@ -23,7 +23,7 @@ func (s *Server) callback(c *Call) (any, error) {
 		return nil, unknownInteraction
 	case i.Type != 0:
 		return nil, expectedError(http.StatusBadRequest, 40060, "Interaction has already been acknowledged.")
-	case s.Now().Sub(i.createdAt) > answerDeadline:
+	case s.ClockOffset()-i.offset >= answerDeadline:
 		return nil, unknownInteraction
 	}
 	in, err := decodeBody[struct {

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"time"
@@ -44,7 +45,6 @@ func (s *Server) writePackets(c *conn) {
 
 // readPackets handles the client's packets until the connection ends.
 func (s *Server) readPackets(c *conn) {
-	s.extendReadDeadline(c)
 	for {
 		kind, body, err := c.ws.ReadMessage()
 		if err != nil {
@@ -59,9 +59,9 @@ func (s *Server) readPackets(c *conn) {
 	}
 }
 
-// extendReadDeadline allows the client twice the heartbeat interval until the next heartbeat.
+// extendReadDeadline sets how long the client may be silent.
 func (s *Server) extendReadDeadline(c *conn) {
-	_ = c.ws.SetReadDeadline(time.Now().Add(2 * c.heartbeatInterval))
+	_ = c.ws.SetReadDeadline(time.Now().Add(cmp.Or(s.gateway.silenceLimit, 2*c.heartbeatInterval)))
 }
 
 // connectionLost ends a connection that can no longer be read. A client that closes with 1000 or

@@ -92,6 +92,10 @@ func (s *Server) SetHeartbeatInterval(d time.Duration) {
 	s.Update(func() { s.gateway.heartbeatInterval = d })
 }
 
+// SetSilenceLimit sets how long after its next heartbeat a client may be silent, instead of twice
+// the heartbeat interval: long in a test where only the client is to close connections.
+func (s *Server) SetSilenceLimit(d time.Duration) { s.Update(func() { s.gateway.silenceLimit = d }) }
+
 // SetHeartbeatACK sets whether heartbeats are acknowledged.
 func (s *Server) SetHeartbeatACK(on bool) { s.Update(func() { s.gateway.noACK = !on }) }
 

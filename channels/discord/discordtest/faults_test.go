@@ -91,11 +91,12 @@ func TestHeartbeatsAreRequiredAndTheirACKIsOptional(t *testing.T) {
 	if p := w.next(); p.Op != 7 {
 		t.Errorf("got %+v, want op 7", p)
 	}
-	bot.SetHeartbeatInterval(200 * time.Millisecond)
 	late := bot.dial()
 	session := bot.identify(late, usual)
+	bot.SetSilenceLimit(200 * time.Millisecond)
+	late.send(1, 2)
 	late.expectClose(4009)
-	bot.SetHeartbeatInterval(time.Minute)
+	bot.SetSilenceLimit(0)
 	again := bot.dial()
 	bot.resume(again, session, 1)
 	if p := again.next(); p.Op != 9 {

@@ -16,7 +16,8 @@ type gateway struct {
 	sessions          map[string]*session
 	handshakeFaults   []HandshakeFault
 	heartbeatInterval time.Duration
-	muted             bool // nothing is sent
+	silenceLimit      time.Duration // 0: twice the interval
+	muted             bool          // nothing is sent
 	noACK             bool
 	startLimit        StartLimit
 	identifyTimes     []time.Time // of the latest IDENTIFYs
@@ -111,6 +112,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 		if s.IsClosed() {
 			s.cutConnection(c)
 		}
+		s.extendReadDeadline(c)
 	})
 	done := make(chan struct{})
 	go func() {

@@ -27,11 +27,13 @@ type interaction struct {
 	Interaction
 	kind      int
 	createdAt time.Time
-	message   *Message // the message with the button
-	loading   bool     // the message of the response is deferred
+	offset    time.Duration // of the clock when it was created
+	message   *Message      // the message with the button
+	loading   bool          // the message of the response is deferred
 }
 
-// The kinds of interactions, the deadline of the first response, and of all responses.
+// The kinds of interactions, the deadline of the first response, and of all responses. For the first
+// one, only AdvanceClock makes time pass.
 const (
 	slashCommand   = 2
 	componentPress = 3
@@ -42,7 +44,8 @@ const (
 
 // createInteraction adds an interaction and dispatches its event, which needs no intents.
 func (s *Server) createInteraction(ch *channel, user string, data map[string]any, i *interaction) Interaction {
-	i.ID, i.Token, i.ChannelID, i.UserID, i.createdAt = s.newID(), rand.Text()+rand.Text(), ch.ID, user, s.Now()
+	i.ID, i.Token, i.ChannelID, i.UserID = s.newID(), rand.Text()+rand.Text(), ch.ID, user
+	i.createdAt, i.offset = s.Now(), s.ClockOffset()
 	s.interactions[i.Token] = i
 	event := map[string]any{
 		"id": i.ID, "application_id": s.ApplicationID, "type": i.kind, "token": i.Token, "version": 1, "data": data,
