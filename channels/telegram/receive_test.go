@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
@@ -135,7 +136,7 @@ func TestOnlyThePersonWhoHasPressedAButtonSeesTheResponse(t *testing.T) {
 		"many emojis": {strings.Repeat("😀", 150), strings.Repeat("😀", 99) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newTestChannel(t)
+			r := newTestChannel(t, func(o *telegram.Options) { o.Timing.Response = waitLimit })
 			r.startRefusing(func(_ context.Context, in channels.Incoming) error {
 				if in.Press != "" {
 					in.Respond(c.text)

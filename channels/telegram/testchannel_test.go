@@ -71,7 +71,7 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 		Folder: channelstest.ChatFolders(h.dir, "media"),
 		// The parts of one poll are one album, however short this time is. waitForFullAlbum is for
 		// parts that arrive separately. waitForComment is for texts that wait.
-		Timing: telegram.Timing{Quiet: 200 * time.Millisecond, Comment: -1}, LegacyState: h.legacyDir(),
+		Timing: telegram.Timing{Quiet: 200 * time.Millisecond, Comment: -1, Follow: waitLimit}, LegacyState: h.legacyDir(),
 	}
 	for _, f := range change {
 		f(&o)

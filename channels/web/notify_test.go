@@ -27,7 +27,7 @@ func newPushing(t *testing.T, dir string, database *pgx.ConnConfig, service *pus
 	t.Helper()
 	r := newMember(t, dir, database)
 	r.push = &push.Options{
-		Allow: []string{"127.0.0.1"}, Roots: service.Roots,
+		Allow: []string{"127.0.0.1"}, Roots: service.Roots, Timeout: eventTimeout,
 		SignedIn: func(_ context.Context, signIn string) (bool, error) { return signIn != "bob", nil },
 	}
 	r.restart()

@@ -199,13 +199,8 @@ func (r *Receiver) newPress(ctx context.Context, p *updates.CallbackQuery) chann
 	return in
 }
 
-const (
-	// responseWait is how long a button shows its progress indicator before the gateway has handled
-	// the press.
-	responseWait = 3 * time.Second
-	// maxResponse is Telegram's limit for the text, in UTF-16 units.
-	maxResponse = 200
-)
+// maxResponse is Telegram's limit for the response to a press, in UTF-16 units.
+const maxResponse = 200
 
 // answerCallbackQuery ends the progress indicator on a button, with the gateway's response, which
 // only the person who has pressed it sees. For an old press it fails, which does not matter.
@@ -215,7 +210,7 @@ func (r *Receiver) answerCallbackQuery(ctx context.Context, p *updates.CallbackQ
 		select {
 		case text := <-p.Response:
 			params.Text = strings.ReplaceAll(text, "\n", " ")
-		case <-time.After(responseWait):
+		case <-time.After(r.o.Timing.Response):
 		case <-ctx.Done():
 		}
 	}

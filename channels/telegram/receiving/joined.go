@@ -94,10 +94,6 @@ func (q *chatQueue) supersede(by channels.User) {
 // senderKey is a person in a chat.
 type senderKey struct{ chat, user string }
 
-// followTime is how long after a text to the bot a forwarded message or an album of the same person
-// in the group is for the bot, too, although it does not mention the bot.
-const followTime = time.Second
-
 // recordAddressed records that a person has written a text to the bot in a group.
 func (a *pendingQueues) recordAddressed(u *updates.Update) {
 	if !u.Message.IsGroup() || !u.Message.IsOwnText() {
@@ -106,7 +102,7 @@ func (a *pendingQueues) recordAddressed(u *updates.Update) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, at := range a.addressed {
-		if time.Since(at) > followTime {
+		if time.Since(at) > a.timing.Follow {
 			delete(a.addressed, key)
 		}
 	}
@@ -125,5 +121,5 @@ func (a *pendingQueues) followsAddressed(u *updates.Update) bool {
 // caller holds pendingQueues.mu.
 func (a *pendingQueues) hasAddressed(u *updates.Update) bool {
 	at, ok := a.addressed[senderKey{u.ChatID(), u.Message.Sender().ID}]
-	return ok && time.Since(at) <= followTime
+	return ok && time.Since(at) <= a.timing.Follow
 }

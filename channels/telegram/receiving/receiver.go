@@ -56,6 +56,12 @@ type Timing struct {
 	Comment time.Duration
 	Resend  time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
 	Watch   time.Duration // interval of webhook checks: 1 min
+	// Follow is how long after a text to the bot a forwarded message or an album of the same person in
+	// the group is for the bot, too, although it does not mention the bot: 1 s.
+	Follow time.Duration
+	// Response is how long a button shows its progress indicator before the gateway has handled the
+	// press: 3 s.
+	Response time.Duration
 }
 
 // withDefaults replaces zero values.
@@ -67,6 +73,8 @@ func (t Timing) withDefaults() Timing {
 	t.Comment = cmp.Or(t.Comment, 150*time.Millisecond)
 	t.Resend = cmp.Or(t.Resend, 130*time.Second)
 	t.Watch = cmp.Or(t.Watch, time.Minute)
+	t.Follow = cmp.Or(t.Follow, time.Second)
+	t.Response = cmp.Or(t.Response, 3*time.Second)
 	return t
 }
 

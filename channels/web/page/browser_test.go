@@ -263,6 +263,23 @@ func (p *tab) awaitText(selector, text string) {
 	p.until(fmt.Sprintf("[...document.querySelectorAll(%q)].some(e => e.checkVisibility() && e.innerText.includes(%q))", selector, text))
 }
 
+// awaitBrief does what makes the page show something for some seconds, and waits for it. What would
+// hide it waits for days, because the browser may stand still for longer than some seconds.
+func (p *tab) awaitBrief(cause func(), selector, text string) {
+	p.t.Helper()
+	p.run("window.shortWait ??= setTimeout; window.setTimeout = (f, ms, ...a) => shortWait(f, ms < 2000 ? ms : 1e9, ...a)")
+	cause()
+	p.awaitText(selector, text)
+	p.run("window.setTimeout = shortWait")
+}
+
+// stopClock stops the clock by which the page measures for how long something goes on. Its timers
+// go on.
+func (p *tab) stopClock() {
+	p.t.Helper()
+	p.run("{const now = Date.now(); Date.now = () => now}")
+}
+
 // awaitHidden waits until the element of a selector is gone or hidden.
 func (p *tab) awaitHidden(selector string) {
 	p.t.Helper()

@@ -124,8 +124,7 @@ func TestEarlierMessagesThatCannotBeReadAreAskedForAgainOnlyByAScroll(t *testing
 		}
 		inner.ServeHTTP(w, r)
 	}))
-	p.run("document.getElementById('scroll').scrollTop = 0")
-	p.awaitText("#line", "The disk is full")
+	p.awaitBrief(func() { p.run("document.getElementById('scroll').scrollTop = 0") }, "#line", "The disk is full")
 	p.run("(async () => { for (let i = 0; i < 20; i++) await fetch('api/chats'); window.asked = true })()")
 	p.until("window.asked")
 	if n := asked.Load(); n > 3 {
@@ -233,6 +232,7 @@ func TestTypingIsShownAsWorkingAtOnce(t *testing.T) {
 	p := open(t, f.url()+"#/c/c1")
 	p.awaitText("#log", "message 0.")
 	p.awaitStream()
+	p.stopClock() // typing is shown for seven seconds
 	f.locked(func() { f.publish(obj{"event": "typing", "chat": "c1"}) })
 	p.awaitText("#live", "Working…")
 }

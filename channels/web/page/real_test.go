@@ -194,8 +194,7 @@ func TestTheDaemonShowsProgressAndThenTheAnswer(t *testing.T) {
 	p.awaitHidden("#live")
 	p.awaitText("#say", "sunny") // for those who listen
 	p.until("document.activeElement.id === 'text' && !document.getElementById('text').value")
-	p.click(".code button")
-	p.awaitText(".code button", "Copied")
+	p.awaitBrief(func() { p.click(".code button") }, ".code button", "Copied")
 	wanttest.Equal(t, "got", p.count("#log > li"), 2)
 	p.awaitHidden("#views") // which is for operators
 }

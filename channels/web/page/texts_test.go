@@ -88,6 +88,7 @@ func TestAllTextsOfThePageAreFromTheCatalogue(t *testing.T) {
 		}
 	}
 	check("an empty chat", "#hello", "«pageHello»")
+	p.stopClock() // typing is shown for seven seconds, and a recording has a unit of its own for one
 	f.locked(func() { f.publish(obj{"event": "typing", "chat": "c1"}) })
 	check("typing", "#live", "«working»")
 	pictures := []obj{f.keep("«1»", "image/png", picture(1, 8, 8)), f.keep("«2»", "image/png", picture(2, 8, 8))}

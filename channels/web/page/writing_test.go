@@ -192,11 +192,9 @@ func TestAVoiceNoteIsRecordedCancelledAndSent(t *testing.T) {
 	p.until("document.querySelector('.mine audio')?.readyState > 0")
 	p.endsRecordings()
 	p.run("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotAllowedError'))")
-	p.choose("#record")
-	p.awaitText("#line", "Allow it in the settings of the browser")
+	p.awaitBrief(func() { p.choose("#record") }, "#line", "Allow it in the settings of the browser")
 	p.run("Object.defineProperty(navigator, 'mediaDevices', { value: undefined })") // as without https
-	p.choose("#record")
-	p.awaitText("#line", "only on pages with https")
+	p.awaitBrief(func() { p.choose("#record") }, "#line", "only on pages with https")
 }
 
 // endsRecordings checks that nothing is recorded, nor sent, that the person no longer sees.

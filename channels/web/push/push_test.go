@@ -48,7 +48,7 @@ func newFixture(t *testing.T, change func(*push.Options, *pushtest.Service)) *fi
 	f.log = logs
 	o := push.Options{
 		History: func() (*history.History, error) { return f.history, nil }, Name: "nanobot", Allow: []string{"127.0.0.1"},
-		Roots: f.service.Roots, RetryDelay: time.Millisecond, Log: zap.New(core),
+		Roots: f.service.Roots, RetryDelay: time.Millisecond, Timeout: waitTimeout, Log: zap.New(core),
 		SignedIn: func(_ context.Context, signIn string) (bool, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
