@@ -42,14 +42,15 @@ func (p *tab) notifications() string {
 }
 
 // awaitNotification does what makes the page show a notification, and returns all that the browser
-// then shows. A browser that is asked for them while it shows one forgets that one.
+// then shows. A browser that is asked for them while it shows one forgets that one, and after some
+// seconds any that need no interaction.
 func (p *tab) awaitNotification(cause func()) (all string) {
 	p.t.Helper()
 	p.run(`{
 		const show = ServiceWorkerRegistration.prototype.showNotification;
 		window.hasNotified = false;
-		ServiceWorkerRegistration.prototype.showNotification = async function (...all) {
-			await show.apply(this, all);
+		ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+			await show.call(this, title, { ...options, requireInteraction: true });
 			ServiceWorkerRegistration.prototype.showNotification = show;
 			window.hasNotified = true;
 		};
@@ -183,13 +184,13 @@ func TestAClickOnANotificationOpensItsChatInThePageOrANewOne(t *testing.T) {
 	p.setNotifications(permission.PermissionSettingGranted)
 	p.do(chromedp.Navigate(f.url() + "#/c/c1"))
 	p.awaitText("#log", "in one")
-	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('Two', { tag: 'c2', data: 'c2' })).then(() => true)")
+	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('Two', { tag: 'c2', data: 'c2', requireInteraction: true })).then(() => true)")
 	wanttest.Equal(t, "notification", p.notifications(), "Two:  true")
 	p.deliver(f.url(), `{}`) // nothing is shown while the page is visible
 	wanttest.Equal(t, "opened", <-opened, "the page")
 	p.awaitText("#log", "in two")
 	wanttest.Equal(t, "notifications after the click", p.notifications(), "")
-	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('One', { tag: 'c1', data: 'c1' })).then(() => true)")
+	eval[bool](p, "navigator.serviceWorker.ready.then((r) => r.showNotification('One', { tag: 'c1', data: 'c1', requireInteraction: true })).then(() => true)")
 	wanttest.Equal(t, "notification", p.notifications(), "One:  true")
 	p.do(chromedp.Navigate("about:blank"))
 	p.deliver(f.url(), `{"chat": "c1", "title": "One", "text": ""}`)
