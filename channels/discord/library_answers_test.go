@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -164,6 +165,7 @@ func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 	t.Parallel()
 	var signature atomic.Value // of the address of an attachment
 	r := newTestChannel(t, func(o *discord.Options) {
+		o.Timing.Response = time.Second
 		next := o.Client.Transport
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
 			if strings.Contains(req.URL.Path, "/attachments/") {

@@ -109,7 +109,7 @@ func newTestChannelOn(t *testing.T, s *discordtest.Server, dir string, change ..
 	driver, log := channelstest.NewDriver(t)
 	transport := &http.Transport{}
 	o := discord.Options{
-		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: transport}, Unpaced: true,
+		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: transport, Timeout: waitLimit}, Unpaced: true,
 		Folder: channelstest.ChatFolders(dir, "media"),
 		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond, Response: waitLimit},
 		People: []string{ada},

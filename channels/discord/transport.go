@@ -56,7 +56,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errNotAPI
 	}
-	out, cancel := httpclient.Limited(req.Clone(req.Context()))
+	out, cancel := t.next.Limited(req.Clone(req.Context()))
 	defer cancel()
 	out.URL, out.Host = address, address.Host
 	out.Header.Set("Authorization", "Bot "+t.token)

@@ -3,6 +3,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,8 +95,9 @@ type Outcome struct {
 }
 
 const (
-	// CallTime is how long a server may take to answer a request without files. A request that gets
-	// no answer delays the next ones of its chat for as long.
+	// CallTime is how long a server may take to answer a request without files, unless the given
+	// client has another Timeout. A request that gets no answer delays the next ones of its chat for
+	// as long.
 	CallTime = 15 * time.Second
 	// slowLine is the speed of a slow connection in bytes per second: files get more time.
 	slowLine = 64 << 10
@@ -103,8 +105,8 @@ const (
 
 // Limited returns a request that ends when it has taken longer than its size explains. The wait for
 // a rate limit comes before, and takes none of this time.
-func Limited(req *http.Request) (*http.Request, context.CancelFunc) {
-	limit := CallTime + time.Duration(max(req.ContentLength, 0)/slowLine)*time.Second
+func (c *Client) Limited(req *http.Request) (*http.Request, context.CancelFunc) {
+	limit := cmp.Or(c.Timeout, CallTime) + time.Duration(max(req.ContentLength, 0)/slowLine)*time.Second
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	return req.WithContext(ctx), cancel
 }

@@ -67,7 +67,7 @@ func newTestChannelOn(t *testing.T, s *telegramtest.Server, h *botState, change 
 	driver, log := channelstest.NewDriver(t)
 	network := newRoutes(t)
 	o := telegram.Options{
-		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: network}, Unpaced: true,
+		Token: s.Token, APIBase: s.URL, Log: log, Client: &http.Client{Transport: network, Timeout: waitLimit}, Unpaced: true,
 		Folder: channelstest.ChatFolders(h.dir, "media"),
 		// The parts of one poll are one album, however short this time is. waitForFullAlbum is for
 		// parts that arrive separately. waitForComment is for texts that wait.

@@ -50,7 +50,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	got.method = path.Base(req.URL.Path)
 	if got.method != getUpdates { // whose answer waits for updates
 		var cancel context.CancelFunc
-		req, cancel = httpclient.Limited(req)
+		req, cancel = t.http.Limited(req)
 		defer cancel()
 	}
 	got.Outcome = t.http.Fetch(req, maxAnswer)

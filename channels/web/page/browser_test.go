@@ -201,11 +201,19 @@ func must[T any](p *tab, v T, do func(context.Context, T) error) {
 	}
 }
 
+// unsent is Chromium's error for a page that it has asked for over a connection that the server had
+// closed, as it does with those without a request for some seconds. Nothing was sent.
+const unsent = "net::ERR_SOCKET_NOT_CONNECTED"
+
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
+	err := chromedp.Do(ctx, actions...)
+	for err != nil && strings.Contains(err.Error(), unsent) {
+		err = chromedp.Do(ctx, actions...)
+	}
+	if err != nil {
 		p.t.Fatalf("%v\nthe page shows:\n%s", err, p.text("body"))
 	}
 }

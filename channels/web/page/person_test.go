@@ -62,7 +62,7 @@ func (d device) use(t *testing.T, url string) person {
 		_, err := chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, v)
 		return err
 	})
-	p.do(chromedp.Navigate(url))
+	p.enterBy(url) // a script of a link opens the page, unless the test goes elsewhere before
 	p.until(fmt.Sprintf("matchMedia('(pointer: coarse)').matches === %t", d.manner == "touch"))
 	return person{p, d.manner}
 }
@@ -82,8 +82,19 @@ func (p person) choose(selector string) {
 	}
 }
 
-// tap touches the middle of an element.
+// tap touches the middle of an element, and does it again if the browser stood still meanwhile and
+// takes it for a long touch, which opens a menu.
 func (p person) tap(selector string) {
+	p.t.Helper()
+	for long := true; long; {
+		p.run(`window.tapped = ''; for (const type of ['click', 'contextmenu']) addEventListener(type, () => (window.tapped ||= type), { capture: true, once: true })`)
+		p.touch(selector)
+		p.until("window.tapped !== ''") // which the next page does not know
+		long = eval[string](p.tab, "window.tapped ?? ''") == "contextmenu"
+	}
+}
+
+func (p person) touch(selector string) {
 	p.t.Helper()
 	at := eval[[]float64](p.tab, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'nearest' });
 		const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2]; })()`, selector))
