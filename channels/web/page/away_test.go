@@ -379,6 +379,29 @@ func TestAMessageWrittenBeforeTheScriptIsLoadedIsNotLost(t *testing.T) {
 	p.awaitText("#log .mine", "early")
 }
 
+func TestWhatIsWrittenAndAttachedBeforeTheChatIsKnownStays(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Slow" })
+	f.say("c1", "here at last", nil)
+	known := make(chan struct{})
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/chats" {
+			<-known
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	musttest.Do(t, os.WriteFile(path, []byte("notes"), 0o600))
+	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{path}, chromedp.NodeReady))
+	p.awaitText("#chosen", "notes.txt")
+	p.typeText("early")
+	close(known)
+	p.awaitText("#log", "here at last")
+	wanttest.Equal(t, "the draft", eval[string](p, "document.getElementById('text').value + ' ' + document.querySelectorAll('#chosen li').length"), "early 1")
+}
+
 func TestAnAnswerThatIsOlderThanAnEditDoesNotReplaceIt(t *testing.T) {
 	f := newFake(t)
 	f.locked(func() { f.chats["c1"] = "Trip" })

@@ -114,14 +114,14 @@ export function composer(submit, recall, onError) {
 
 	return {
 		open(chat) {
-			const early = draft ? '' : box.value; // typed before the chat was known
+			const early = draft ? '' : box.value, along = draft ? [] : files; // from before the chat was known
 			draft = 'draft:' + chat;
 			cancelNote();
 			menu.open(chat);
 			edited = null;
 			form.classList.remove('edits');
 			box.value = early || sessionStorage.getItem(draft) || '';
-			choose(attached.get(draft) || []);
+			choose((attached.get(draft) || []).concat(along));
 		},
 		edit,
 		// menuChanged is called when the agent may have changed, or its commands.
