@@ -34,10 +34,10 @@ func (s *Server) writePackets(c *conn) {
 		}
 		if closing != 0 {
 			message := websocket.FormatCloseMessage(closing, closeText[closing])
-			_ = c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
+			_ = c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(WaitLimit))
 			// readPackets waits for the client's close frame. Unread bytes would make the kernel
 			// reset the connection, and the client might never see the code.
-			_ = c.ws.SetReadDeadline(time.Now().Add(2 * time.Second))
+			_ = c.ws.SetReadDeadline(time.Now().Add(WaitLimit))
 			return
 		}
 	}
