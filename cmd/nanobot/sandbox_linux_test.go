@@ -118,11 +118,12 @@ func startBotIn(t *testing.T, dir, cfg string, files map[string]string) *bot {
 }
 
 // outsideTemp returns a folder that is in no temp folder, since a sandbox keeps agents out of
-// these.
+// these. The home directory comes last: other users may not enter it, and sandboxes of other tests
+// that run as such a user would have to hide what is in there.
 func outsideTemp(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	for _, place := range []string{home, "/srv", "/var/lib"} {
+	for _, place := range []string{"/srv", "/var/lib", home} {
 		if dir, err := os.MkdirTemp(place, "nanobot-test-"); err == nil {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			return dir
