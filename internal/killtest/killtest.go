@@ -84,6 +84,9 @@ func (c *Child) Signal(s os.Signal) error { return c.cmd.Process.Signal(s) }
 // State returns how the child ended; nil before Wait.
 func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
 
+// HasExited reports whether the child has exited, also before Wait. Only on Linux it can tell.
+func (c *Child) HasExited() bool { return hasExited(c.PID()) }
+
 // Wait waits until the child exits.
 func (c *Child) Wait() error {
 	c.waited = true
@@ -135,7 +138,7 @@ func (l KillLoop) Run(t testing.TB) {
 	defer stop()
 	for range l.Kills {
 		c, ready := l.Start()
-		waitForKill(t, l.Random, ready)
+		c.waitForKill(t, l.Random, ready)
 		c.killRunning()
 		l.Killed()
 	}
@@ -165,10 +168,13 @@ func repeat(every time.Duration, random *rand.Rand, f func(*rand.Rand)) (stop fu
 
 // waitForKill waits for the moment to kill a child: for one in three up to half a second after its
 // start, for the others up to half a second after they were ready.
-func waitForKill(t testing.TB, random *rand.Rand, ready func() bool) {
+func (c *Child) waitForKill(t testing.TB, random *rand.Rand, ready func() bool) {
 	t.Helper()
 	early, instant := random.IntN(3) == 0, time.Duration(random.Int64N(int64(500*time.Millisecond)))
 	for deadline := time.Now().Add(readyTimeout); !early && !ready(); time.Sleep(5 * time.Millisecond) {
+		if c.HasExited() {
+			return // killRunning says so
+		}
 		if time.Now().After(deadline) {
 			t.Fatal("the child was never ready")
 		}

@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"nanobot/internal/killtest"
+	"nanobot/internal/musttest"
 	"nanobot/internal/wanttest"
 )
 
@@ -40,6 +43,23 @@ func TestAKillLoopKillsEachChildWhileUsersWrite(t *testing.T) {
 	if started != 3 || killed != 3 || written.Load() == 0 {
 		t.Errorf("%d were started, %d killed, %d times something was written", started, killed, written.Load())
 	}
+}
+
+func TestAChildIsSeenToHaveExitedBeforeAndAfterWait(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can tell")
+	}
+	c := killtest.Start(t, exec.Command("sleep", "600"))
+	wanttest.Equal(t, "while it runs", c.HasExited(), false)
+	musttest.Do(t, c.Signal(syscall.SIGKILL))
+	for deadline := time.Now().Add(5 * time.Minute); !c.HasExited(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not seen to have exited")
+		}
+	}
+	wanttest.Equal(t, "once more", c.HasExited(), true)
+	_ = c.Wait()
+	wanttest.Equal(t, "after Wait", c.HasExited(), true)
 }
 
 func TestAChildEndsOnceHoweverOftenItIsKilled(t *testing.T) {
