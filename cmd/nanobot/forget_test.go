@@ -16,6 +16,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/gateway/runbook"
+	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
 	"nanobot/internal/postgrestest"
 	"nanobot/internal/wanttest"
@@ -169,6 +170,7 @@ func (c *peopleBot) meet() {
 	c.api.UserPosts(telegramtest.UserPost{Chat: 505, Text: "word505xdocument", Media: &picture})
 	musttest.Do(c.t, c.people[4].await("word505xdocument"))
 	c.api.UserSends(505, "/remind 3d word505xreminder")
+	c.awaitLogTimes("turn ended", len(c.people)+4) // which is later than its answer
 }
 
 // filesWith returns the files of the bot that have a word in their content or name.
@@ -220,7 +222,7 @@ func TestOfTenPeopleOneIsForgottenAndTheOthersLoseNothing(t *testing.T) {
 
 func TestOfTenPeopleOneIsForgottenOnAServer(t *testing.T) {
 	t.Parallel()
-	c := newPeopleBot(t, fmt.Sprintf(`"store": %q, "bot": "forget", "member": {"name": "a"}, `, postgrestest.URL(t)))
+	c := newPeopleBot(t, fmt.Sprintf(`"store": %q, "bot": "forget%d", "member": {"name": "a", "ttl": 60}, `, postgrestest.URL(t), killtest.Seed()))
 	out := testForget(t, c)
 	if !strings.Contains(out, "PostgreSQL server, which are yours") {
 		t.Errorf("forget says %s", out)

@@ -16,16 +16,16 @@ import (
 	"nanobot/internal/postgrestest"
 )
 
-// writeMemberConfig writes the config of a member.
-func writeMemberConfig(t *testing.T, dir, name, url string) string {
+// writeMemberConfig writes the config of a member of a bot.
+func writeMemberConfig(t *testing.T, dir, bot, name, url string) string {
 	t.Helper()
 	path := filepath.Join(dir, name+".json")
 	musttest.Do(t, os.WriteFile(path, fmt.Appendf(nil, `{
 		"workspace": "ws", "terminal": {"command": "cat", "protocol": "plain"}, "channels": {"web": {"enabled": true}},
 		"http": {"listen": "127.0.0.1:0", "token": "abcdefghijklmnopqrstuvwxyz0123456789"},
 		"schedules": {"morning": {"cron": "0 7 * * *", "text": "hello", "chat": "web:web-main"}},
-		"gateway": {"store": %q, "bot": "commands", "member": {"name": %q, "ttl": 5}}
-	}`, url, name), 0o600))
+		"gateway": {"store": %q, "bot": %q, "member": {"name": %q, "ttl": 60}}
+	}`, url, bot, name), 0o600))
 	return path
 }
 
@@ -54,8 +54,9 @@ func expectFinding(t *testing.T, f channels.Finding, status channels.Verdict, pa
 
 func TestCommandsWorkOnEachMachineOfASharedStore(t *testing.T) {
 	t.Parallel()
-	url, dir := postgrestest.URL(t), t.TempDir()
-	a, b, other := writeMemberConfig(t, dir, "a", url), writeMemberConfig(t, dir, "b", url), writeMemberConfig(t, dir, "other", url)
+	url, dir, bot := postgrestest.URL(t), t.TempDir(), fmt.Sprint("commands", killtest.Seed())
+	write := func(name string) string { return writeMemberConfig(t, dir, bot, name, url) }
+	a, b, other := write("a"), write("b"), write("other")
 	before := diagnose(t, other)
 	expectFinding(t, before["postgres"], channels.Good, "fsync on")
 	expectFinding(t, before["members"], channels.Good, "no member has ever started")
@@ -64,6 +65,7 @@ func TestCommandsWorkOnEachMachineOfASharedStore(t *testing.T) {
 	}
 	members := []*killtest.Child{startDaemon(t, a), startDaemon(t, b)}
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
+		checkRunning(t, members, a, b)
 		out, _ := runProgram(t, "members", "--json", "--config", other)
 		if strings.Count(out, `"up"`) == 2 && strings.Contains(out, `"web"`) {
 			break
@@ -92,40 +94,51 @@ func TestCommandsWorkOnEachMachineOfASharedStore(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "ws/.nanobot/other/state.db")); err == nil {
 		t.Error("a command has created a local database")
 	}
+	await := func(cfg string, status channels.Verdict, part string) {
+		t.Helper()
+		for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
+			f := diagnose(t, cfg)["members"]
+			if f.Status == status && strings.Contains(f.Detail, part) {
+				return
+			}
+			checkRunning(t, members, a, b)
+			if time.Now().After(deadline) {
+				t.Fatalf("the doctor still says %+v", f)
+			}
+		}
+	}
 	for n, cfg := range []string{a, b} { // a reload is for each member by itself
 		text := string(musttest.Get(os.ReadFile(cfg))(t))
 		text = strings.Replace(text, `"cat"`, `"tac"`, 1)
-		musttest.Do(t, os.WriteFile(cfg, []byte(strings.Replace(text, `"ttl": 5`, `"ttl": 6`, 1)), 0o600))
+		musttest.Do(t, os.WriteFile(cfg, []byte(strings.Replace(text, `"ttl": 60`, `"ttl": 61`, 1)), 0o600))
 		musttest.Do(t, members[n].Signal(syscall.SIGHUP))
 		for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
 			log := musttest.Get(os.ReadFile(cfg + ".log"))(t)
 			if strings.Contains(string(log), "gateway.member has changed; restart the daemon to use it") {
 				break
 			}
+			checkRunning(t, members, a, b)
 			if time.Now().After(deadline) {
 				t.Fatalf("it does not warn: %s", log)
 			}
 		}
 		if n == 0 {
-			awaitFinding(t, a, channels.Doubtful, "members use different configs")
+			await(a, channels.Doubtful, "members use different configs")
 		}
 	}
-	awaitFinding(t, a, channels.Good, "their versions and configs are the same")
+	await(a, channels.Good, "their versions and configs are the same")
 	for _, m := range members {
 		musttest.Do(t, m.End())
 	}
 }
 
-// awaitFinding waits until the doctor says something of the members.
-func awaitFinding(t *testing.T, cfg string, status channels.Verdict, part string) {
+// checkRunning fails if a daemon with one of the configs has exited by itself.
+func checkRunning(t *testing.T, daemons []*killtest.Child, configs ...string) {
 	t.Helper()
-	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
-		f := diagnose(t, cfg)["members"]
-		if f.Status == status && strings.Contains(f.Detail, part) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the doctor still says %+v", f)
+	for n, c := range daemons {
+		if c.HasExited() {
+			log, _ := os.ReadFile(configs[n] + ".log")
+			t.Fatalf("the daemon of %s has exited:\n%s", configs[n], log)
 		}
 	}
 }
@@ -138,6 +151,6 @@ func TestTheDoctorSaysWhyTheSharedStoreCannotBeOpened(t *testing.T) {
 		"database": {strings.Replace(url, "/postgres?", "/none?", 1), "createdb"},
 		"user":     {strings.Replace(url, "user=nanobot", "user=nobody", 1), "gateway.storePassword"},
 	} {
-		expectFinding(t, diagnose(t, writeMemberConfig(t, dir, name, c.url))["postgres"], channels.Bad, c.want, "psql ")
+		expectFinding(t, diagnose(t, writeMemberConfig(t, dir, "commands", name, c.url))["postgres"], channels.Bad, c.want, "psql ")
 	}
 }

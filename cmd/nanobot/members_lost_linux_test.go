@@ -43,7 +43,7 @@ func TestAMemberThatLostItsLeaseExitsEvenIfNobodyReadsItsLog(t *testing.T) {
 	musttest.Do(t, os.WriteFile(cfg, fmt.Appendf(nil, `{
 		"workspace": "ws", "terminal": {"command": "cat", "protocol": "plain"}, "channels": {"web": {"enabled": true}},
 		"http": {"listen": "127.0.0.1:0", "token": "abcdefghijklmnopqrstuvwxyz0123456789"},
-		"gateway": {"store": %q, "bot": %q, "member": {"name": "a", "ttl": 12}}
+		"gateway": {"store": %q, "bot": %q, "member": {"name": "a", "ttl": 60}}
 	}`, url, bot), 0o600))
 	r, w, err := os.Pipe()
 	musttest.Do(t, err)
@@ -62,6 +62,7 @@ func TestAMemberThatLostItsLeaseExitsEvenIfNobodyReadsItsLog(t *testing.T) {
 	db := musttest.Get(pgx.Connect(t.Context(), url))(t)
 	defer db.Close(t.Context())
 	musttest.Get(db.Exec(t.Context(), "UPDATE nanobot_"+bot+".member SET lease = -1"))(t) // others consider it gone
+	musttest.Get(db.Exec(t.Context(), "SELECT pg_notify($1, '')", "nanobot_"+bot))(t)     // it looks at once
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = daemon.Wait() }()
 	select {

@@ -64,7 +64,7 @@ func TestADaemonGoesOnWithAMovedState(t *testing.T) {
 	move(0, "schema nanobot_"+name, "inbox 3", "web_events", "set gateway.store")
 	move(exit.Failed, "no rows were copied", "is not empty")
 
-	b.setGateway(`"store": %q, "member": {"name": "a", "ttl": 2}`, url)
+	b.setGateway(`"store": %q, "member": {"name": "a", "ttl": 60}`, url)
 	move(exit.Usage, "is set already")
 	musttest.Do(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	b.start()

@@ -3,6 +3,7 @@ package access_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,10 +24,11 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 func TestRevokingAccessWaitsForTheTurnOfAMemberOnAnotherMachine(t *testing.T) {
 	ctx := context.Background()
+	bot := "revoke" + strings.ToLower(rand.Text())
 	options := func(name string) postgres.Options {
 		dir := t.TempDir()
 		return postgres.Options{
-			URL: postgrestest.URL(t), Bot: "revoke", Name: name, TTL: time.Minute, Dir: dir,
+			URL: postgrestest.URL(t), Bot: bot, Name: name, TTL: time.Minute, Dir: dir,
 			Spool: filepath.Join(dir, "spool"), Command: name == "here",
 		}
 	}
