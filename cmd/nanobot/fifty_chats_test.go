@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/pausetest"
 )
 
 // maxCallsPerSecond is Telegram's limit for a bot. The daemon aims at less, because calls may
@@ -18,6 +20,29 @@ const maxCallsPerSecond = 30
 
 func TestFiftyChatsWithBoardsStayWithinTheCallsOfASecond(t *testing.T) {
 	t.Parallel()
+	// On a busy machine calls of different moments arrive together, so that a second is too short.
+	const window = 3 * time.Second
+	pausetest.Try(t, time.Second, func() error {
+		at, actions := callsForFiftyChats(t)
+		most := 0
+		for i, first := 0, 0; i < len(at); i++ {
+			for at[i].Sub(at[first]) >= window {
+				first++
+			}
+			most = max(most, i-first+1)
+		}
+		t.Logf("%d calls, %d of them chat actions, at most %d within %s", len(at), actions, most, window)
+		if most > maxCallsPerSecond*int(window/time.Second) || actions == 0 {
+			return fmt.Errorf("%d calls within %s, %d chat actions in all", most, window, actions)
+		}
+		return nil
+	})
+}
+
+// callsForFiftyChats returns when calls that Telegram limits arrived while boards were shown in
+// fifty chats, and how many were chat actions.
+func callsForFiftyChats(t *testing.T) (at []time.Time, actions int) {
+	t.Helper()
 	const chats = 50
 	b := &telegramBot{api: telegramtest.New(t)}
 	b.cfg = telegramSetup{allow: "*", agent: `i=0
@@ -48,8 +73,6 @@ func TestFiftyChatsWithBoardsStayWithinTheCallsOfASecond(t *testing.T) {
 	if !ok {
 		t.Fatal("not every chat has an answer")
 	}
-	var at []time.Time
-	actions := 0
 	for _, c := range calls {
 		switch c.Method {
 		case "getUpdates", "getMe", "setMyCommands", "getMyCommands", "deleteWebhook", "getWebhookInfo":
@@ -62,19 +85,7 @@ func TestFiftyChatsWithBoardsStayWithinTheCallsOfASecond(t *testing.T) {
 		}
 		at = append(at, c.At)
 	}
-	// On a busy machine calls of different moments arrive together, so that a second is too short.
-	const window = 3 * time.Second
-	most := 0
-	for i, first := 0, 0; i < len(at); i++ {
-		for at[i].Sub(at[first]) >= window {
-			first++
-		}
-		most = max(most, i-first+1)
-	}
-	t.Logf("%d calls, %d of them chat actions, at most %d within %s", len(at), actions, most, window)
-	if most > maxCallsPerSecond*int(window/time.Second) || actions == 0 {
-		t.Errorf("%d calls within %s, %d chat actions in all", most, window, actions)
-	}
+	return at, actions
 }
 
 // runFiftyAgents lets fifty agents run at the same time.

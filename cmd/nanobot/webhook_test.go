@@ -90,6 +90,13 @@ func (b *webhookBot) kill() {
 // that it was given, in order. What was in flight at a kill may be there twice, and says so.
 func (b *webhookBot) expectAnswers(chat int64, want ...string) {
 	b.t.Helper()
+	if err := b.checkAnswers(chat, want...); err != nil {
+		b.t.Error(err)
+	}
+}
+
+// checkAnswers waits for the last answer of a chat, and returns an error if it shows others before.
+func (b *webhookBot) checkAnswers(chat int64, want ...string) error {
 	var texts []string
 	b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
 		texts = nil
@@ -103,8 +110,9 @@ func (b *webhookBot) expectAnswers(chat int64, want ...string) {
 		return slices.Contains(texts, want[len(want)-1])
 	})
 	if !slices.Equal(texts, want) {
-		b.t.Errorf("chat %d shows %q and should show %q", chat, texts, want)
+		return fmt.Errorf("chat %d shows %q and should show %q", chat, texts, want)
 	}
+	return nil
 }
 
 // freeAddress returns an address of loopback that only this test can listen on until it ends.
