@@ -120,6 +120,7 @@ type soak struct {
 	chats    []*soakChat
 	users    []string // of Discord, which the bot must know to find what they said while it was away
 	doubt    soakDoubt
+	pauses   soakPauses
 	inbounds soakInbounds
 	stuck    atomic.Bool // somebody waits for ever, so the rest would be in vain
 
@@ -158,6 +159,7 @@ func newSoak(t *testing.T) *soak {
 		s.seed = n
 	}
 	s.random = rand.New(rand.NewPCG(s.seed, 0))
+	s.pauses.watch(t)
 	s.tg.SetFault(s.telegramFault(rand.New(rand.NewPCG(s.seed, 1))))
 	s.dc.SetFault(s.discordFault(rand.New(rand.NewPCG(s.seed, 2))))
 	s.addChats()
