@@ -104,7 +104,7 @@ func (s *simulator) post(what, body string, args ...any) (o outcome) {
 // next waits for the first call of a method after a number.
 func (s *simulator) next(after int, method string) sentCall {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 		var calls []sentCall
 		s.request("GET", fmt.Sprintf("/_sim/sent?after=%d&wait=10s", after), "", nil, &calls)
 		for _, c := range calls {

@@ -118,7 +118,7 @@ func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	cmd.Stdout = w
 	musttest.Do(t, errors.Join(cmd.Start(), w.Close()))
 	size := musttest.Get(unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0))(t)
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // until the pipe takes no more
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) { // until the pipe takes no more
 		n := musttest.Get(unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ))(t)
 		if n > size-4096 {
 			break
@@ -132,7 +132,7 @@ func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	hang := time.After(3 * time.Minute)
+	hang := time.After(waitTimeout)
 	for {
 		musttest.Do(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
 		select {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -29,7 +28,7 @@ const resizeMark = " columns:"
 // returns what is shown.
 func typeOnATerminal(t *testing.T, keys, args []string, env ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	home := t.TempDir()
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"chat"}, args...)...)

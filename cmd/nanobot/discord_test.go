@@ -138,7 +138,7 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.api.WaitForText(t, ch, "you said two")
 	b.stop()
 	for _, c := range []string{b.dm, ch} {
-		wanttest.EqualSlices(t, "the chat shows", b.texts(c), []string{"you said one", "you said two"})
+		wanttest.EqualSlices(t, "the chat shows", slices.DeleteFunc(b.texts(c), isTemporary), []string{"you said one", "you said two"})
 	}
 }
 

@@ -136,11 +136,9 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: echo})
 	b.api.AwaitPoll(t)
 	other := telegramSetup{agent: echo}.writeConfig(t, b.api)
-	cmd := programCommand(t, "doctor", "--no-turn", "--config", other)
-	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "another program polls with this bot's token") {
-		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
-	}
+	all, status, _ := runDoctorWith(t, doctor.Options{Path: other, Listen: waitTimeout})
+	wanttest.Equal(t, "status", status, exit.Failed)
+	all.expectFinding(t, "telegram.poller", channels.Bad, "another program polls with this bot's token")
 }
 
 func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
@@ -50,7 +49,7 @@ func startAsOtherUser(t *testing.T, cfg string, env ...string) (dir string, net 
 func awaitAnswer(t *testing.T, net *gatewaytest.Network, chat, text string) string {
 	t.Helper()
 	net.UserWrites(chat, "7", text)
-	calls, ok := net.Await(chat, 2*time.Minute, func(c []gatewaytest.Call) bool { return len(c) > 0 })
+	calls, ok := net.Await(chat, waitTimeout, func(c []gatewaytest.Call) bool { return len(c) > 0 })
 	if !ok {
 		t.Fatalf("chat %s was not answered", chat)
 	}

@@ -55,7 +55,7 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 		t.Errorf("the list is\n%s", out)
 	}
 	// Her page is open.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.listen+"/api/events", nil)
 	stream, err := ann.Do(req)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -18,7 +17,7 @@ import (
 // loginOnATerminal runs `nanobot login` on a real terminal and types the code when it is asked for.
 func loginOnATerminal(t *testing.T, methods, code string, args ...string) (shown string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	home := t.TempDir()
 	// The command is one word, so that the methods need no second level of quotes.

@@ -48,7 +48,7 @@ func TestADaemonWhoseStateIsRemovedConfirmsNothingAndExits(t *testing.T) {
 			ann := b.signIn()
 			const chat = "web-1-known-to-nobody-else"
 			ann.sendMessage(chat, "slow") // a turn that would not end by itself
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "up")); err == nil {
 					break
 				}

@@ -39,7 +39,7 @@ func TestMembersThatAreDisturbedLoseAndMixNothing(t *testing.T) {
 	s.disturbMembers(times)
 	s.removeMember(s.random.IntN(len(s.members)))
 	s.awaitAnswers()
-	for deadline := time.Now().Add(time.Minute); len(s.findFaults()) > 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(waitTimeout); len(s.findFaults()) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond) // what is shown of a turn disappears after its answer
 		s.restartEnded()
 	}

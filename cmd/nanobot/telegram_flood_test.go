@@ -14,12 +14,15 @@ import (
 	"nanobot/internal/wanttest"
 )
 
-// answers are what a chat shows but for progress and notices about the queue, which depend on what
+// isTemporary reports whether a text is progress or a notice about the queue, which depend on what
 // was quicker.
+func isTemporary(text string) bool {
+	return strings.HasPrefix(text, queuedNotice) || strings.HasPrefix(text, "⏳")
+}
+
+// answers are what a chat shows besides.
 func (b *telegramBot) answers(chat int64) []string {
-	return slices.DeleteFunc(b.texts(chat), func(text string) bool {
-		return strings.HasPrefix(text, queuedNotice) || strings.HasPrefix(text, "⏳")
-	})
+	return slices.DeleteFunc(b.texts(chat), isTemporary)
 }
 
 // awaitAnswers waits until chats were given as many answers as they were promised. At the pace that

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
@@ -66,7 +65,7 @@ func runOnConfig(t *testing.T, command, dir string, environ ...string) (status i
 	t.Helper()
 	killtest.SkipIfShort(t)
 	// A serve that is not refused would run on.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], command, "--config", "config.json")
 	cmd.Dir = dir
