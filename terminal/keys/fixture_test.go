@@ -173,6 +173,7 @@ type fixture struct {
 	room     string // see terminal.Request
 	place    terminal.Place
 	memory   memory
+	onFrame  func(terminal.Frame) // if not nil, it is called before a frame is taken
 
 	mu     sync.Mutex
 	frames []terminal.Frame
@@ -246,6 +247,9 @@ func (r *fixture) runTurn(ctx context.Context, text string) terminal.Outcome {
 }
 
 func (r *fixture) emit(f terminal.Frame) error {
+	if r.onFrame != nil {
+		r.onFrame(f)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frames = append(r.frames, f)

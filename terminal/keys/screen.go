@@ -73,9 +73,21 @@ func (p *Screen) typeMessage(ctx context.Context, t terminal.Turn, s *session, o
 
 // awaitTurnQuiet returns when the output pauses, when the program has exited, or when ctx ends.
 func (s *session) awaitTurnQuiet(ctx context.Context) {
-	for ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
+	for s.turnContinues(ctx) {
 		s.awaitQuiet(ctx, turnQuiet, time.Hour)
 	}
+}
+
+// turnContinues reports whether a turn is to wait for output. If not, the turn shows nothing that is
+// typed from now on, so that later input gets a turn or an answer of its own.
+func (s *session) turnContinues(ctx context.Context) bool {
+	s.typingMu.Lock() // the turn shows what was accepted before
+	defer s.typingMu.Unlock()
+	if ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
+		return true
+	}
+	s.setInTurn(false)
+	return false
 }
 
 // showEnd sends the screen as the last message of a turn.

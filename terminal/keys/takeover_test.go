@@ -378,6 +378,21 @@ func TestAScreenTypesMessagesAndShowsTheScreenInTheChat(t *testing.T) {
 	}
 }
 
+func TestAMessageDuringTheLastScreenOfATurnIsNotLeftToTheTurn(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "exec bash")
+	accepts := false
+	r.onFrame = func(f terminal.Frame) {
+		if f.Kind == terminal.Message {
+			accepts = r.runner.AcceptsControl("cli:local", "")
+		}
+	}
+	r.runTurn(t.Context(), "echo one")
+	if accepts {
+		t.Error("the turn would not show what it accepts")
+	}
+}
+
 func TestMessagesToAProgramThatStartsSlowlyAreTypedInOrder(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "sleep 1; echo be''gun; while read -r line; do echo $line >> typed; done")
