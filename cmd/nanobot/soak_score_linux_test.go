@@ -44,7 +44,7 @@ func (d *soakDoubt) has(call int) bool {
 	return d.calls[call]
 }
 
-// soakPauses are the times in which this process and the daemons stood still for so long that a call
+// soakPauses are the times in which this process and the daemons stood still for so long that calls
 // may have got no answer in time.
 type soakPauses struct {
 	mu  sync.Mutex

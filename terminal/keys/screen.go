@@ -78,8 +78,8 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 	}
 }
 
-// turnContinues reports whether a turn is to wait for output. If not, the turn shows nothing that is
-// typed from now on, so that later input gets a turn or an answer of its own.
+// turnContinues reports whether a turn is to wait for output. If not, the turn shows nothing that
+// is typed from now on, so that later input gets a turn or an answer of its own.
 func (s *session) turnContinues(ctx context.Context) bool {
 	s.typingMu.Lock() // the turn shows what was accepted before
 	defer s.typingMu.Unlock()
