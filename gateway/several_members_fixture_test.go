@@ -80,6 +80,16 @@ type member struct {
 	client    *http.Client
 }
 
+// eagerStore is a store whose members look for work every half second. They need not wait for a
+// quarter of their lease, which is long, because a busy machine is not a failure.
+type eagerStore struct{ store.Store }
+
+func (s eagerStore) Beat(ctx context.Context, lead bool) (store.Beat, error) {
+	b, err := s.Store.Beat(ctx, lead)
+	b.Next = min(b.Next, time.Second/2)
+	return b, err
+}
+
 // stateDir is the own folder of a member.
 func (b *sharedBot) stateDir(name string) string { return filepath.Join(b.dir, ".nanobot", name) }
 
@@ -88,7 +98,7 @@ func (b *sharedBot) start(name string, labels ...string) *member {
 	b.t.Helper()
 	m := &member{sharedBot: b, name: name, client: &http.Client{Transport: &http.Transport{}}}
 	m.store = musttest.Get(postgres.Open(b.t.Context(), postgres.Options{
-		URL: b.url, Bot: b.bot, Name: name, TTL: 20 * time.Second, Dir: b.stateDir(name),
+		URL: b.url, Bot: b.bot, Name: name, TTL: time.Minute, Dir: b.stateDir(name),
 		Spool: filepath.Join(b.dir, ".nanobot", "shared", "spool"), Info: store.MemberInfo{Labels: labels},
 	}))(b.t)
 	core, logs := observer.New(zapcore.DebugLevel)
@@ -99,7 +109,7 @@ func (b *sharedBot) start(name string, labels ...string) *member {
 	views := console.New(m.store, log)
 	m.gw = gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: b.net.URL, Client: m.client}},
-		Store:    m.store, MaxConcurrent: 4, Settings: set, Log: log, Labels: labels,
+		Store:    eagerStore{m.store}, MaxConcurrent: 4, Settings: set, Log: log, Labels: labels,
 		NoticeDelay: time.Millisecond, BoardDelay: time.Hour, Events: func(e events.Event) { views.Observe(e) },
 	})
 	m.console = httptest.NewServer(views.Handler(m.gw))
