@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/pausetest"
 	"nanobot/internal/wanttest"
 	"nanobot/terminal"
 )
@@ -57,6 +59,13 @@ func newStepsFixture(t *testing.T) *fixture {
 
 func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.T) {
 	t.Parallel()
+	// A board that is not folded after 1.75 seconds is removed.
+	pausetest.Try(t, 100*time.Millisecond, func() error { return foldBoard(t) })
+}
+
+// foldBoard has a turn of many steps and checks what it leaves.
+func foldBoard(t *testing.T) error {
+	t.Helper()
 	fx := newStepsFixture(t)
 	fx.boardDelay = 10 * time.Millisecond
 	var refusals atomic.Int64
@@ -67,16 +76,22 @@ func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.
 		return gatewaytest.Fault{}
 	}
 	fx.start()
+	defer fx.stop()
 	fx.net.UserWrites("1", "u", "work")
 	board := fx.awaitText("1", "run 20")
 	if !board.Silent || fmt.Sprint(board.Buttons) != "[stop:1]" {
 		t.Errorf("the board is %+v", board)
 	}
 	fx.touchFile("go")
-	folded := fx.awaitText("1", "✓ 20 steps")
+	fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { // folded or removed
+		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.Text == "All done." }) &&
+			!slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.ID == board.ID && c.Details == "" })
+	})
 	all := fx.net.Sent("1")
-	if folded.ID != board.ID || len(folded.Buttons) > 0 || !strings.HasPrefix(folded.Details, "run 1\nrun 2\n") || len(all) != 2 || all[1].Text != "All done." || all[1].Silent {
-		t.Errorf("left are %+v", all)
+	folded := all[0]
+	if folded.ID != board.ID || !strings.Contains(folded.Text, "✓ 20 steps") || len(folded.Buttons) > 0 ||
+		!strings.HasPrefix(folded.Details, "run 1\nrun 2\n") || len(all) != 2 || all[1].Text != "All done." || all[1].Silent {
+		return fmt.Errorf("left are %+v", all)
 	}
 	fx.awaitTrue("the record of the board is dropped", func() bool {
 		left, err := fx.store.Transients(t.Context())
@@ -88,6 +103,7 @@ func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.
 	}
 	fx.stop()
 	wanttest.Equal(t, "got", len(fx.net.Sent("1")), 3)
+	return nil
 }
 
 func TestABoardThatAShutdownKeepsFromBeingFoldedIsFoldedAtTheNextStart(t *testing.T) {
