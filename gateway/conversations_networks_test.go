@@ -50,6 +50,9 @@ type callLog struct {
 }
 
 func (r *callLog) add(message, call string) {
+	if strings.Contains(call, "⏳ Stopping…") { // only if the end of the agent takes 200 ms, as on a busy machine
+		return
+	}
 	if r.calls == nil {
 		r.calls = map[string][]string{}
 	}
