@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"nanobot/gateway/store"
 	"nanobot/internal/musttest"
+	"nanobot/internal/pausetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -181,30 +183,34 @@ func TestEveryCallOfFixedConversations(t *testing.T) {
 		for name, c := range conversations {
 			t.Run(network+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				fx := newFixture(t, c.agent)
-				if fx.terminal.Interactive = name == "question"; name == "formats" {
-					fx.terminal.Format = "auto"
-				}
-				n := open(fx)
-				c.play(fx, n)
-				fx.stop()
-				compareGolden(t, filepath.Join("testdata", "conversations", network+"-"+name+".txt"), n.transcript())
+				// The board of a turn of 15 seconds shows the time.
+				pausetest.Try(t, 100*time.Millisecond, func() error {
+					fx := newFixture(t, c.agent)
+					if fx.terminal.Interactive = name == "question"; name == "formats" {
+						fx.terminal.Format = "auto"
+					}
+					n := open(fx)
+					c.play(fx, n)
+					fx.stop()
+					return compareGolden(t, filepath.Join("testdata", "conversations", network+"-"+name+".txt"), n.transcript())
+				})
 			})
 		}
 	}
 }
 
-func compareGolden(t *testing.T, path, got string) {
+func compareGolden(t *testing.T, path, got string) error {
 	t.Helper()
 	if *update {
 		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		musttest.Do(t, os.WriteFile(path, []byte(got), 0o644))
-		return
+		return nil
 	}
 	want := musttest.Get(os.ReadFile(path))(t)
 	if got != string(want) {
-		t.Errorf("the calls differ from %s (go test -run %s -update writes it again):\n%s", path, t.Name(), lineDiff(string(want), got))
+		return fmt.Errorf("the calls differ from %s (go test -run %s -update writes it again):\n%s", path, t.Name(), lineDiff(string(want), got))
 	}
+	return nil
 }
 
 // lineDiff lists the lines that only one of two texts has.
