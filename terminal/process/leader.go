@@ -56,6 +56,9 @@ func (l *leader) start() error {
 		l.pid, err = syscall.ForkExec(l.path, l.args, attributes)
 		return err
 	})
+	if errors.Is(err, syscall.EBADF) { // the child had to move a descriptor to a number that its limit forbids
+		err = syscall.EMFILE
+	}
 	if err != nil {
 		return &os.PathError{Op: "fork/exec", Path: l.path, Err: err}
 	}

@@ -131,6 +131,59 @@ func countOpenFiles() (n int) {
 	return n
 }
 
+// runWithBusyFiles makes the test binary a program that starts children while its last free file
+// descriptors come and go. It prints a failure that is no shortage, or else "ok".
+func runWithBusyFiles() {
+	start := func() error {
+		c, err := process.Start(process.Options{Args: []string{"/bin/true"}, NoInput: true})
+		if err == nil {
+			_, _ = io.Copy(io.Discard, c.Stdout)
+			c.Wait()
+		}
+		return err
+	}
+	if err := start(); err != nil { // opens the descriptors that stay open for all children
+		fmt.Println(err)
+		return
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: 200}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var taken []int
+	for {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		taken = append(taken, fd)
+	}
+	for _, fd := range append(taken[:2], taken[len(taken)-5:]...) { // those of the child get the highest numbers
+		_ = unix.Close(fd)
+	}
+	go func() {
+		for fd := make([]int, 2); ; {
+			if unix.Pipe2(fd, unix.O_CLOEXEC) == nil {
+				_, _ = unix.Close(fd[0]), unix.Close(fd[1])
+			}
+		}
+	}()
+	for range 300 {
+		err := start()
+		if _, short := process.Shortage(err); err != nil && !short {
+			fmt.Println(err)
+			return
+		}
+	}
+	fmt.Println("ok")
+}
+
+func TestAStartWhileFileDescriptorsComeAndGoIsAtMostAShortage(t *testing.T) {
+	if out, err := exec.Command(musttest.Get(os.Executable())(t), "be-poor", "busy").CombinedOutput(); err != nil || string(out) != "ok\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // With any number of free file descriptors, a child either starts completely, in its own cgroup, or
 // its start fails with a shortage and leaves nothing open.
 func TestAStartWithoutFileDescriptorsIsAShortageAndLeavesNothingOpen(t *testing.T) {

@@ -37,9 +37,12 @@ func runHelperCommand(args []string) bool {
 	case "hang":
 		runHungStart(args[1], args[2] == "subreaper")
 	case "be-poor":
-		if args[1] == "idle" {
+		switch args[1] {
+		case "idle":
 			runWithIdleCgroups()
-		} else {
+		case "busy":
+			runWithBusyFiles()
+		default:
 			runWithFewFiles(args[1] == "terminal")
 		}
 	case "on-terminal":
