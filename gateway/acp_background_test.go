@@ -148,15 +148,38 @@ func TestANoticeOfAnACPAgentAfterItsAnswerNotifiesNobody(t *testing.T) {
 	}
 }
 
+// heldStore is a store that tells who has written in a chat only when it is released.
+type heldStore struct {
+	store.Store
+	asked, released chan struct{}
+}
+
+func (s heldStore) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+	select {
+	case <-s.released:
+		return s.Store.Recent(ctx, chat, n)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func TestWhatAnACPAgentSaysBetweenTurnsIsNotSentToPeopleWithoutAccess(t *testing.T) {
 	t.Parallel()
 	fx := newACPFixture(t, "")
 	fx.settings.AllowFrom = map[string][]string{"net": {"u"}}
+	asked, released := make(chan struct{}, 1), make(chan struct{})
+	fx.wrapStore = func(s store.Store) store.Store { return heldStore{s, asked, released} }
 	fx.start()
 	fx.net.UserWrites("1", "u", "late by the way\nsay done")
 	fx.awaitText("1", "done")
+	<-asked // about the message after the turn
 	fx.settings.AllowFrom = map[string][]string{"net": {"v"}}
 	fx.gw.Reload(fx.settings)
+	close(released)
 	fx.awaitTrue("the message is refused", func() bool { return fx.logs.FilterMessage("message between turns not sent").Len() > 0 })
 	fx.expect("1", "done")
 }
