@@ -95,7 +95,9 @@ func TestThePersonSeesThatARefusedMessageWaits(t *testing.T) {
 // One that the agent has not begun gets a turn after the crash.
 func TestAfterACrashOnlyMessagesThatTheAgentHasNotBegunRun(t *testing.T) {
 	t.Parallel()
-	fx := newACPFixture(t, "-queueing -resume").start()
+	fx := newACPFixture(t, "-queueing -resume")
+	fx.settings.DrainTimeout = 0
+	fx.start()
 	fx.net.UserWrites("1", "u", "say one\nsteer")
 	fx.awaitText("1", "one") // on the board
 	fx.net.UserWrites("1", "u", "say two\nsteer")

@@ -147,7 +147,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log, BoardDelay: time.Hour,
 		Settings: gateway.Settings{
 			Agents:       agents,
-			WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: time.Minute,
+			WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
 			Runbooks: gateway.Runbooks{Folder: s.Runbooks},
 		},
 	})

@@ -226,7 +226,7 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 	t.Parallel()
 	fx := newFixture(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; exec sleep 300`)
-	fx.terminal.Interactive = true
+	fx.terminal.Interactive, fx.settings.DrainTimeout = true, 0
 	fx.start()
 	fx.net.UserWrites("1", "u", "work")
 	fx.awaitText("1", "Anybody?")
