@@ -35,7 +35,7 @@ func hasExited(file string) bool {
 // Neither has timed out when it goes on.
 func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	t.Parallel()
-	timeout := 40 // in which even a busy machine starts them all
+	timeout := 40   // in which even a busy machine starts them all
 	if isShared() { // a member that stands still for 40 seconds ends
 		timeout = 20
 	}
