@@ -210,7 +210,7 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
 	err := chromedp.Do(ctx, actions...)
-	for err != nil && strings.Contains(err.Error(), unsent) {
+	for again := 0; again < 3 && err != nil && strings.Contains(err.Error(), unsent); again++ {
 		err = chromedp.Do(ctx, actions...)
 	}
 	if err != nil {

@@ -134,6 +134,28 @@ func TestASearchDoesNotBeginWithTheResultsOfTheLastOne(t *testing.T) {
 	p.awaitText("#found", "0 results")
 }
 
+// A slow network must not take the cursor away from somebody who searches before there is a chat.
+func TestAChatThatOpensLateLeavesTheCursorInTheSearch(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() {
+		f.chats["c1"] = "Trip"
+		f.append(obj{"event": "message", "chat": "c1", "from": "user", "kind": "message", "text": "Book the hut"})
+	})
+	searched, inner := make(chan struct{}), f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/chats" {
+			<-searched
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.click("#search")
+	close(searched)
+	p.awaitText("#log", "Book the hut")
+	p.run("new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(then)))")
+	wanttest.Equal(t, "the cursor is in", eval[string](p, "document.activeElement.id"), "search")
+}
+
 // act opens the actions of the chat with a title, by its button, and chooses one.
 func (p *tab) act(title, action string) {
 	p.t.Helper()

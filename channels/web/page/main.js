@@ -45,7 +45,7 @@ async function route() {
 	}
 	show('chat');
 	await chat.open(where === 'c' ? id : '', where === 'new', Number(seq));
-	chat.focus();
+	if (document.activeElement !== $('search')) chat.focus();
 }
 
 // menu shows or hides the list of chats on a phone.

@@ -86,12 +86,15 @@ func (p person) choose(selector string) {
 // takes it for a long touch, which opens a menu.
 func (p person) tap(selector string) {
 	p.t.Helper()
-	for long := true; long; {
+	for range 10 {
 		p.run(`window.tapped = ''; for (const type of ['click', 'contextmenu']) addEventListener(type, () => (window.tapped ||= type), { capture: true, once: true })`)
 		p.touch(selector)
 		p.until("window.tapped !== ''") // which the next page does not know
-		long = eval[string](p.tab, "window.tapped ?? ''") == "contextmenu"
+		if eval[string](p.tab, "window.tapped ?? ''") != "contextmenu" {
+			return
+		}
 	}
+	p.t.Fatalf("each touch of %s is taken for a long one", selector)
 }
 
 func (p person) touch(selector string) {
