@@ -96,7 +96,7 @@ func TestADeadConnectionIsDetected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newTestChannel(t, shortHandshake) // the next connection may begin in silence
 			r.server.SetHeartbeatInterval(time.Second)
-			r.server.SetSilenceLimit(waitLimit) // the bot ends the connection, and not the server after a pause of the machine
+			r.server.SetReadTimeout(waitLimit) // the bot ends the connection, and not the server after a pause of the machine
 			r.startConnected()
 			r.server.UserSends(r.dm, ada, "one")
 			r.WaitForMessages(1)
@@ -158,8 +158,8 @@ func TestAfterAPermanentRefusalTheNextRunWaits(t *testing.T) {
 
 func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
 	t.Parallel()
-	// The window is much shorter than what is waited for: on a busy machine one session may be asked
-	// for late, and the next in time.
+	// The window is much shorter than what is waited for: on a busy machine one session may be
+	// asked for late, and the next in time.
 	pausetest.Try(t, time.Second, func() error {
 		r := newTestChannel(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
 		r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 150 * time.Millisecond})
@@ -178,7 +178,7 @@ func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
 
 func TestWhenNoSessionIsLeftItIsWaitedFor(t *testing.T) {
 	r := newTestChannel(t)
-	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: 200 * time.Millisecond})
+	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: time.Hour})
 	r.start()
 	r.WaitForLog("Discord allows no more sessions for now, will wait")
 	wanttest.Equal(t, "sessions were begun:", r.server.Stats().Identifies, 0)

@@ -213,7 +213,8 @@ func (i *interaction) toLibrary() *discordgo.Interaction {
 	return &discordgo.Interaction{ID: i.ID.String(), AppID: i.App.String(), Token: url.PathEscape(i.Token)}
 }
 
-// respondToInteraction sends the response to an interaction, with retries while Discord waits for it.
+// respondToInteraction sends the response to an interaction, with retries while Discord waits for
+// it.
 func (c *Channel) respondToInteraction(ctx context.Context, u *receivedInteraction,
 	response *discordgo.InteractionResponse, into any,
 ) error {

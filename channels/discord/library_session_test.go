@@ -139,7 +139,7 @@ func TestTheLibraryEndsItsSessionWhenHeartbeatsAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	s.SetHeartbeatInterval(time.Second)
-	s.SetSilenceLimit(waitLimit) // the library ends the connection
+	s.SetReadTimeout(waitLimit) // the library ends the connection
 	s.SetHeartbeatACK(false)
 	handled := make(chan string, 10)
 	d := librarySession(t, s, func(m *discordgo.Message) { handled <- m.Content })

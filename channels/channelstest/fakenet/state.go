@@ -117,8 +117,8 @@ func (s *State) IsClosed() bool {
 // AdvanceClock moves the server's clock, see Now.
 func (s *State) AdvanceClock(d time.Duration) { s.Update(func() { s.clockOffset += d }) }
 
-// ClockOffset returns by how much the clock was moved. A limit that is measured with it does not end
-// while the machine gives the bot no time to run. The lock must be held.
+// ClockOffset returns by how much the clock was moved. A limit that is measured with it does not
+// end while the machine gives the bot no time to run. The lock must be held.
 func (s *State) ClockOffset() time.Duration { return s.clockOffset }
 
 // Now returns the time of the server's clock. The lock must be held.

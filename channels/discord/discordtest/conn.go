@@ -61,7 +61,7 @@ func (s *Server) readPackets(c *conn) {
 
 // extendReadDeadline sets how long the client may be silent.
 func (s *Server) extendReadDeadline(c *conn) {
-	_ = c.ws.SetReadDeadline(time.Now().Add(cmp.Or(s.gateway.silenceLimit, 2*c.heartbeatInterval)))
+	_ = c.ws.SetReadDeadline(time.Now().Add(cmp.Or(s.gateway.readTimeout, 2*c.heartbeatInterval)))
 }
 
 // connectionLost ends a connection that can no longer be read. A client that closes with 1000 or

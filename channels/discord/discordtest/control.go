@@ -87,14 +87,14 @@ func (s *Server) SetPrivilegedIntents(intents int) {
 }
 
 // SetHeartbeatInterval sets the heartbeat interval of future connections. A client that sends
-// nothing for twice the interval is closed with 4009.
+// nothing for twice the interval is closed with 4009, unless SetReadTimeout is called.
 func (s *Server) SetHeartbeatInterval(d time.Duration) {
 	s.Update(func() { s.gateway.heartbeatInterval = d })
 }
 
-// SetSilenceLimit sets how long after its next heartbeat a client may be silent, instead of twice
-// the heartbeat interval: long in a test where only the client is to close connections.
-func (s *Server) SetSilenceLimit(d time.Duration) { s.Update(func() { s.gateway.silenceLimit = d }) }
+// SetReadTimeout sets how long a client may send nothing, instead of twice the heartbeat interval:
+// long in a test where only the client is to close connections.
+func (s *Server) SetReadTimeout(d time.Duration) { s.Update(func() { s.gateway.readTimeout = d }) }
 
 // SetHeartbeatACK sets whether heartbeats are acknowledged.
 func (s *Server) SetHeartbeatACK(on bool) { s.Update(func() { s.gateway.noACK = !on }) }

@@ -93,10 +93,10 @@ func TestHeartbeatsAreRequiredAndTheirACKIsOptional(t *testing.T) {
 	}
 	late := bot.dial()
 	session := bot.identify(late, usual)
-	bot.SetSilenceLimit(200 * time.Millisecond)
+	bot.SetReadTimeout(200 * time.Millisecond)
 	late.send(1, 2)
 	late.expectClose(4009)
-	bot.SetSilenceLimit(0)
+	bot.SetReadTimeout(0)
 	again := bot.dial()
 	bot.resume(again, session, 1)
 	if p := again.next(); p.Op != 9 {

@@ -16,7 +16,7 @@ type gateway struct {
 	sessions          map[string]*session
 	handshakeFaults   []HandshakeFault
 	heartbeatInterval time.Duration
-	silenceLimit      time.Duration // 0: twice the interval
+	readTimeout       time.Duration // 0: twice the interval
 	muted             bool          // nothing is sent
 	noACK             bool
 	startLimit        StartLimit

@@ -32,8 +32,8 @@ type interaction struct {
 	loading   bool          // the message of the response is deferred
 }
 
-// The kinds of interactions, the deadline of the first response, and of all responses. For the first
-// one, only AdvanceClock makes time pass.
+// The kinds of interactions, the deadline of the first response, and of all responses. For the
+// first one, only AdvanceClock makes time pass.
 const (
 	slashCommand   = 2
 	componentPress = 3

@@ -56,11 +56,11 @@ type Timing struct {
 	Comment time.Duration
 	Resend  time.Duration // time within which Telegram repeats a refused delivery: 130 s, because it waits up to 120 s
 	Watch   time.Duration // interval of webhook checks: 1 min
-	// Follow is how long after a text to the bot a forwarded message or an album of the same person in
-	// the group is for the bot, too, although it does not mention the bot: 1 s.
+	// Follow is how long after a text to the bot a forwarded message or an album of the same person
+	// in the group is for the bot, too, although it does not mention the bot: 1 s.
 	Follow time.Duration
-	// Response is how long a button shows its progress indicator before the gateway has handled the
-	// press: 3 s.
+	// Response is how long a button shows its progress indicator before the gateway has handled
+	// the press: 3 s.
 	Response time.Duration
 }
 
