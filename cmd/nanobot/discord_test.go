@@ -136,9 +136,16 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.start()
 	b.api.WaitForText(t, b.dm, "you said two")
 	b.api.WaitForText(t, ch, "you said two")
+	for _, c := range []string{b.dm, ch} {
+		if all, ok := b.api.AwaitMessages(c, waitTimeout, func(all []discordtest.Message) bool {
+			return !slices.ContainsFunc(all, func(m discordtest.Message) bool { return isTemporary(m.Content) })
+		}); !ok {
+			t.Fatalf("something temporary stays: %+v", all)
+		}
+	}
 	b.stop()
 	for _, c := range []string{b.dm, ch} {
-		wanttest.EqualSlices(t, "the chat shows", slices.DeleteFunc(b.texts(c), isTemporary), []string{"you said one", "you said two"})
+		wanttest.EqualSlices(t, "the chat shows", b.texts(c), []string{"you said one", "you said two"})
 	}
 }
 

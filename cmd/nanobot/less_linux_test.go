@@ -75,7 +75,10 @@ func TestLessAndSixTimesDownAreOneMessage(t *testing.T) {
 		t.Run(network.name, func(t *testing.T) {
 			// What is not edited within 1.75 s after the end of its turn is sent again.
 			pausetest.Try(t, time.Second/2, func() error {
-				section := lessSection(network.name, network.open(t))
+				section, err := lessSection(network.name, network.open(t))
+				if err != nil {
+					return err
+				}
 				if !*update && !strings.Contains(string(want), section) {
 					return fmt.Errorf("the section of %s (write it with -update) would be:%s", path, section)
 				}
@@ -88,14 +91,16 @@ func TestLessAndSixTimesDownAreOneMessage(t *testing.T) {
 }
 
 // lessSection returns the section of the page about a chat in which a person uses less.
-func lessSection(name string, c watchedChat) string {
+func lessSection(name string, c watchedChat) (string, error) {
 	c.t.Helper()
 	m := c.pageDown()
-	wanttest.Equal(c.t, "the message is", c.only().id, m.id)
+	if id := c.only().id; id != m.id {
+		return "", fmt.Errorf("the message is %v, want %v", id, m.id)
+	}
 	messages, rings := c.sent()
 	rows := strings.Split(strings.Trim(m.text, "`\n"), "\n")
 	return fmt.Sprintf("\n## %s\n\nMessages sent: %d, of which %d notify. Messages with live buttons: 1.\n\n````text\n%s\n… %d rows\n%s\n[%s]\n````\n",
-		name, messages, rings, rows[0], len(rows)-3, strings.Join(rows[len(rows)-2:], "\n"), strings.Join(m.buttons, "] ["))
+		name, messages, rings, rows[0], len(rows)-3, strings.Join(rows[len(rows)-2:], "\n"), strings.Join(m.buttons, "] [")), nil
 }
 
 func TestTheScreenOfATurnThatWasCutOffGoesWithItsStopButton(t *testing.T) {

@@ -88,7 +88,7 @@ func (m *twoMembers) shown(text string) (n int) {
 	return n
 }
 
-// shows reports whether one does.
+// shows reports whether a message in the chat of user 7 shows a text.
 func (m *twoMembers) shows(text string) bool { return m.shown(text) > 0 }
 
 // listMembersJSON returns what nanobot members says, by name; nil before a daemon has made the

@@ -37,7 +37,7 @@ func TestTelegramAQuotaIsToldOnceADay(t *testing.T) {
 	write(8, "e", "f", "g")
 	sentAll := func() { b.awaitRow(db, "SELECT count(*) FROM outbox WHERE state <> 'sent' HAVING count(*) = 0") }
 	sentAll()
-	wanttest.EqualSlices(t, "the chat shows", b.answers(7), []string{
+	wanttest.EqualSlices(t, "the chat shows", b.lasting(7), []string{
 		"you said a", "Used today: 2 of 2 turns per person. The limit" + renews, "you said b",
 		"This message gets no answer: the limit of 2 turns a day per person is used up. It" + renews,
 	})
@@ -46,7 +46,7 @@ func TestTelegramAQuotaIsToldOnceADay(t *testing.T) {
 			wanttest.Equal(t, m.Text, m.Silent, strings.Contains(m.Text, "Used today"))
 		}
 	}
-	wanttest.EqualSlices(t, "another chat shows", b.answers(8), []string{"you said e", "you said f", "you said g"})
+	wanttest.EqualSlices(t, "another chat shows", b.lasting(8), []string{"you said e", "you said f", "you said g"})
 	reloads := 0
 	reload := func(old, with string) {
 		b.replaceInConfig(old, with)
@@ -59,7 +59,7 @@ func TestTelegramAQuotaIsToldOnceADay(t *testing.T) {
 	reload(`"user": "7"`, `"command": "faq"`)
 	write(7, "/faq j", "k", "/faq l", "/faq m", "/faq n")
 	sentAll()
-	wanttest.EqualSlices(t, "of a command", b.answers(7)[4:], []string{
+	wanttest.EqualSlices(t, "of a command", b.lasting(7)[4:], []string{
 		"you said h", "you said j", "you said k", "you said l", "Used today: 3 of 3 turns per person. The limit" + renews, "you said m",
 		"This message gets no answer: the limit of 3 turns a day per person is used up. It" + renews,
 	})

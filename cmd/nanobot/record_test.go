@@ -50,6 +50,7 @@ func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 	b := startTelegramBot(t, telegramSetup{agent: filingAgent, gateway: `, "record": "recorded"`})
 	b.api.UserSends(7, "hello")
 	b.api.WaitForText(t, 7, "and code, in 🎉 two parts")
+	b.lasting(7)
 	b.signal(syscall.SIGTERM)
 	wanttest.Equal(t, "status", b.awaitExit(), 0)
 
@@ -62,10 +63,7 @@ func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 	}
 	wanttest.Equal(t, "protocol", c.Header.Protocol, "rich")
 	wanttest.Equal(t, "text", c.Lines[0].Envelope.Text, "hello")
-	lasting := func(b *telegramBot) []telegramtest.Message {
-		return slices.DeleteFunc(b.api.BotMessages(7), func(m telegramtest.Message) bool { return isTemporary(m.Text) })
-	}
-	messages := lasting(b)
+	messages := b.api.BotMessages(7)
 	var receipts, ids []string
 	for _, l := range c.Lines {
 		if l.Receipt != nil {
@@ -88,6 +86,7 @@ func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 	played := startTelegramBot(t, telegramSetup{command: terminal.ShellQuote(program) + " replay --as-agent " + terminal.ShellQuote(path)})
 	played.api.UserSends(7, "hello")
 	played.api.WaitForText(t, 7, "and code, in 🎉 two parts")
+	played.lasting(7)
 	played.signal(syscall.SIGTERM)
 	played.awaitExit()
 	shown := func(all []telegramtest.Message) (texts []string) {
@@ -100,7 +99,7 @@ func TestATurnOfTheDaemonIsRecordedReplayedAndPlayed(t *testing.T) {
 		}
 		return texts
 	}
-	wanttest.EqualSlices(t, "played is", shown(lasting(played)), shown(messages))
+	wanttest.EqualSlices(t, "played is", shown(played.api.BotMessages(7)), shown(messages))
 }
 
 // leakingAgent prints every secret that it has, and a secret answer.

@@ -86,8 +86,8 @@ func TestASchedulesAgentWorksInItsChat(t *testing.T) {
 }
 
 // TestSchedulesAccountForEverySecondOfAKilledDaemon kills the daemon at due times and keeps it down
-// over several. With NANOBOT_LONG=1 there are 60 kills. On a slow machine there are more, until each
-// schedule has caught up: it does not while its previous occurrence still runs.
+// over several. With NANOBOT_LONG=1 there are 60 kills. On a slow machine there are more, until
+// each schedule has caught up: it does not while its previous occurrence still runs.
 func TestSchedulesAccountForEverySecondOfAKilledDaemon(t *testing.T) {
 	t.Parallel()
 	kills := killtest.Rounds(t, 4, 60)

@@ -93,7 +93,7 @@ func TestTheTextOfSendAndAskIsReadFromAPipe(t *testing.T) {
 			t.Errorf("%q: status %d, %s", args, status, said)
 		}
 	}
-	wanttest.Equal(t, "the chat shows", strings.Join(b.answers(7), "|"), "line 0 \uFFFD|line 1 \uFFFD|you said line 2 \uFFFD")
+	wanttest.Equal(t, "the chat shows", strings.Join(b.lasting(7), "|"), "line 0 \uFFFD|line 1 \uFFFD|you said line 2 \uFFFD")
 	for _, text := range []string{"", " \n"} {
 		cmd := programCommand(t, "send", "--chat", "telegram:7", "--config", b.cfg)
 		cmd.Stdin = strings.NewReader(text)
@@ -118,7 +118,7 @@ func TestAMessageWithAKeyIsSentOnce(t *testing.T) {
 		b.mustPost("send", "--chat", "telegram:7", "--wait", "--key", "b", "--buttons", "A", "two")
 		b.mustPost("ask", "--chat", "telegram:7", "--wait", "--key", "q", "--media", filepath.Join(filepath.Dir(b.cfg), "a.png"), "three")
 	}
-	wanttest.Equal(t, "the chat shows", strings.Join(b.answers(7), "|"), "one|two|you said three")
+	wanttest.Equal(t, "the chat shows", strings.Join(b.lasting(7), "|"), "one|two|you said three")
 	files := musttest.Get(filepath.Glob(filepath.Join(filepath.Dir(b.cfg), "users", "*", "*")))(t)
 	if len(files) != 1 || !strings.HasSuffix(files[0], "-a.png") {
 		t.Errorf("the folder of the chat has %q", files)

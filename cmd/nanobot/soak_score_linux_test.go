@@ -44,8 +44,8 @@ func (d *soakDoubt) has(call int) bool {
 	return d.calls[call]
 }
 
-// soakPauses are the times in which this process and the daemons stood still for so long that calls
-// may have got no answer in time.
+// soakPauses are the times in which this process, and so probably the machine, stood still for so
+// long that calls may have got no answer in time.
 type soakPauses struct {
 	mu  sync.Mutex
 	all [][2]time.Time // beginning and end

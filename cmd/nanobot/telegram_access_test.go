@@ -100,7 +100,7 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 	b.api.WaitForText(t, 8, "you said let me in")
 	b.api.UserSends(8, "thanks")
 	b.api.WaitForText(t, 8, "you said thanks")
-	wanttest.Equal(t, "the chat shows", strings.Join(b.answers(8), "|"), welcomeText(code)+"|you said let me in|you said thanks")
+	wanttest.Equal(t, "the chat shows", strings.Join(b.lasting(8), "|"), welcomeText(code)+"|you said let me in|you said thanks")
 	if out := b.mustRunPair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tpaired ") {
 		t.Errorf("the list is %q", out)
 	}
@@ -122,7 +122,7 @@ func TestTelegramSomebodyIsLetInByID(t *testing.T) {
 	b.mustRunPair("telegram:8")
 	b.api.WaitForCount(t, 8, 3)
 	wanttest.Equal(t, "who had a code is shown", strings.Join(b.texts(8), "|"), welcomeText(code)+"|Hello! Send me a message to begin. /help lists the commands.")
-	if got := b.answers(9); len(got) != 1 {
+	if got := b.lasting(9); len(got) != 1 {
 		t.Errorf("who had not written is shown %q", got)
 	}
 	for nonsense, want := range map[string]string{

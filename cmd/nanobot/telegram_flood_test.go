@@ -25,6 +25,17 @@ func (b *telegramBot) answers(chat int64) []string {
 	return slices.DeleteFunc(b.texts(chat), isTemporary)
 }
 
+// lasting waits until a chat shows nothing temporary, and returns what it shows.
+func (b *telegramBot) lasting(chat int64) []string {
+	b.t.Helper()
+	if all, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(all []telegramtest.Message) bool {
+		return !slices.ContainsFunc(all, func(m telegramtest.Message) bool { return isTemporary(m.TextOrCaption()) })
+	}); !ok {
+		b.t.Fatalf("something temporary stays: %+v", all)
+	}
+	return b.texts(chat)
+}
+
 // awaitAnswers waits until chats were given as many answers as they were promised. At the pace that
 // Telegram allows, a thousand take half a minute.
 func (b *telegramBot) awaitAnswers(want map[int64]int) {

@@ -122,9 +122,10 @@ func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 	b.api.WaitForText(t, 7, "you said one")
 	b.restart(syscall.SIGTERM, func() { b.api.UserSends(7, "two") })
 	b.api.WaitForText(t, 7, "you said two")
+	b.lasting(7)
 	b.signal(syscall.SIGTERM)
 	b.awaitExit()
-	wanttest.Equal(t, "the chat shows", strings.Join(b.answers(7), "|"), "you said one|you said two")
+	wanttest.Equal(t, "the chat shows", strings.Join(b.texts(7), "|"), "you said one|you said two")
 }
 
 func TestTelegramStopButtonAndStrangers(t *testing.T) {
