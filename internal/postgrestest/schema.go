@@ -25,32 +25,41 @@ func Schema(t testing.TB) *pgx.ConnConfig {
 	return c
 }
 
-// lendable are the schemas that were lent and are not now.
-var lendable struct {
-	mu  sync.Mutex
-	all []*pgx.ConnConfig
+// Pool lends tests what takes long to create, after the tests that had it before.
+type Pool[T any] struct {
+	mu   sync.Mutex
+	idle []T
 }
+
+// Lend returns what no other test uses before this one has ended; then it is emptied.
+func (p *Pool[T]) Lend(t testing.TB, create func() T, empty func(T)) (lent T) {
+	t.Helper()
+	p.mu.Lock()
+	last := len(p.idle) - 1
+	if last >= 0 {
+		lent, p.idle = p.idle[last], p.idle[:last]
+	}
+	p.mu.Unlock()
+	if last < 0 {
+		lent = create()
+	}
+	t.Cleanup(func() {
+		empty(lent)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.idle = append(p.idle, lent)
+	})
+	return lent
+}
+
+var schemas Pool[*pgx.ConnConfig]
 
 // Lend returns how to connect to a schema without rows, which earlier tests may have lent: then it
 // has the tables that they have created.
 func Lend(t testing.TB) *pgx.ConnConfig {
 	t.Helper()
-	lendable.mu.Lock()
-	var c *pgx.ConnConfig
-	if last := len(lendable.all) - 1; last >= 0 {
-		c, lendable.all = lendable.all[last], lendable.all[:last]
-	}
-	lendable.mu.Unlock()
-	if c == nil {
-		c = Schema(t)
-	}
-	t.Cleanup(func() {
-		Exec(t, c, empty)
-		lendable.mu.Lock()
-		defer lendable.mu.Unlock()
-		lendable.all = append(lendable.all, c)
-	})
-	return c.Copy()
+	create := func() *pgx.ConnConfig { return Schema(t) }
+	return schemas.Lend(t, create, func(c *pgx.ConnConfig) { Exec(t, c, empty) }).Copy()
 }
 
 // empty deletes all rows of a schema, and has its sequences start again.

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,33 +17,14 @@ import (
 	"nanobot/internal/postgrestest"
 )
 
-// idle are the bots that are not lent.
-var idle struct {
-	mu   sync.Mutex
-	bots []string
-}
+var bots postgrestest.Pool[string]
 
 // Lend returns a bot on the server that the tests of a process share. Its state is empty, and no
 // other test uses it before this one has ended.
 func Lend(t testing.TB) string {
 	t.Helper()
 	postgrestest.URL(t)
-	idle.mu.Lock()
-	var bot string
-	if last := len(idle.bots) - 1; last >= 0 {
-		bot, idle.bots = idle.bots[last], idle.bots[:last]
-	}
-	idle.mu.Unlock()
-	if bot == "" {
-		bot = create(t)
-	}
-	t.Cleanup(func() {
-		Exec(t, bot, empty)
-		idle.mu.Lock()
-		defer idle.mu.Unlock()
-		idle.bots = append(idle.bots, bot)
-	})
-	return bot
+	return bots.Lend(t, func() string { return create(t) }, func(bot string) { Exec(t, bot, empty) })
 }
 
 // create creates the state of a bot, as a daemon leaves it that has received nothing.
