@@ -23,13 +23,21 @@ const (
 	cgroupPrefix = "nanobot-"
 	selfCgroup   = "self.nanobot"
 	// killTimeout is how long killed processes may take to die. One that takes longer hangs in the
-	// kernel. Only the waits between two looks count, because no process dies while the machine stands
-	// still.
-	killTimeout = 2 * time.Second
-	// emptyWait is the longest wait between two looks at whether a cgroup is empty. The kernel ends it
-	// when that changes.
-	emptyWait = 50 * time.Millisecond
+	// kernel. A round of the wait counts at most as maxRound, because no process dies while the
+	// machine stands still.
+	killTimeout, maxRound = 2 * time.Second, 50 * time.Millisecond
 )
+
+// startKillTimeout returns a function that each round of a wait calls once. It reports whether
+// killTimeout is over.
+func startKillTimeout() (over func() bool) {
+	left, began := killTimeout, time.Now()
+	return func() bool {
+		left -= min(time.Since(began), maxRound)
+		began = time.Now()
+		return left <= 0
+	}
+}
 
 // cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … nil: there are none.
 type cgroups struct {
@@ -135,11 +143,11 @@ func waitEmpty(dir string) error {
 
 // pollEmpty is waitEmpty for an open cgroup.events.
 func pollEmpty(eventsFD int) error {
-	for left := killTimeout; !hasEvents(eventsFD, "populated 0"); left -= emptyWait {
-		if left <= 0 {
+	for over := startKillTimeout(); !hasEvents(eventsFD, "populated 0"); {
+		if over() {
 			return os.ErrDeadlineExceeded
 		}
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(eventsFD), Events: unix.POLLPRI}}, int(emptyWait/time.Millisecond))
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(eventsFD), Events: unix.POLLPRI}}, int(maxRound/time.Millisecond))
 	}
 	return nil
 }

@@ -23,12 +23,12 @@ func (c *Child) isStopping() bool {
 }
 
 // killSession kills the other processes of the session until none is left. The next round finds
-// processes forked meanwhile. It gives up after a second on a process that cannot be killed,
+// processes forked meanwhile. It gives up after killTimeout on a process that cannot be killed,
 // because it runs as another user or hangs in the kernel.
 func (c *Child) killSession() {
-	for range 500 {
+	for over := startKillTimeout(); ; {
 		others := sessionMembers(c.Pid())
-		if len(others) == 0 {
+		if len(others) == 0 || over() {
 			return
 		}
 		for pid := range others {

@@ -21,9 +21,6 @@ const markVariable = "NANOBOT_CHILD="
 // execve a process has no environment for a moment.
 const maxUnsureSweeps = 20
 
-// sweepPause is the time between two sweeps.
-const sweepPause = time.Millisecond
-
 // subreaper makes the kernel reparent to this process all descendants whose parent has died. Each
 // of these processes is reaped by its own PID, and never the leader of a child. A nil subreaper
 // has no reparented processes.
@@ -120,18 +117,18 @@ func (r *subreaper) killDescendants(leader int, c *supervisedChild) {
 		return
 	}
 	d := descendants{subreaper: r, leader: leader, child: c, seen: map[int]uint64{}}
-	for left := killTimeout; r.mayHaveReparented(); left -= sweepPause {
+	for over := startKillTimeout(); r.mayHaveReparented(); {
 		found, unsure := d.killSweep()
 		if unsure {
 			d.unsureSweeps++
 		}
-		if !found && (!unsure || d.unsureSweeps > maxUnsureSweeps) || left <= 0 {
+		if !found && (!unsure || d.unsureSweeps > maxUnsureSweeps) || over() {
 			if unsure || d.sparedProcess {
 				r.recordUnresolved(c.owner)
 			}
 			return
 		}
-		time.Sleep(sweepPause) // the children of a killed process are reparented when it is dead
+		time.Sleep(time.Millisecond) // the children of a killed process are reparented when it is dead
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
