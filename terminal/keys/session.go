@@ -298,18 +298,20 @@ func (s *session) quietFor() time.Duration {
 // awaitQuiet returns when there was no input or output for the time quiet, when the program has
 // exited, or after the limit. A program is not quiet because the machine stands still.
 func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
-	end, stop := after(limit)
+	end, stop := process.After(limit)
 	defer stop()
-	for goesOn := true; goesOn; {
+	for {
 		rest := quiet - s.quietFor()
-		goesOn = rest > 0 && s.wait(ctx, rest, end)
+		if rest <= 0 || !s.wait(ctx, rest, end) {
+			return
+		}
 	}
 }
 
-// wait waits for a time in which the program was able to run. It reports false if the limit, the exit
-// of the program or the end of ctx came first.
+// wait waits until d has passed, not counting time in which this process could not run. It reports
+// false if the limit, the exit of the terminal's program or the end of ctx came first.
 func (s *session) wait(ctx context.Context, d time.Duration, limit <-chan struct{}) bool {
-	over, stop := after(d)
+	over, stop := process.After(d)
 	defer stop()
 	select {
 	case <-over:
@@ -319,13 +321,6 @@ func (s *session) wait(ctx context.Context, d time.Duration, limit <-chan struct
 	case <-ctx.Done():
 	}
 	return false
-}
-
-// after returns a channel that is closed after a time in which this program was able to run, unless
-// stop is called before.
-func after(d time.Duration) (over <-chan struct{}, stop func()) {
-	elapsed := make(chan struct{})
-	return elapsed, process.NewStopwatch(d, func() { close(elapsed) }).Stop
 }
 
 const (
@@ -340,7 +335,7 @@ const (
 
 // awaitPrompt waits until a new program has drawn its first screen.
 func (s *session) awaitPrompt(ctx context.Context) {
-	late, stop := after(firstOutputTimeout)
+	late, stop := process.After(firstOutputTimeout)
 	defer stop()
 	select {
 	case <-s.firstOutput:

@@ -32,12 +32,19 @@ type Stopwatch struct {
 
 // NewStopwatch returns a running stopwatch. f is called in its own goroutine.
 func NewStopwatch(d time.Duration, f func()) *Stopwatch {
-	s := &Stopwatch{onExpire: f, left: max(d, 1), tick: min(max(d/ticksPerRun, minTick), maxTick)}
+	d = max(d, 1) // 0 means stopped
+	s := &Stopwatch{onExpire: f, left: d, tick: min(max(d/ticksPerRun, minTick), maxTick)}
 	s.timerSetAt, s.timerDuration = time.Now(), min(d, s.tick)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.timer = time.AfterFunc(s.timerDuration, s.onTick)
 	return s
+}
+
+// After returns a channel that is closed when a stopwatch has counted d. stop prevents that.
+func After(d time.Duration) (over <-chan struct{}, stop func()) {
+	elapsed := make(chan struct{})
+	return elapsed, NewStopwatch(d, func() { close(elapsed) }).Stop
 }
 
 // Stop prevents the call of the function, unless it has begun.

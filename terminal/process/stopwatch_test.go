@@ -68,3 +68,21 @@ func TestAStopwatchStoppedInAPauseDoesNotCallItsFunction(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+func TestAChannelIsClosedAfterATimeUnlessItIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		stopped, stop := process.After(time.Second)
+		stop()
+		for _, d := range []time.Duration{0, 2 * time.Second} {
+			over, stop := process.After(d)
+			select {
+			case <-over:
+			case <-stopped:
+				t.Error("a stopped channel was closed")
+			}
+			stop()
+		}
+		wanttest.Equal(t, "time passed", time.Since(began).Round(time.Millisecond), 2*time.Second)
+	})
+}

@@ -155,8 +155,8 @@ const lateTime, busyTime = 500 * time.Millisecond, 3 * time.Second
 // feed gives a started agent the input that the turn is about.
 func (r *record) feed(agent *terminal.Agent, first []byte, keepOpen bool, ended <-chan struct{}) {
 	wait := func(d time.Duration) (elapsed bool) {
-		over := make(chan struct{})
-		defer process.NewStopwatch(d, func() { close(over) }).Stop()
+		over, stop := process.After(d)
+		defer stop()
 		select {
 		case <-over:
 			return true
