@@ -123,26 +123,24 @@ func (a *agent) reopenSession(ctx context.Context, s *session, method, id string
 
 // waitForQuiet waits until the agent has replayed an earlier session.
 func (s *session) waitForQuiet(ctx context.Context) error {
-	began, waits := time.Now(), s.agent.timeouts
-	last := began
-	for {
-		end := last.Add(waits.QuietPeriod)
-		if limit := began.Add(waits.ReplayLimit); end.After(limit) {
-			end = limit
-		}
-		wait := time.Until(end)
+	quietPeriod := s.agent.timeouts.QuietPeriod
+	limit, stop := process.After(s.agent.timeouts.ReplayLimit)
+	defer stop()
+	for last := time.Now(); ; {
+		wait := quietPeriod - time.Since(last)
 		if wait <= 0 {
 			return nil
 		}
 		// An agent is not quiet because the machine stands still.
-		over := make(chan struct{})
-		watch := process.NewStopwatch(wait, func() { close(over) })
+		over, stop := process.After(wait)
 		select {
 		case <-over:
+		case <-limit:
+			quietPeriod = 0 // the last round
 		case <-ctx.Done():
 		case <-s.agent.Disconnected:
 		}
-		watch.Stop()
+		stop()
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
