@@ -68,21 +68,26 @@ func (o *output) readTimeout() time.Duration {
 // Waiting counts from the call, not from the exit, so a slow consumer loses nothing of the backlog.
 // A descendant that keeps writing is cut off after maxLinger.
 func (o *output) Read(p []byte) (n int, err error) {
-	for {
+	for late := false; ; {
 		exited, over := o.setDeadline()
 		if over {
 			return 0, io.EOF
 		}
-		began := time.Now()
+		began, timeout := time.Now(), o.readTimeout()
 		n, err = o.file.Read(p)
+		took := time.Since(began)
 		if exited {
-			o.waited += min(time.Since(began), o.readTimeout()) // longer only if the machine stood still
+			o.waited += min(took, timeout) // a read takes longer only if the machine stands still
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			if !exited { // startGrace has set the deadline
 				continue
 			}
 			n, err = o.readAvailable(p)
+			if err != nil && !late && took > 2*timeout { // the machine stood still, and the descendants with it
+				late = true
+				continue
+			}
 		}
 		if exited {
 			o.bytesAfterExit += n
