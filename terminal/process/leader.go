@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -56,13 +57,23 @@ func (l *leader) start() error {
 		l.pid, err = syscall.ForkExec(l.path, l.args, attributes)
 		return err
 	})
-	if errors.Is(err, syscall.EBADF) { // the child had to move a descriptor to a number that its limit forbids
+	if errors.Is(err, syscall.EBADF) && l.reachesFileLimit() { // clone may also reject a cgroup with EBADF
 		err = syscall.EMFILE
 	}
 	if err != nil {
 		return &os.PathError{Op: "fork/exec", Path: l.path, Err: err}
 	}
 	return nil
+}
+
+// reachesFileLimit reports whether the limit forbids numbers just above those of the process's
+// descriptors. A new process moves descriptors to these numbers before it executes its program.
+func (l *leader) reachesFileLimit() bool {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return err == nil && slices.ContainsFunc(l.files, func(fd uintptr) bool {
+		return uint64(fd)+uint64(len(l.files)) >= limit.Cur
+	})
 }
 
 // reap waits for the exit of the process and reaps it.
