@@ -139,8 +139,8 @@ func runInput(ctx context.Context, s *session, r terminal.ControlRequest) (termi
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
 		return terminal.ControlReply{Text: r.Words.Text(words.KeysUsage)}, nil
 	}
-	s.typingMu.Lock()
-	defer s.typingMu.Unlock()
+	s.typingLock <- struct{}{}
+	defer s.unlockTyping()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer process.NewStopwatch(maxReplyWait, cancel).Stop()

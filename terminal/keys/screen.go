@@ -58,8 +58,8 @@ func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 
 // typeMessage types the message of a turn before any later input.
 func (p *Screen) typeMessage(ctx context.Context, t terminal.Turn, s *session, opened bool) {
-	s.typingMu.Lock()
-	defer s.typingMu.Unlock()
+	s.typingLock <- struct{}{}
+	defer s.unlockTyping()
 	if opened {
 		s.awaitPrompt(ctx)
 	}
@@ -81,14 +81,19 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 // turnContinues reports whether a turn is to wait for output. If not, the turn shows nothing that
 // is typed from now on, so that later input gets a turn or an answer of its own.
 func (s *session) turnContinues(ctx context.Context) bool {
-	s.typingMu.Lock() // the turn shows what was accepted before
-	defer s.typingMu.Unlock()
-	if ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
-		return true
+	select {
+	case s.typingLock <- struct{}{}: // the turn shows what was accepted before
+		defer s.unlockTyping()
+		if ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
+			return true
+		}
+	case <-ctx.Done():
 	}
 	s.setInTurn(false)
 	return false
 }
+
+func (s *session) unlockTyping() { <-s.typingLock }
 
 // showEnd sends the screen as the last message of a turn.
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {

@@ -34,9 +34,9 @@ type session struct {
 	ended       chan struct{}   // closed when all processes are dead and exit is set
 	exit        terminal.AgentExit
 
-	// typingMu is held while several keys are typed, so that the input of others comes before or
-	// after all of them.
-	typingMu sync.Mutex
+	// typingLock has an element while several keys are typed, so that the input of others comes
+	// before or after all of them.
+	typingLock chan struct{}
 
 	chosenSize atomic.Pointer[string] // by /size during the turn; nil: none
 
@@ -47,7 +47,7 @@ type session struct {
 	takeover     takeover
 	size         process.Size
 	keyRow       int  // index of the row of keys that is shown
-	hasTurn      bool // a turn is using the session
+	hasTurn      bool // a turn shows what is typed
 	resizable    bool // people choose its size
 	expired      bool // the chat has begun a new conversation: no other turn may use the session
 }
@@ -73,7 +73,7 @@ func openSession(o openOptions) (*session, error) {
 	first := make(chan struct{})
 	s := &session{
 		agent: agent, log: o.log, idleTime: o.idle, ended: make(chan struct{}), lastActivity: time.Now(), change: first,
-		firstOutput: first, size: o.size, resizable: o.sized,
+		firstOutput: first, size: o.size, resizable: o.sized, typingLock: make(chan struct{}, 1),
 		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
 		input:  newInputQueue(agent),
 	}
@@ -233,7 +233,7 @@ const (
 // interruptKey is the byte that Ctrl-C sends.
 const interruptKey = 3
 
-// setInTurn sets whether a turn is using the session and shows its screen.
+// setInTurn sets whether a turn shows what is typed.
 func (s *session) setInTurn(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,6 +8,8 @@ import (
 	"image/png"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -391,6 +393,36 @@ func TestAMessageDuringTheLastScreenOfATurnIsNotLeftToTheTurn(t *testing.T) {
 	if accepts {
 		t.Error("the turn would not show what it accepts")
 	}
+}
+
+func TestStopWaitsForNoInputThatTheProgramDoesNotRead(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "trap '' INT; stty raw; while :; do printf '\\rtick'; sleep 0.2; done")
+	r.start()
+	turn, stop := context.WithCancel(t.Context())
+	ended := make(chan terminal.Outcome)
+	go func() { ended <- r.runTurn(turn, "/screen") }()
+	r.awaitScreen("tick")
+	inputs, cancel := context.WithCancel(t.Context())
+	var begun, waiting sync.WaitGroup
+	var left atomic.Int32
+	for range 10 {
+		left.Add(1)
+		begun.Add(1)
+		waiting.Go(func() {
+			begun.Done()
+			_, _ = r.runner.Control(inputs, terminal.ControlRequest{Chat: "cli:local", Args: strings.Repeat("x", 100_000), Words: r.words})
+			left.Add(-1)
+		})
+	}
+	begun.Wait()
+	r.awaitScreen("xxxx") // the terminal echoes what the program does not read
+	stop()
+	if <-ended; left.Load() == 0 {
+		t.Error("all input was typed first")
+	}
+	cancel()
+	waiting.Wait()
 }
 
 func TestMessagesToAProgramThatStartsSlowlyAreTypedInOrder(t *testing.T) {
