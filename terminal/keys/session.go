@@ -42,7 +42,7 @@ type session struct {
 
 	mu           sync.Mutex
 	screen       *screen.Screen
-	lastActivity time.Time     // time of the last output or keystroke
+	lastActivity time.Time     // time of the last output or keystroke, or of the first screen
 	change       chan struct{} // closed at the next output; nil if nobody waits
 	takeover     takeover
 	size         process.Size
@@ -282,10 +282,14 @@ func (s *session) typeText(ctx context.Context, text string) bool {
 
 func (s *session) write(ctx context.Context, p []byte) bool {
 	ok := s.input.write(ctx, p)
+	s.recordActivity()
+	return ok
+}
+
+func (s *session) recordActivity() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastActivity = time.Now()
-	return ok
 }
 
 // quietFor returns the time since the last input or output.
@@ -339,12 +343,10 @@ func (s *session) awaitPrompt(ctx context.Context) {
 	defer stop()
 	select {
 	case <-s.firstOutput:
+		s.awaitQuiet(ctx, promptQuiet, firstOutputTimeout)
+		s.recordActivity() // the machine may have stood still since the program's last output
 	case <-late:
 	case <-s.ended:
 	case <-ctx.Done():
 	}
-	s.awaitQuiet(ctx, promptQuiet, firstOutputTimeout)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastActivity = time.Now() // the machine may have stood still since the program's last output
 }
