@@ -47,6 +47,8 @@ func runHelperCommand(args []string) bool {
 		}
 	case "on-terminal":
 		runTerminalProgram(args[1])
+	case "print-output":
+		printOutput(args[1])
 	case "be-first":
 		runAsInit()
 	default:
