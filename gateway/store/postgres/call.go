@@ -133,7 +133,7 @@ func isBusy(err error) bool {
 
 // isSlow reports whether a call failed because the server, or this program, took too long.
 func isSlow(err error) bool {
-	// An error of the pool, which waits for a connection, is none of the driver.
+	// The pool returns the context's own error, which pgconn.Timeout does not recognize.
 	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || isBusy(err) || errorCode(err) == "25P03"
 }
 

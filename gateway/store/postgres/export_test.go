@@ -30,7 +30,7 @@ func (o Options) WithAttempt(d time.Duration) Options {
 	return o
 }
 
-// AgeUnknown has the beats have found the claims that the callers do not know earlier than they have.
+// AgeUnknown moves the time at which beats found unknown claims into the past.
 func (s *state) AgeUnknown(by time.Duration) {
 	for _, c := range []*claims{&s.running, &s.sending} {
 		c.mu.Lock()

@@ -45,9 +45,11 @@ func (s *state) register(ctx context.Context, o Options) error {
 	}
 	for waits := false; ; waits = true {
 		var wait int64
-		err := s.retry(ctx, func(ctx context.Context) error {
-			return s.pool.QueryRow(ctx, "SELECT open_member($1, $2, $3, $4, $5, $6, $7, $8)", s.member, o.Name, s.folder,
-				lease.Microseconds(), maxChanges, o.Command, string(info), s.time()).Scan(&wait)
+		err := s.repeatWhileSlow(ctx, func() error {
+			return s.retry(ctx, func(ctx context.Context) error {
+				return s.pool.QueryRow(ctx, "SELECT open_member($1, $2, $3, $4, $5, $6, $7, $8)", s.member, o.Name, s.folder,
+					lease.Microseconds(), maxChanges, o.Command, string(info), s.time()).Scan(&wait)
+			})
 		})
 		if err != nil || wait == 0 {
 			return err

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/postgres"
 	"nanobot/internal/musttest"
 	"nanobot/internal/postgrestest"
@@ -203,6 +204,38 @@ func TestAMemberLeavesAServerThatNoLongerWrites(t *testing.T) {
 	var changed bool
 	musttest.Do(t, s.Call(ctx, "refuse", "net:a", false, &changed)) // on another connection
 	wanttest.Equal(t, "it was changed", changed, true)
+}
+
+func TestAMemberThatWaitsForALeaseSaysSoOnceAlthoughTheServerIsSlow(t *testing.T) {
+	first := openMember(t, postgres.Options{})
+	proxy := postgrestest.NewProxy(t)
+	var requests, told atomic.Int32
+	const tries, label = 4, "slow" // how many tries to become a member end before others are made
+	proxy.Decide(func(request []byte) postgrestest.Fate {
+		if bytes.Contains(request, []byte(`"`+label+`"`)) {
+			if n := requests.Add(1); 1 < n && n <= 1+tries {
+				return postgrestest.Silent
+			}
+		}
+		return postgrestest.Pass
+	})
+	second := fillOptions(t, postgres.Options{
+		URL: proxy.URL(), TTL: time.Second, Waiting: func(time.Duration) { told.Add(1) },
+		Info: store.MemberInfo{Labels: []string{label}},
+	})
+	var group errgroup.Group
+	group.Go(func() error {
+		s, err := postgres.Open(ctx, second)
+		if err == nil {
+			proxy.Deliver() // otherwise Close would wait for the tries
+			err = s.Close()
+		}
+		return err
+	})
+	waitUntil(t, "it goes on after the slow answers", func() bool { return requests.Load() > 1+tries })
+	musttest.Do(t, first.Close())
+	musttest.Do(t, group.Wait())
+	wanttest.Equal(t, "how often it says that it waits", told.Load(), 1)
 }
 
 func TestAServerThatIsSlowAtTheStartIsWaitedFor(t *testing.T) {

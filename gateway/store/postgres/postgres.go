@@ -185,22 +185,30 @@ func (s *state) start(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	// A slow server is no reason to end: there is no lease yet that could be lost.
+	err := s.repeatWhileSlow(ctx, func() error {
+		if err := s.checkServer(ctx); err != nil {
+			return err
+		}
+		return s.migrate(ctx, o.Command)
+	})
+	if err != nil {
+		return err
+	}
+	return s.register(ctx, o)
+}
+
+// repeatWhileSlow repeats a step of a start. A slow server is no reason to end: there is no lease
+// yet that could be lost.
+func (s *state) repeatWhileSlow(ctx context.Context, step func() error) error {
 	for deadline := time.Now().Add(startTimeout); ; pause(ctx, s.attempt) {
-		err := s.checkServer(ctx)
-		if err == nil {
-			err = s.migrate(ctx, o.Command)
-		}
-		if err == nil {
-			err = s.register(ctx, o)
-		}
+		err := step()
 		if err == nil || ctx.Err() != nil || !isSlow(err) || time.Now().After(deadline) {
 			return err
 		}
 	}
 }
 
-// startTimeout is how long a start tries to get an answer from a server that is slow.
+// startTimeout is how long a step of a start tries to get an answer from a server that is slow.
 const startTimeout = 30 * time.Second
 
 // time returns the time of a test, or nil for the database's.
