@@ -22,11 +22,13 @@ import (
 // errors contain neither the token nor the path of a URL, which may contain another secret.
 type Client struct {
 	*http.Client
-	token string
-	skew  atomic.Pointer[time.Duration] // nil: unknown
+	token    string
+	callTime time.Duration
+	skew     atomic.Pointer[time.Duration] // nil: unknown
 }
 
-// NewClient returns a client with the settings of the given one; nil means default settings.
+// NewClient returns a client with the settings of the given one; nil means default settings. A
+// Timeout of the given one replaces CallTime.
 func NewClient(given *http.Client, token string) *Client {
 	own := http.Client{}
 	if given != nil {
@@ -39,7 +41,9 @@ func NewClient(given *http.Client, token string) *Client {
 		own.Transport = t
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{Client: &own, token: token}
+	callTime := cmp.Or(own.Timeout, CallTime)
+	own.Timeout = 0 // which would also bound requests with files, and those that wait for updates
+	return &Client{Client: &own, token: token, callTime: callTime}
 }
 
 // Do makes a request. If there is no response, written says whether the request was written, and so
@@ -95,9 +99,8 @@ type Outcome struct {
 }
 
 const (
-	// CallTime is how long a server may take to answer a request without files, unless the given
-	// client has another Timeout. A request that gets no answer delays the next ones of its chat for
-	// as long.
+	// CallTime is how long a server may take to answer a request without files. A request that gets
+	// no answer delays the next ones of its chat for as long.
 	CallTime = 15 * time.Second
 	// slowLine is the speed of a slow connection in bytes per second: files get more time.
 	slowLine = 64 << 10
@@ -106,7 +109,7 @@ const (
 // Limited returns a request that ends when it has taken longer than its size explains. The wait for
 // a rate limit comes before, and takes none of this time.
 func (c *Client) Limited(req *http.Request) (*http.Request, context.CancelFunc) {
-	limit := cmp.Or(c.Timeout, CallTime) + time.Duration(max(req.ContentLength, 0)/slowLine)*time.Second
+	limit := c.callTime + time.Duration(max(req.ContentLength, 0)/slowLine)*time.Second
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	return req.WithContext(ctx), cancel
 }

@@ -2,12 +2,14 @@ package httpclient_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/channels/httpclient"
@@ -53,4 +55,31 @@ func TestAServerThatSwitchesProtocolsIsNotWaitedFor(t *testing.T) {
 		t.Errorf("the outcome is %+v", o)
 	}
 	<-done
+}
+
+func TestATimeoutEndsOnlyLimitedRequests(t *testing.T) {
+	const timeout = 20 * time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var late <-chan time.Time
+		if r.URL.Path == "/late" {
+			late = time.After(10 * timeout)
+		}
+		select {
+		case <-late:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	c := httpclient.NewClient(&http.Client{Timeout: timeout}, "")
+	get := func(path string) *http.Request {
+		return musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody))(t)
+	}
+	if o := c.Fetch(get("/late"), 1<<20); o.Err != nil {
+		t.Errorf("without a limit: %v", o.Err)
+	}
+	limited, cancel := c.Limited(get("/never"))
+	defer cancel()
+	if o := c.Fetch(limited, 1<<20); !errors.Is(o.Err, context.DeadlineExceeded) {
+		t.Errorf("with a limit: %v", o.Err)
+	}
 }
