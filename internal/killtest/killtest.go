@@ -84,7 +84,8 @@ func (c *Child) Signal(s os.Signal) error { return c.cmd.Process.Signal(s) }
 // State returns how the child ended; nil before Wait.
 func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
 
-// HasExited reports whether the child has exited, also before Wait. Only on Linux it can tell.
+// HasExited reports whether the child has exited, also before Wait. It is always false on
+// systems other than Linux.
 func (c *Child) HasExited() bool { return hasExited(c.PID()) }
 
 // Wait waits until the child exits.

@@ -15,6 +15,7 @@ const (
 // Try makes an attempt whose result depends on how long things take, and ends the test if it fails.
 // A failure says nothing of what is tested if this process stood still for longer than tolerance
 // meanwhile: the attempt is then made again. Prefer a longer limit where the test allows one.
+// An attempt ends the test itself if a wait reaches its limit.
 func Try(t testing.TB, tolerance time.Duration, attempt func() error) {
 	t.Helper()
 	for n := 1; ; n++ {
