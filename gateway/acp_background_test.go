@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -174,14 +175,16 @@ func TestWhatAnACPAgentSaysBetweenTurnsIsNotSentToPeopleWithoutAccess(t *testing
 	fx := newACPFixture(t, "")
 	fx.settings.AllowFrom = map[string][]string{"net": {"u"}}
 	asked, released := make(chan struct{}, 1), make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	defer release()
 	fx.wrapStore = func(s store.Store) store.Store { return heldStore{s, asked, released} }
 	fx.start()
 	fx.net.UserWrites("1", "u", "late by the way\nsay done")
 	fx.awaitText("1", "done")
-	<-asked // about the message after the turn
+	fx.awaitTrue("the question who has access", func() bool { return len(asked) > 0 }) // for the message after the turn
 	fx.settings.AllowFrom = map[string][]string{"net": {"v"}}
 	fx.gw.Reload(fx.settings)
-	close(released)
+	release()
 	fx.awaitTrue("the message is refused", func() bool { return fx.logs.FilterMessage("message between turns not sent").Len() > 0 })
 	fx.expect("1", "done")
 }

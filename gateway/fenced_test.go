@@ -108,11 +108,18 @@ func TestATurnThatAnotherMemberHasEndsWithoutAMessage(t *testing.T) {
 func TestADeliveryThatAnotherMemberHasIsForgotten(t *testing.T) {
 	t.Parallel()
 	onlySQLite(t, otherHandle)
-	fx := newFixture(t, `echo '{"type":"message","text":"one"}'; echo '{"type":"message","text":"two"}'; touch up; `+waitForFileScript("done"))
+	fx := newFixture(t, `echo '{"type":"message","text":"one"}'; echo '{"type":"message","text":"two"}'; `+waitForFileScript("done"))
 	var other store.Store
 	var adopted store.Adopted
 	fx.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
-		fx.awaitFile("up") // both are stored
+		fx.awaitTrue("both are stored", func() bool {
+			turn, err := other.Recent(t.Context(), fencedChat, 1)
+			if err != nil || len(turn) == 0 {
+				return false
+			}
+			stored, err := other.Deliveries(t.Context(), turn[0].ID)
+			return err == nil && len(stored) == 2
+		})
 		adopted = musttest.Get(other.Adopt(t.Context()))(t)
 		return gatewaytest.Fault{}
 	}

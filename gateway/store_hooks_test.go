@@ -263,8 +263,11 @@ func TestCleanUpAfterACrashHappensOnce(t *testing.T) {
 	fx.net.UserWrites("1", "u", "hello")
 	fx.expect("1", "being sent", "I was restarted while working on this. /retry runs it again.", "you said hello")
 	fx.stop()
-	// A member of a shared store may have been told to adopt before it did, and then looks again.
-	if !s.failed || s.adopted != 1 && !isShared() || s.resolved != 1 {
+	most := 1
+	if isShared() { // a member that was told to adopt before it did looks once more
+		most = 2
+	}
+	if !s.failed || s.adopted < 1 || s.adopted > most || s.resolved != 1 {
 		t.Errorf("failed %t, adopted %d times, resolved %d deliveries", s.failed, s.adopted, s.resolved)
 	}
 }
