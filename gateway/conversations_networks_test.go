@@ -129,6 +129,15 @@ func (n telegramNetwork) press(label string) {
 
 func (n telegramNetwork) await(text string) { awaitTelegramText(n.r.t, n.api, adaOnTelegram, text) }
 
+func (n telegramNetwork) awaitRemoval(text string) {
+	shown, ok := n.api.AwaitMessages(adaOnTelegram, testTimeout, func(all []telegramtest.Message) bool {
+		return !slices.ContainsFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.TextOrCaption(), text) })
+	})
+	if !ok {
+		n.r.t.Fatalf("%q is still shown: %q", text, messageTexts(shown))
+	}
+}
+
 func (n telegramNetwork) limitNextSend() { n.api.FailNext("sendMessage", telegramtest.RateLimited(1)) }
 
 func (n telegramNetwork) loseNextReceipt() {
@@ -228,6 +237,15 @@ func (n discordNetwork) await(text string) {
 	})
 	if !ok {
 		n.r.t.Fatalf("%q is not shown, but %+v", text, shown)
+	}
+}
+
+func (n discordNetwork) awaitRemoval(text string) {
+	shown, ok := n.api.AwaitMessages(n.dm, testTimeout, func(all []discordtest.Message) bool {
+		return !slices.ContainsFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, text) })
+	})
+	if !ok {
+		n.r.t.Fatalf("%q is still shown: %+v", text, shown)
 	}
 }
 

@@ -24,6 +24,8 @@ type chatNetwork interface {
 	press(label string)
 	// await waits until the chat shows a message that contains text.
 	await(text string)
+	// awaitRemoval waits until the chat shows no message that contains text.
+	awaitRemoval(text string)
 	// limitNextSend makes the network refuse the next send with a 429.
 	limitNextSend()
 	// loseNextReceipt makes the next send take effect without a usable answer.
@@ -138,6 +140,7 @@ var conversations = map[string]conversation{
 			n.await("Queued")
 			n.press("Cancel")
 			n.await("ancelled")
+			n.awaitRemoval("Queued") // otherwise it may be removed in one call with the progress
 			n.say("/stop")
 			n.await("topped")
 		},
@@ -183,8 +186,8 @@ func TestEveryCallOfFixedConversations(t *testing.T) {
 		for name, c := range conversations {
 			t.Run(network+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				// The board of a turn of 15 seconds shows the time.
-				pausetest.Try(t, 100*time.Millisecond, func() error {
+				// A board shows the time of its turn after 15 seconds.
+				pausetest.Try(t, 5*time.Second, func() error {
 					fx := newFixture(t, c.agent)
 					if fx.terminal.Interactive = name == "question"; name == "formats" {
 						fx.terminal.Format = "auto"
