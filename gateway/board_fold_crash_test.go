@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/internal/killtest"
 	"nanobot/internal/musttest"
+	"nanobot/internal/pausetest"
 )
 
 // isFoldedOnce reports whether a chat shows the answer and, once, the details of the steps, and
@@ -155,20 +157,15 @@ func TestKillingTheDaemonAroundTheFoldOfABoardLosesAndDoublesNothing(t *testing.
 	}
 }
 
-// killAroundFold kills a daemon and looks at what the next one leaves. A daemon that had no time to
-// fold its board has replaced it by a message instead: then another one is killed.
+// killAroundFold kills a daemon and looks at what the next one leaves.
 func killAroundFold(t *testing.T, k foldKill) {
 	t.Helper()
-	for range 10 {
-		if tryToKillAroundFold(t, k) {
-			return
-		}
-	}
-	t.Error("no daemon was killed, because none has folded its board in time")
+	// A board that is not folded after 1.75 seconds is replaced by a message.
+	pausetest.Try(t, 500*time.Millisecond, func() error { return tryToKillAroundFold(t, k) })
 }
 
-// tryToKillAroundFold reports whether a daemon was killed.
-func tryToKillAroundFold(t *testing.T, k foldKill) bool {
+// tryToKillAroundFold returns an error if the daemon has replaced its board before it was killed.
+func tryToKillAroundFold(t *testing.T, k foldKill) error {
 	t.Helper()
 	net := gatewaytest.NewNetwork()
 	t.Cleanup(net.Close)
@@ -206,9 +203,12 @@ func tryToKillAroundFold(t *testing.T, k foldKill) bool {
 	mu.Lock()
 	first = startDaemon(t, spec)
 	mu.Unlock()
-	begun, _ := net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
+	begun, ok := net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		return len(calls) == 1 && strings.Contains(calls[0].Text, "run 2")
 	})
+	if !ok {
+		t.Fatalf("the chat does not show the board, but %+v", begun)
+	}
 	wasReplaced := func() bool {
 		all := net.Sent("1")
 		return isFoldedOnce(all) && !slices.ContainsFunc(all, func(c gatewaytest.Call) bool { return c.ID == begun[0].ID })
@@ -225,7 +225,7 @@ func tryToKillAroundFold(t *testing.T, k foldKill) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			first.Kill()
-			return false
+			return errors.New("the daemon has replaced its board by a message")
 		}
 		if time.Now().After(deadline) {
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
@@ -248,5 +248,5 @@ func tryToKillAroundFold(t *testing.T, k foldKill) bool {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		t.Errorf("killed %s; left are %+v; the daemons logged:\n%s", k.name, all, log)
 	}
-	return true
+	return nil
 }

@@ -60,7 +60,7 @@ func newStepsFixture(t *testing.T) *fixture {
 func TestATurnOfManyStepsLeavesTheFoldedBoardAndTheAnswerWithDetails(t *testing.T) {
 	t.Parallel()
 	// A board that is not folded after 1.75 seconds is removed.
-	pausetest.Try(t, 100*time.Millisecond, func() error { return foldBoard(t) })
+	pausetest.Try(t, 500*time.Millisecond, func() error { return foldBoard(t) })
 }
 
 // foldBoard has a turn of many steps and checks what it leaves.
@@ -83,11 +83,13 @@ func foldBoard(t *testing.T) error {
 		t.Errorf("the board is %+v", board)
 	}
 	fx.touchFile("go")
-	fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool { // folded or removed
+	all, ok := fx.net.Await("1", testTimeout, func(calls []gatewaytest.Call) bool {
 		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.Text == "All done." }) &&
 			!slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.ID == board.ID && c.Details == "" })
 	})
-	all := fx.net.Sent("1")
+	if !ok {
+		t.Fatalf("the board is neither folded nor removed: %+v", all)
+	}
 	folded := all[0]
 	if folded.ID != board.ID || !strings.Contains(folded.Text, "✓ 20 steps") || len(folded.Buttons) > 0 ||
 		!strings.HasPrefix(folded.Details, "run 1\nrun 2\n") || len(all) != 2 || all[1].Text != "All done." || all[1].Silent {

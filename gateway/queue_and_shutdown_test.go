@@ -270,7 +270,7 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	t.Parallel()
 	// A gateway that ends waits for three seconds.
-	pausetest.Try(t, 100*time.Millisecond, func() error {
+	pausetest.Try(t, time.Second, func() error {
 		fx := newFixture(t, `echo '{"type":"progress","text":"step"}'; `+waitForFileScript("go")+`echo done`)
 		fx.wrapChannel = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
 		fx.start()

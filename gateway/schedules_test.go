@@ -22,7 +22,7 @@ import (
 func TestSchedulesSayWhyTheGatewayRefusesTheirMessages(t *testing.T) {
 	t.Parallel()
 	// An occurrence that is more than a second late is skipped for this reason.
-	pausetest.Try(t, 100*time.Millisecond, func() error { return checkFirstOccurrences(t) })
+	pausetest.Try(t, 300*time.Millisecond, func() error { return checkFirstOccurrences(t) })
 }
 
 // checkFirstOccurrences checks what became of the first occurrence of each schedule of a gateway.

@@ -372,7 +372,7 @@ func checkSilentConnections(t *testing.T) error {
 	refused := 0
 	for deadline := time.Now().Add(waitTimeout); refused < 60; time.Sleep(time.Millisecond) { // no more are recorded at once
 		if fx.change(func() { refused = len(fx.refused) }); time.Now().After(deadline) {
-			return fmt.Errorf("%d are refused", refused)
+			t.Fatalf("%d are refused", refused)
 		}
 	}
 	if _, refusal := fx.dial(toolsocket.Hello{}); !strings.Contains(refusal, "16 connections of this chat or user") {
@@ -386,7 +386,7 @@ func checkSilentConnections(t *testing.T) error {
 			break
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("an agent: %q, refused: %q", caller, refusal)
+			t.Fatalf("an agent: %q, refused: %q", caller, refusal)
 		}
 	}
 	most := 61 + time.Since(began)/time.Second // one more each second
