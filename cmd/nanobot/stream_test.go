@@ -135,11 +135,13 @@ func streamAsADraft(t *testing.T) streamScene {
 	b := startTelegramBot(t, telegramSetup{agent: writesReport})
 	b.api.SetFloodControl(telegramtest.TelegramFloodLimits)
 	awaitDraft := func(words string) string {
-		b.api.AwaitCalls("", telegramtest.WaitLimit, func(all []telegramtest.Call) bool {
+		if _, ok := b.api.AwaitCalls("", telegramtest.WaitLimit, func(all []telegramtest.Call) bool {
 			return slices.ContainsFunc(all, func(c telegramtest.Call) bool {
 				return strings.HasSuffix(c.Method, "Draft") && strings.Contains(c.Params["text"], words) && c.Status == 200
 			})
-		})
+		}); !ok {
+			t.Fatalf("no draft has %q", words)
+		}
 		d, _ := b.api.Draft(7)
 		return d.Text
 	}

@@ -49,7 +49,9 @@ func TestACommentAndItsForwardAreOneTurnByWebhook(t *testing.T) {
 		b := newWebhookBot(t)
 		b.api.UserSends(7, "is this true?")
 		b.api.InjectUpdate(forwardUpdate(900, "news"))
-		b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) > 0 })
+		if _, ok := b.api.AwaitMessages(7, telegramtest.WaitLimit, func(all []telegramtest.Message) bool { return len(all) > 0 }); !ok {
+			t.Fatal("nothing is answered")
+		}
 		b.api.UserSends(7, "next")
 		return b.checkAnswers(7, "you said is this true?\nnews", "you said next")
 	})

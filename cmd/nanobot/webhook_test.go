@@ -98,7 +98,7 @@ func (b *webhookBot) expectAnswers(chat int64, want ...string) {
 // checkAnswers waits for the last answer of a chat, and returns an error if it shows others before.
 func (b *webhookBot) checkAnswers(chat int64, want ...string) error {
 	var texts []string
-	b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
+	_, ok := b.api.AwaitMessages(chat, telegramtest.WaitLimit, func(shown []telegramtest.Message) bool {
 		texts = nil
 		for _, m := range shown {
 			text, again := strings.CutPrefix(m.TextOrCaption(), "↻ ")
@@ -109,6 +109,9 @@ func (b *webhookBot) checkAnswers(chat int64, want ...string) error {
 		}
 		return slices.Contains(texts, want[len(want)-1])
 	})
+	if !ok {
+		b.t.Fatalf("chat %d shows %q and never the last of %q", chat, texts, want)
+	}
 	if !slices.Equal(texts, want) {
 		return fmt.Errorf("chat %d shows %q and should show %q", chat, texts, want)
 	}
