@@ -48,6 +48,7 @@ func TestTheMembersOfTheComposeFileShareADatabaseAndAWorkspace(t *testing.T) {
 			}
 			environ = append(environ, key+"="+strings.Replace(value, "/run/secrets/database", password, 1))
 		}
+		environ = append(environ, "NANOBOT_GATEWAY__MEMBER__TTL=300") // no pause of the machine ends a lease
 		startAsInContainer(t, environ)
 	}
 	list := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "members")
